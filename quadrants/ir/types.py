@@ -1,0 +1,171 @@
+"""Types of the intermediate representation: primitives, small tensors, structs.
+
+Primitive types are singletons (`f32 is f32`, also after pickling) and are the very objects a user sees as `qd.f32`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Callable, Optional
+
+
+class DType:
+    """A primitive scalar type. kind: 'f' real, 'i' signed, 'u' unsigned, 'b' boolean (u1)."""
+
+    __slots__ = ("name", "kind", "bits", "size", "numpy_name", "rank")
+
+    # Set by the language layer: what calling `qd.f32(x)` means. The IR itself gives it no meaning.
+    call_hook: Optional[Callable] = None
+
+    def __init__(self, name: str, kind: str, bits: int, numpy_name: str):
+        self.name = name
+        self.kind = kind
+        self.bits = bits
+        self.size = max(1, bits // 8)
+        self.numpy_name = numpy_name
+        self.rank = (1 if kind == "f" else 0, bits, 1 if kind in "ub" else 0)
+
+    def __call__(self, *args, **kwargs):
+        if DType.call_hook is None:
+            raise TypeError(f"{self.name} is not callable here")
+        return DType.call_hook(self, *args, **kwargs)
+
+    def to_string(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self):
+        return (primitive, (self.name,))
+
+    def __or__(self, other):
+        raise TypeError(f"unsupported operand type(s) for |: '{self.name}' and '{type(other).__name__}'")
+
+    @property
+    def is_real(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integral(self) -> bool:
+        return self.kind != "f"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind in "fi"
+
+    @property
+    def min(self) -> int:
+        return -(1 << (self.bits - 1)) if self.kind == "i" else 0
+
+    @property
+    def max(self) -> int:
+        return (1 << (self.bits - 1 if self.kind == "i" else self.bits)) - 1
+
+
+f16 = DType("f16", "f", 16, "float16")
+f32 = DType("f32", "f", 32, "float32")
+f64 = DType("f64", "f", 64, "float64")
+i8 = DType("i8", "i", 8, "int8")
+i16 = DType("i16", "i", 16, "int16")
+i32 = DType("i32", "i", 32, "int32")
+i64 = DType("i64", "i", 64, "int64")
+u1 = DType("u1", "b", 1, "bool")
+u8 = DType("u8", "u", 8, "uint8")
+u16 = DType("u16", "u", 16, "uint16")
+u32 = DType("u32", "u", 32, "uint32")
+u64 = DType("u64", "u", 64, "uint64")
+
+PRIMITIVES = {t.name: t for t in (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)}
+REAL = frozenset((f16, f32, f64))
+INTEGRAL = frozenset(t for t in PRIMITIVES.values() if t not in REAL)
+
+
+def primitive(name: str) -> DType:
+    """The singleton of that name, e.g. 'f32'."""
+    return PRIMITIVES[name]
+
+
+def promote(a: DType, b: DType) -> DType:
+    """Result type of arithmetic: real beats integer, wider beats narrower, unsigned beats signed at equal width."""
+    return a if a.rank >= b.rank else b
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A small vector (rank 1) or matrix (rank 2) held as a value. Use `tensor_type` so equal types are identical."""
+
+    shape: tuple
+    dtype: DType
+
+    @property
+    def count(self) -> int:
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    def with_dtype(self, dtype: DType) -> "TensorType":
+        return tensor_type(self.shape, dtype)
+
+    def __repr__(self) -> str:
+        return f"[Tensor ({', '.join(map(str, self.shape))}) {self.dtype}]"
+
+
+@lru_cache(maxsize=None)
+def tensor_type(shape: tuple, dtype: DType) -> TensorType:
+    return TensorType(shape, dtype)
+
+
+@dataclass(frozen=True)
+class StructType:
+    """A value struct. members: tuple of (name, type); equality is by members, the name is only for printing."""
+
+    members: tuple
+    name: str = "struct"
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, StructType) and self.members == other.members
+
+    def __hash__(self) -> int:
+        return hash(self.members)
+
+    def member(self, name: str):
+        for key, kind in self.members:
+            if key == name:
+                return kind
+        return None
+
+    def __repr__(self) -> str:
+        return "struct{" + ", ".join(f"{k}: {t}" for k, t in self.members) + "}"
+
+
+def element_dtype(t) -> DType:
+    """The scalar dtype of a scalar or tensor type."""
+    return t.dtype if isinstance(t, TensorType) else t
+
+
+def size_align(t) -> tuple:
+    """(size, alignment) in bytes under C rules."""
+    if isinstance(t, DType):
+        return t.size, t.size
+    if isinstance(t, TensorType):
+        return t.count * t.dtype.size, t.dtype.size
+    size, align = 0, 1
+    for _, kind in t.members:
+        s, a = size_align(kind)
+        size = -(-size // a) * a + s
+        align = max(align, a)
+    return -(-size // align) * align, align
+
+
+def struct_offsets(t: StructType) -> dict:
+    """Byte offset of every member under C rules."""
+    out, size = {}, 0
+    for key, kind in t.members:
+        s, a = size_align(kind)
+        size = -(-size // a) * a
+        out[key] = size
+        size += s
+    return out
