@@ -1,0 +1,206 @@
+"""Archs, the register of backends, and the choice of one at init.
+
+A backend registers itself by name with a probe that says whether it can run here. Nothing in this file knows what a
+backend does.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import sys
+from typing import Callable, Iterable, NamedTuple, Optional, Sequence, Union
+
+from quadrants import _logging
+
+
+class Arch:
+    """A target to run on. One object per name: compare with `is` or `==`; `.name` is also its name in the package."""
+
+    __slots__ = ("name",)
+    name: str
+    _known: dict = {}
+
+    def __new__(cls, name: str) -> "Arch":
+        found = cls._known.get(name)
+        if found is None:
+            found = cls._known[name] = object.__new__(cls)
+            object.__setattr__(found, "name", name)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("an Arch is immutable")
+
+    def __repr__(self) -> str:
+        return f"Arch.{self.name}"
+
+    def __reduce__(self):
+        return (Arch, (self.name,))
+
+    def __copy__(self) -> "Arch":
+        return self
+
+    def __deepcopy__(self, memo) -> "Arch":
+        return self
+
+
+class Extension(enum.Enum):
+    """Optional abilities of an arch; see `is_extension_supported`."""
+
+    sparse = 1
+    quant = 2
+    mesh = 3
+    quant_basic = 4
+    data64 = 5
+    adstack = 6
+    bls = 7
+    assertion = 8
+    extfunc = 9
+
+    def __repr__(self) -> str:
+        return f"Extension.{self.name}"
+
+    __str__ = __repr__
+
+
+extension = Extension
+
+
+def host_arch_name() -> str:
+    """"x64" or "arm64". Any other processor runs the same portable C and goes under "x64"."""
+    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    return "arm64" if machine.lower() in ("arm64", "aarch64") else "x64"
+
+
+x64 = x86_64 = Arch("x64")
+arm64 = Arch("arm64")
+cuda = Arch("cuda")
+metal = Arch("metal")
+vulkan = Arch("vulkan")
+amdgpu = Arch("amdgpu")
+opencl = Arch("opencl")
+python = Arch("python")
+cpu = Arch(host_arch_name())
+gpu = [cuda, metal, vulkan, amdgpu, opencl]
+
+
+class Backend(NamedTuple):
+    """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise."""
+
+    probe: Callable[[], bool]
+    extensions: set
+
+
+_backends: dict[str, Backend] = {}
+
+
+def register_backend(name: str, probe: Callable[[], bool], extensions: Iterable[Extension] = ()) -> Arch:
+    """Make `name` selectable (again, to replace an earlier probe). Returns its Arch."""
+    _backends[name] = Backend(probe, set(extensions))
+    return Arch(name)
+
+
+def add_extensions(name: str, *extensions: Extension) -> None:
+    """Declare abilities of a registered backend; called by the layer that implements them."""
+    _backends[name].extensions.update(extensions)
+
+
+def _is_host(name: str) -> Callable[[], bool]:
+    return lambda: cpu.name == name
+
+
+def _not_in_this_version() -> bool:
+    return False
+
+
+def _has_torch() -> bool:
+    if os.environ.get("QD_ENABLE_TORCH") == "0":
+        return False
+    if "torch" in sys.modules:
+        return True
+    from importlib.util import find_spec  # only the python arch needs it
+
+    return find_spec("torch") is not None
+
+
+for _name in ("x64", "arm64"):
+    register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
+for _arch in gpu:
+    register_backend(_arch.name, _not_in_this_version)
+register_backend("python", _has_torch)
+
+
+def _enabled(name: str) -> bool:
+    names = {name, "cpu"} if name == cpu.name else {name}
+    for variable in ("QD_ENABLE_" + n.upper() for n in sorted(names)):
+        text = os.environ.get(variable)
+        if text:
+            try:
+                on = int(text) != 0
+            except ValueError:
+                raise ValueError(f"Invalid {variable}={text}, should be 0 or 1") from None
+            if not on:
+                return False
+    return True
+
+
+def is_arch_supported(arch: object) -> bool:
+    """Whether `qd.init(arch)` would run on it here. Anything but an Arch is not supported. Never raises for a
+    backend in trouble: a probe that raises is logged and counts as unsupported."""
+    if not isinstance(arch, Arch) or arch.name not in _backends or not _enabled(arch.name):
+        return False
+    try:
+        return bool(_backends[arch.name].probe())
+    except Exception as error:  # a broken driver must not keep the other archs from starting
+        _logging.warn(
+            f"Looking for {arch} failed ({type(error).__name__}: {error}). "
+            f"Set QD_ENABLE_{arch.name.upper()}=0 to skip this backend."
+        )
+        return False
+
+
+def get_host_arch_list() -> list:
+    """The archs that run in this process, without a device."""
+    return [cpu]
+
+
+def is_extension_supported(arch: Arch, ext: Extension) -> bool:
+    """Whether this implementation offers `ext` on `arch`."""
+    backend = _backends.get(arch.name)
+    return backend is not None and ext in backend.extensions
+
+
+def by_name(text: str) -> Union[Arch, list]:
+    """The arch, or the list `gpu`, of that name. Raises ValueError naming the valid ones."""
+    if text == "cpu":
+        return cpu
+    if text == "gpu":
+        return gpu
+    if text == "x86_64":
+        return x64
+    if text not in _backends:
+        raise ValueError(f"Unknown arch {text!r}, should be one of cpu, gpu, {', '.join(sorted(_backends))}")
+    return Arch(text)
+
+
+def from_environment() -> Optional[Union[Arch, list]]:
+    """What QD_ARCH asks for, None when it is unset or empty. Raises ValueError for an unknown name."""
+    text = os.environ.get("QD_ARCH")
+    if not text:
+        return None
+    try:
+        return by_name(text)
+    except ValueError as error:
+        raise ValueError(f"Invalid QD_ARCH={text}: {error}") from None
+
+
+def select(wanted: Union[None, Arch, Sequence[Arch]], enable_fallback: bool = True) -> Arch:
+    """The first supported arch of `wanted` (None: the CPU). If none is, the CPU with a warning, or RuntimeError."""
+    candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    for arch in candidates:
+        if is_arch_supported(arch):
+            return arch
+    if not enable_fallback or not is_arch_supported(cpu):
+        raise RuntimeError(f"Arch={candidates} is not supported")
+    _logging.warn(f"Arch={candidates} is not supported, falling back to CPU")
+    return cpu

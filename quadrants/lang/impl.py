@@ -1,0 +1,84 @@
+"""The runtime under the name that programs written for the Taichi family look for."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from quadrants import arch as _arch
+from quadrants.session import (
+    PyQuadrants,
+    current_cfg,
+    get_runtime,
+    is_python_backend,
+    on_reset,
+    require_runtime,
+    reset,
+)
+
+__all__ = [
+    "PyQuadrants",
+    "current_cfg",
+    "get_cuda_compute_capability",
+    "get_max_shared_memory_bytes",
+    "get_runtime",
+    "inside_kernel",
+    "is_python_backend",
+    "on_reset",
+    "pyquadrants",
+    "register_device_query",
+    "reset",
+]
+
+pyquadrants = get_runtime()
+
+# Shared memory that every device of the arch has; the CPU has none, its blocks are loops.
+_SHARED_MEMORY_LOWER_BOUND = {"x64": 0, "arm64": 0, "metal": 32768, "vulkan": 32768, "opencl": 32768, "amdgpu": 65536}
+_queries: dict[tuple, Callable[[], int]] = {}
+_PUBLIC = frozenset(
+    "Field Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray Struct StructField Vector VectorNdarray "
+    "deactivate_all_snodes field grouped ndarray one root static static_assert static_print stop_grad zero".split()
+)
+
+
+def register_device_query(arch_name: str, what: str, query: Callable[[], int]) -> None:
+    """A backend tells how to ask its device for `what`: "max_shared_memory_bytes" or "compute_capability"."""
+    _queries[arch_name, what] = query
+
+
+def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
+    """Bytes of shared memory a block may use on the current device.
+
+    Where the device cannot be asked, a lower bound if `is_lowerbound_ok`, else RuntimeError.
+    """
+    name = require_runtime().prog.config().arch.name
+    query = _queries.get((name, "max_shared_memory_bytes"))
+    if query is not None:
+        return query()
+    if is_lowerbound_ok and name in _SHARED_MEMORY_LOWER_BOUND:
+        return _SHARED_MEMORY_LOWER_BOUND[name]
+    raise RuntimeError(
+        f"get_max_shared_memory_bytes not implemented for arch {name}; pass is_lowerbound_ok=True for a lower bound"
+    )
+
+
+def get_cuda_compute_capability() -> int:
+    """10 * major + minor of the current CUDA device, e.g. 90. RuntimeError when the arch is not CUDA."""
+    query = _queries.get(("cuda", "compute_capability"))
+    if query is None or require_runtime().arch is not _arch.cuda:
+        raise RuntimeError("get_cuda_compute_capability needs qd.init(arch=qd.cuda)")
+    return query()
+
+
+def inside_kernel() -> bool:
+    """Whether this thread is tracing a kernel."""
+    from quadrants.lang.scope import in_kernel
+
+    return in_kernel()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        import quadrants
+
+        return getattr(quadrants, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

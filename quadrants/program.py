@@ -1,0 +1,93 @@
+"""What the runtime counts, and the waiting for its work: the object `get_runtime().prog`."""
+
+from __future__ import annotations
+
+from typing import Callable, Optional
+
+from quadrants.config import CompileConfig
+
+# Warp width by arch; a backend with another one sets `Program.subgroup_width` when it starts.
+_SUBGROUP_WIDTH = {"cuda": 32, "amdgpu": 64}
+
+
+class Program:
+    """Counters and synchronisation of one runtime. Layers write the plain attributes; readers use the methods."""
+
+    def __init__(self, cfg: CompileConfig, waiters: list):
+        self._cfg = cfg
+        self._waiters = waiters
+        self.compile_seconds = 0.0
+        self.graph_cache_size = 0
+        self.graph_cache_used = False
+        self.graph_nodes = 0
+        self.graph_builds = 0
+        self.graph_checkpoints = 0
+        self.graph_last_yield = -1
+        self.tasks_on_last_call = 0
+        self.reducer_dispatches = 0
+        self.live_ndarrays = 0
+        self.subgroup_width: Optional[int] = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
+
+    def config(self) -> CompileConfig:
+        """The live configuration."""
+        return self._cfg
+
+    def synchronize(self) -> None:
+        """Wait for all work and raise the first pending failure."""
+        for wait in self._waiters:
+            wait()
+
+    def drain(self) -> None:
+        """Wait for all work; pending failures of a runtime that ends have no caller left and are dropped."""
+        for wait in self._waiters:
+            _quietly(wait)
+
+    def get_total_compilation_time(self) -> float:
+        """Seconds spent compiling kernels since init."""
+        return self.compile_seconds
+
+    def get_graph_cache_size(self) -> int:
+        return self.graph_cache_size
+
+    def get_graph_cache_used_on_last_call(self) -> bool:
+        return self.graph_cache_used
+
+    def get_graph_num_nodes_on_last_call(self) -> int:
+        return self.graph_nodes
+
+    def get_graph_total_builds(self) -> int:
+        return self.graph_builds
+
+    def get_graph_num_checkpoints_on_last_call(self) -> int:
+        return self.graph_checkpoints
+
+    def get_graph_last_yield_cp_id_on_last_call(self) -> int:
+        return self.graph_last_yield
+
+    def get_num_offloaded_tasks_on_last_call(self) -> int:
+        return self.tasks_on_last_call
+
+    def subgroup_size(self) -> int:
+        """Lanes of a subgroup. RuntimeError where the arch has none."""
+        if self.subgroup_width is None:
+            raise RuntimeError(f"{self._cfg.arch} has no subgroups")
+        return self.subgroup_width
+
+    def _get_num_ndarrays(self) -> int:
+        return self.live_ndarrays
+
+    def _get_max_reducer_dispatch_count(self) -> int:
+        return self.reducer_dispatches
+
+    def _reset_max_reducer_dispatch_count(self) -> None:
+        self.reducer_dispatches = 0
+
+
+def _quietly(wait: Callable) -> None:
+    from quadrants import _logging
+
+    try:
+        wait()
+    except Exception as error:
+        if _logging.is_logging_effective(_logging.DEBUG):
+            _logging.debug(f"Dropped with its runtime: {type(error).__name__}: {error}")
