@@ -1,0 +1,49 @@
+"""The one door from Python scope into kernel scope.
+
+A plain Python helper called while a kernel is traced may hand run-time values to the very functions that compute with
+NumPy on the host. Those functions look here first. The frontend fills the three slots at import; until then every
+value is a host value and nothing is in a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+# (name, args, kwargs) -> result. `name` is a key of KERNEL_FUNCTIONS, "Vector", "Matrix", "Matrix.<method>" (args[0]
+# is the receiver of an instance method), or "compound_type" (args[0] is the type object that was called).
+handler: Optional[Callable[[str, tuple, dict], Any]] = None
+
+# Class of the run-time values met while tracing.
+value_class: Optional[type] = None
+
+# () -> bool: is a kernel being traced on this thread?
+scope_check: Optional[Callable[[], bool]] = None
+
+
+def is_value(x: Any) -> bool:
+    """True if `x` is a run-time value of a kernel under construction."""
+    return value_class is not None and isinstance(x, value_class)
+
+
+def has_value(args: Any) -> bool:
+    """True if a run-time value is among `args`, at any depth of lists, tuples and dicts."""
+    if value_class is None:
+        return False
+    for x in args:
+        if isinstance(x, value_class):
+            return True
+        if isinstance(x, (list, tuple, dict)) and has_value(x.values() if isinstance(x, dict) else x):
+            return True
+    return False
+
+
+def in_kernel() -> bool:
+    """True while a kernel is traced on the calling thread."""
+    return scope_check is not None and scope_check()
+
+
+def dispatch(name: str, args: tuple, kwargs: Optional[dict] = None) -> Any:
+    """Let the frontend give `name(*args, **kwargs)` its kernel meaning."""
+    if handler is None:
+        raise RuntimeError(f"`{name}` met a run-time value, but no frontend is installed")
+    return handler(name, args, kwargs or {})

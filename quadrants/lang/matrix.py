@@ -1,0 +1,317 @@
+"""`qd.Matrix` and `qd.Vector`: small matrices as Python scope sees them, backed by a NumPy array."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Iterator
+
+import numpy as np
+
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
+from quadrants.lang import kernel_hook, swizzle
+from quadrants.lang.matrix_factories import MatrixFactories
+from quadrants.lang.matrix_methods import MatrixMethods
+from quadrants.lang.matrix_ops import MatrixOperators, operand
+from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
+from quadrants.lang.store import store_value
+
+MAX_SUGGESTED_ENTRIES = 144
+
+
+class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
+    """A small matrix (or vector: the rank follows the nesting of `arr`) with one element dtype.
+
+    Args:
+        arr: list, tuple or NumPy array, nested once (vector) or twice (matrix). Python ints become int64 and floats
+            float64, as NumPy does.
+        dt: primitive type of the elements; reals are truncated for an integer type.
+
+    In Python scope values are NumPy's: operators return new values, item and swizzle assignment write in place.
+    In kernels `qd.Matrix` and `qd.Vector` build values of kernel scope.
+
+    Raises QuadrantsTypeError if `arr` is not array-like, ValueError for rows of unequal length.
+    """
+
+    __slots__ = ("_data", "__weakref__")
+
+    # Read by the frontend, which must know host matrices without importing this module.
+    _qd_host_matrix = True
+
+    def __new__(cls, arr: Any, dt: Any = None, **kwargs: Any):
+        if kernel_hook.in_kernel() or kernel_hook.has_value((arr,)):
+            return kernel_hook.dispatch(cls.__name__, (arr, dt), kwargs)
+        return object.__new__(cls)
+
+    def __init__(self, arr: Any, dt: Any = None):
+        object.__setattr__(self, "_data", as_entries(arr, dt))
+        warn_if_large(self._data.shape)
+
+    @staticmethod
+    def _wrap(data: Any) -> Any:
+        return wrap(data)
+
+    @classmethod
+    def _view(cls, data: np.ndarray) -> "Matrix":
+        """A live view of storage: reads see `data` as it is now, writes convert like a field store and go to `data`.
+
+        `data` is a NumPy view of shape (n,) or (n, m) that aliases the storage.
+        """
+        warn_if_large(data.shape)
+        view = object.__new__(MatrixView if data.ndim == 2 else VectorView)
+        object.__setattr__(view, "_data", data)
+        return view
+
+    @classmethod
+    def _view_through(cls, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> "Matrix":
+        """A live view of storage that NumPy cannot alias: `read()` fetches the element, `write(array)` stores it."""
+        view = object.__new__(RemoteVectorView if read().ndim == 1 else RemoteMatrixView)
+        object.__setattr__(view, "_read", read)
+        object.__setattr__(view, "_write", write)
+        return view
+
+    # Shape
+
+    @property
+    def n(self) -> int:
+        """Number of rows; length of a vector."""
+        return self._data.shape[0]
+
+    @property
+    def m(self) -> int:
+        """Number of columns; 1 for a vector."""
+        return self._data.shape[1] if self._data.ndim == 2 else 1
+
+    @property
+    def ndim(self) -> int:
+        """1 for a vector, 2 for a matrix."""
+        return self._data.ndim
+
+    def get_shape(self) -> tuple:
+        """(n,) of a vector, (n, m) of a matrix."""
+        return self._data.shape
+
+    def __len__(self) -> int:
+        return self._data.shape[0]
+
+    # Elements
+
+    def __getitem__(self, indices: Any) -> Any:
+        """`v[i]`, `m[i, j]`: a NumPy scalar; with slices a NumPy array. AssertionError for a wrong index count."""
+        if kernel_hook.has_value(_index_tuple(indices)):
+            return kernel_hook.dispatch("Matrix.__getitem__", (self, indices))
+        return self._data[self._checked(indices)]
+
+    def __setitem__(self, indices: Any, item: Any) -> None:
+        self._store(self._checked(indices), operand(item))
+
+    def _checked(self, indices: Any) -> tuple:
+        indices = _index_tuple(indices)
+        if len(indices) != self._data.ndim:
+            raise AssertionError(f"Expected {self._data.ndim} indices, got {len(indices)}")
+        for i in indices:
+            if i is None or i is Ellipsis:
+                raise IndexError(f"{i} is no index of a matrix; use an int or a slice")
+        return indices
+
+    def _store(self, indices: Any, item: Any) -> None:
+        self._data[indices] = item
+
+    def _assign(self, value: Any) -> None:
+        """Write all elements from a sequence of this shape; surplus elements are ignored.
+
+        Raises TypeError for a number or another rank, IndexError if elements are missing.
+        """
+        if isinstance(value, Matrix):
+            value = value._data
+        elif not isinstance(value, np.ndarray):
+            if not isinstance(value, (list, tuple)):
+                raise TypeError(f"a sequence is expected for a value of shape {self.get_shape()}, not {value!r}")
+            value = np.array([x._data if isinstance(x, Matrix) else x for x in value], dtype=object)
+        shape = self._data.shape
+        if value.ndim != len(shape):
+            raise TypeError(f"a sequence of shape {shape} is expected, not one of rank {value.ndim}")
+        if any(have < need for have, need in zip(value.shape, shape)):
+            raise IndexError(f"{shape} elements are expected, but only {value.shape} are given")
+        self._store(..., value[tuple(slice(0, extent) for extent in shape)])
+
+    def __iter__(self) -> Iterator:
+        data = self._data
+        return iter(data) if data.ndim == 1 else (list(row) for row in data)
+
+    def __getattr__(self, name: str) -> Any:
+        # Dunder probes (copy, pickle, NumPy protocols) arrive before `_data` is set.
+        found = None if name.startswith("_") else swizzle.indices(name, self._data.shape)
+        if found is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return self._data[found[0]] if len(found) == 1 else wrap(self._data[list(found)])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        found = swizzle.indices(name, self._data.shape)
+        if found is None:
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute '{name}' to assign; write to elements or swizzles"
+            )
+        if len(found) == 1:
+            self._store(found[0], operand(value))
+            return
+        values = list(value) if hasattr(value, "__len__") else [value]
+        if len(values) != len(found):
+            raise QuadrantsRuntimeError(f"value len does not match the swizzle pattern={name}")
+        for i, x in zip(found, values):
+            self._store(i, x)
+
+    # Conversion
+
+    def to_list(self) -> list:
+        """The elements as Python numbers, nested for a matrix."""
+        return self._data.tolist()
+
+    def to_numpy(self) -> np.ndarray:
+        """The backing array of a plain value (no copy), a copy of a live element of a field or ndarray."""
+        return self._data
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        data = self._data
+        if dtype is not None and np.dtype(dtype) != data.dtype:
+            if copy is False:
+                raise ValueError(f"converting {data.dtype} to {np.dtype(dtype)} needs a copy")
+            return data.astype(dtype)
+        return data.copy() if copy else data
+
+    def __str__(self) -> str:
+        return str(self._data)
+
+    def __repr__(self) -> str:
+        return str(self._data)
+
+    def __copy__(self) -> "Matrix":
+        return wrap(self._data.copy(), type(self))
+
+    def __deepcopy__(self, memo: dict) -> "Matrix":
+        return self.__copy__()
+
+    def __reduce__(self):
+        return (_restore, (isinstance(self, Vector), np.array(self._data)))
+
+
+class Vector(Matrix):
+    """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`)."""
+
+    __slots__ = ()
+
+
+class _View:
+    """A live element of a field or ndarray: stores convert as the container does, copies leave the container."""
+
+    __slots__ = ()
+
+    def _store(self, indices: Any, item: Any) -> None:
+        data = self._data
+        data[indices] = store_value(item, data.dtype)
+
+    def to_numpy(self) -> np.ndarray:
+        """A copy of the element."""
+        return np.array(self._data)
+
+
+class VectorView(_View, Vector):
+    """Live vector element of a container on which NumPy has a view."""
+
+    __slots__ = ()
+
+
+class MatrixView(_View, Matrix):
+    """Live matrix element of a container on which NumPy has a view."""
+
+    __slots__ = ()
+
+
+class _RemoteView(_View):
+    """A live element in memory that NumPy cannot reach: every access fetches or stores the whole element."""
+
+    __slots__ = ()
+
+    @property
+    def _data(self) -> np.ndarray:
+        return self._read()
+
+    def _store(self, indices: Any, item: Any) -> None:
+        data = np.array(self._read())
+        data[indices] = store_value(item, data.dtype)
+        self._write(data)
+
+
+class RemoteVectorView(_RemoteView, Vector):
+    """Live vector element of a container on a device."""
+
+    __slots__ = ("_read", "_write")
+
+
+class RemoteMatrixView(_RemoteView, Matrix):
+    """Live matrix element of a container on a device."""
+
+    __slots__ = ("_read", "_write")
+
+
+def wrap(data: Any, cls: Any = None) -> Any:
+    """A Vector or Matrix that owns the array `data`; a NumPy scalar for rank 0."""
+    if not isinstance(data, np.ndarray):
+        return data
+    if data.ndim == 0:
+        return data[()]
+    if cls is None or issubclass(cls, _View):
+        cls = Vector if data.ndim == 1 else Matrix
+    out = object.__new__(cls)
+    object.__setattr__(out, "_data", data)
+    return out
+
+
+def _restore(is_vector: bool, data: np.ndarray) -> Matrix:
+    return wrap(data, Vector if is_vector else Matrix)
+
+
+def _index_tuple(indices: Any) -> tuple:
+    if isinstance(indices, Matrix):
+        return tuple(indices._data.tolist())
+    if isinstance(indices, (list, tuple)):
+        return tuple(indices)
+    return (indices,)
+
+
+def as_entries(arr: Any, dt: Any) -> np.ndarray:
+    """The array behind `Matrix(arr, dt)`: always a copy, rank 1 or 2."""
+    if not isinstance(arr, (list, tuple, np.ndarray)) or (isinstance(arr, np.ndarray) and arr.ndim == 0):
+        raise QuadrantsTypeError(
+            "An Matrix/Vector can only be initialized with an array-like object: a list, a tuple or a NumPy array, "
+            f"not {type(arr).__name__}"
+        )
+    if len(arr) and isinstance(arr[0], Matrix):
+        raise Exception("cols/rows required when using list of vectors")
+    data = np.array(arr, None if dt is None else to_numpy_type(_element_type(dt)))
+    if data.ndim > 2:
+        raise QuadrantsTypeError(f"Matrices have 1 or 2 axes, but the given entries have {data.ndim}")
+    return data
+
+
+def _element_type(dt: Any) -> Any:
+    if dt in (int, float, bool):
+        raise AssertionError(f"dt={dt.__name__} is not accepted in Python scope; name a primitive type such as qd.f32")
+    return resolve_dtype(dt)
+
+
+def warn_if_large(shape: tuple) -> None:
+    """Warn once per place about values whose elementwise code would be long."""
+    if int(np.prod(shape)) > MAX_SUGGESTED_ENTRIES and _warnings_wanted():
+        size = "x".join(map(str, shape if len(shape) == 2 else (*shape, 1)))
+        warnings.warn(
+            f"Quadrants matrices/vectors with {size} > {MAX_SUGGESTED_ENTRIES} entries are not suggested. "
+            "Prefer a field or an ndarray, or a vector or matrix element inside one, for data of this size.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _warnings_wanted() -> bool:
+    from quadrants import _logging
+
+    return _logging.is_logging_effective(_logging.WARN)

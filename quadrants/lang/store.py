@@ -1,0 +1,51 @@
+"""What a host write into a container does to a value: integers wrap, reals are rounded, reals into integers fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def store_value(value: Any, dtype: np.dtype) -> Any:
+    """`value` (a number, a sequence or an array) as it is stored in memory of `dtype`.
+
+    Integers wrap to the width, a nonzero number becomes True. Raises TypeError for a real number into integer
+    memory, an integer beyond 64 bits, and anything that is no number.
+    """
+    kind = dtype.kind
+    if type(value) is int and kind in "iu":
+        return _wrap_int(value, dtype)
+    array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    if array.dtype.kind == "O":
+        return _store_objects(array, dtype)
+    if array.dtype.kind not in ("iufb" if kind == "f" else "iub"):
+        raise TypeError(f"cannot store {_describe(value)} in memory of type {dtype}; convert it explicitly first")
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, copy=False)
+
+
+def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
+    if not -(1 << 63) <= value < (1 << 64):
+        raise TypeError(f"cannot store {value} in memory of type {dtype}: it does not fit in 64 bits")
+    bits = dtype.itemsize * 8
+    value &= (1 << bits) - 1
+    if dtype.kind == "i" and value >> (bits - 1):
+        value -= 1 << bits
+    return dtype.type(value)
+
+
+def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    # Lists arrive as objects, so that every Python int keeps its exact value.
+    out = np.empty(array.shape, dtype)
+    for i, x in np.ndenumerate(array):
+        whole = isinstance(x, (int, np.integer, np.bool_))
+        if not whole and not (dtype.kind == "f" and isinstance(x, (float, np.floating))):
+            raise TypeError(f"cannot store {_describe(x)} in memory of type {dtype}; convert it explicitly first")
+        with np.errstate(over="ignore"):
+            out[i] = float(x) if dtype.kind == "f" else bool(x) if dtype.kind == "b" else _wrap_int(int(x), dtype)
+    return out
+
+
+def _describe(value: Any) -> str:
+    return f"{value!r} ({type(value).__name__})" if not isinstance(value, np.ndarray) else f"{value.dtype} values"
