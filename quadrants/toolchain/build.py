@@ -1,0 +1,223 @@
+"""From text to something that loads: the disk cache in front of the compilers, and several compiles at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+from quadrants import _logging
+from quadrants.toolchain import cc, progress, scratch
+from quadrants.toolchain.cache import DiskCache, make_key
+from quadrants.toolchain.cc import CcOptions
+from quadrants.toolchain.errors import CompileError, ToolchainError
+
+if TYPE_CHECKING:
+    import ctypes
+
+
+class Request(NamedTuple):
+    """One text to compile. `name` is the kernel's (or the task's), for messages."""
+
+    source: str
+    name: str
+    options: CcOptions = CcOptions()
+
+
+class Statistics:
+    """What this process did so far: real compiles, artifacts taken from disk, seconds in compilers (summed over
+    threads)."""
+
+    def __init__(self) -> None:
+        self.compiled = 0
+        self.loaded = 0
+        self.seconds = 0.0
+
+
+statistics = Statistics()
+_lock = threading.Lock()
+_made: dict[tuple, str] = {}
+_busy: dict[tuple, threading.Lock] = {}
+
+
+def build_c(
+    source: str,
+    name: str,
+    options: CcOptions = CcOptions(),
+    cache: Optional[DiskCache] = None,
+    *,
+    number: int = 1,
+    total: int = 1,
+) -> str:
+    """Path of a shared object made from C text; it stays loadable for the life of the process.
+
+    Taken from `cache` when it is there, else compiled and put there. Without a cache, or when it cannot be written, the
+    file is in a private folder. `number` and `total` are for the progress line. Raises ToolchainError.
+    """
+    return _build(Request(source, name, options), cache, number, total)[1]
+
+
+def build_many(requests: Sequence[Request], cache: Optional[DiskCache] = None, threads: int = 4) -> list[str]:
+    """`build_c` for each request, up to `threads` compilers at once; paths in the order of the requests.
+
+    Raises the first failure in that order, after all have ended: what did compile is kept.
+    """
+    total = len(requests)
+    work = list(enumerate(requests, 1))
+    if threads <= 1 or total <= 1:
+        return [_build(request, cache, number, total)[1] for number, request in work]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(threads, total), thread_name_prefix="quadrants-cc") as pool:
+        futures = [pool.submit(_build, request, cache, number, total) for number, request in work]
+    return [future.result()[1] for future in futures]
+
+
+def load_c(
+    source: str, name: str, options: CcOptions = CcOptions(), cache: Optional[DiskCache] = None
+) -> "ctypes.CDLL":
+    """Build and load. Differs from loading the path of `build_c` when another process cleans the cache in between, or
+    the system refuses the file: then it is compiled again, into a private folder. Raises ToolchainError."""
+    import ctypes
+
+    key, path = _build(Request(source, name, options), cache, 1, 1)
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        _logging.debug(f"Kernel '{name}': {path} does not load ({error}); compiled again")
+    with _lock:
+        _made.pop(key, None)
+    _, path = _build(Request(source, name, options), None, 1, 1)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ToolchainError(f"Kernel '{name}' was compiled but cannot be loaded: {error}") from error
+    with _lock:
+        _made[key] = path
+    return library
+
+
+def build_cuda(
+    source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: Optional[DiskCache] = None
+) -> bytes:
+    """The cubin ("sm_90") or PTX ("compute_90") of CUDA text, from `cache` or from NVRTC. Raises ToolchainError."""
+    from quadrants.toolchain import nvrtc
+
+    key = make_key(source, "cuda", nvrtc.identity(), arch, *options)
+    suffix = ".cubin" if arch.startswith("sm_") else ".ptx"
+    found = cache.get(key, suffix) if cache is not None else None
+    if found is not None:
+        statistics.loaded += 1
+        return found
+    with _timed(name), progress.compiling(name):
+        try:
+            binary = nvrtc.compile(source, name, arch, options)
+        except CompileError as error:
+            raise _with_source(error, source, cache, ".cu") from None
+    if cache is not None:
+        cache.put(key, binary, suffix)
+    return binary
+
+
+def forget() -> None:
+    """Drop the in-process record, so that the next build looks at the disk again. Files stay."""
+    with _lock:
+        _made.clear()
+
+
+def _build(request: Request, cache: Optional[DiskCache], number: int, total: int) -> tuple[tuple, str]:
+    compiler = cc.find_compiler(cache)
+    key = make_key(request.source, "c", cc.identity(compiler, request.options))
+    # A file in a private folder is the process's that made it; a forked child makes its own.
+    place = (key, cache.root if cache is not None else None, os.getpid())
+    with _lock:
+        path = _made.get(place)
+        if path is not None and os.path.exists(path):
+            return place, path
+        gate = _busy.setdefault(place, threading.Lock())
+    with gate:  # two threads that want the same text compile it once
+        with _lock:
+            path = _made.get(place)
+        if path is None or not os.path.exists(path):
+            path = _from_disk(key, request.name, cache) or _compile(key, request, compiler, cache, number, total)
+            with _lock:
+                _made[place] = path
+                _busy.pop(place, None)
+    return place, path
+
+
+def _from_disk(key: str, name: str, cache: Optional[DiskCache]) -> Optional[str]:
+    path = cache.find(key) if cache is not None else None
+    if path is None:
+        return None
+    statistics.loaded += 1
+    if scratch.allows_execution(os.path.dirname(path)):
+        return path
+    with open(path, "rb") as file:
+        return _keep(file.read(), name)
+
+
+def _compile(
+    key: str, request: Request, compiler: cc.Compiler, cache: Optional[DiskCache], number: int, total: int
+) -> str:
+    with _timed(request.name), progress.compiling(request.name, number, total):
+        try:
+            binary = cc.compile(request.source, name=request.name, options=request.options, compiler=compiler)
+        except CompileError as error:
+            raise _with_source(error, request.source, cache, ".c") from None
+    path = cache.put(key, binary) if cache is not None else None
+    if path is not None and scratch.allows_execution(os.path.dirname(path)):
+        return path
+    return _keep(binary, request.name)
+
+
+def _keep(binary: bytes, name: str) -> str:
+    try:
+        return scratch.keep(binary, name, ".so", executable=True)
+    except OSError as error:
+        raise ToolchainError(
+            f"Kernel '{name}' was compiled but there is no folder to load it from ({error}). "
+            "Set QD_TMP_DIR to a folder that can be written and is not mounted noexec."
+        ) from error
+
+
+def _with_source(error: CompileError, source: str, cache: Optional[DiskCache], suffix: str) -> CompileError:
+    """The same failure, with the source kept in a file and its path in the message."""
+    path = cache.keep_failed(source, error.kernel, suffix) if cache is not None else None
+    if path is None:
+        path = _keep_failed_outside(source, error.kernel, suffix)
+    where = f"Source kept in {path}" if path else "The source could not be kept: no folder can be written"
+    return type(error)(
+        f"{error}\n{where}", kernel=error.kernel, dialect=error.dialect, source_path=path, log=error.log
+    )
+
+
+def _keep_failed_outside(source: str, name: str, suffix: str) -> Optional[str]:
+    """Outside of the private folders, which go when the process does."""
+    for parent in scratch.candidates():
+        path = os.path.join(parent, f"quadrants-failed-{scratch.file_stem(name)}-{os.urandom(4).hex()}{suffix}")
+        try:
+            scratch.write(path, source.encode())
+            return path
+        except OSError:
+            continue
+    return None
+
+
+class _timed:
+    """Counts one real compile."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __enter__(self) -> None:
+        if os.environ.get("QD_SHOW_COMPILING", "0") not in ("", "0"):
+            _logging.info(f"Compiling kernel '{self._name}'")
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._start
+        with _lock:
+            statistics.compiled += 1
+            statistics.seconds += spent

@@ -1,0 +1,245 @@
+"""The C compiler of this machine: which one, what it is, and what "native" means to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional, Sequence
+
+from quadrants.toolchain.errors import CompilerNotFound, ToolchainError
+
+if TYPE_CHECKING:
+    from quadrants.toolchain.cache import DiskCache
+
+_PROBE_SECONDS = 60.0
+_INSTALL = (
+    "Install one with the system's package manager (for example `apt install gcc`, `dnf install gcc`, "
+    "`xcode-select --install`) or with `pip install quadrants[cc]`, or set QD_CC to the path of a compiler."
+)
+
+
+class Compiler(NamedTuple):
+    """A C compiler.
+
+    `path`: the executable; `command`: what to run, with leading arguments; `kind`: "gcc", "clang", "zig" or "other";
+    `version`: its own words; `target`: the triple it compiles for; `native`: the flags that select this machine's CPU;
+    `cpu`: what these flags mean here, feature by feature, so that a binary is never taken to a lesser CPU; `stamp`: the
+    state of the files behind `command`, and of the CPU.
+    """
+
+    path: str
+    command: tuple[str, ...]
+    kind: str
+    version: str
+    target: str
+    native: tuple[str, ...]
+    cpu: str
+    stamp: str
+
+    @property
+    def identity(self) -> str:
+        """Text that differs whenever the machine code could."""
+        return "\n".join((self.stamp, self.kind, self.version, self.target, *self.native, self.cpu))
+
+
+_lock = threading.Lock()
+_found: dict[tuple, Compiler] = {}
+
+
+def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
+    """The compiler to use: $QD_CC, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
+
+    The compiler is asked about itself once; `store` keeps the answer for later processes, until the executable or
+    the CPU changes. Raises CompilerNotFound, saying what to install; ToolchainError when what was found does not run.
+    """
+    place = (os.environ.get("QD_CC"), os.environ.get("PATH"))
+    with _lock:
+        if place in _found:
+            return _found[place]
+        trouble: Optional[ToolchainError] = None
+        for command in _commands():
+            try:
+                _found[place] = found = _describe(command, store)
+                return found
+            except ToolchainError as error:
+                if os.environ.get("QD_CC"):
+                    raise
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
+        raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}")
+
+
+def which(name: str) -> Optional[str]:
+    """Absolute path of the executable `name`, or None."""
+    folders = [""] if os.path.dirname(name) else os.environ.get("PATH", os.defpath).split(os.pathsep)
+    endings = ("", ".exe") if os.name == "nt" else ("",)
+    for folder in folders:
+        for ending in endings:
+            path = os.path.abspath(os.path.join(folder, name + ending))
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    return None
+
+
+def _commands() -> Iterator[tuple[str, ...]]:
+    chosen = os.environ.get("QD_CC")
+    if chosen:
+        import shlex
+
+        words = shlex.split(chosen)
+        path = which(words[0]) if words else None
+        if path is None:
+            raise CompilerNotFound(f"QD_CC={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
+        yield (path, *words[1:])
+        return
+    for name in ("clang", "gcc", "cc"):
+        path = which(name)
+        if path is not None:
+            yield (path,)
+    zig = _zig()
+    if zig is not None:
+        yield (zig, "cc")
+
+
+def _zig() -> Optional[str]:
+    """The executable inside the `ziglang` wheel: running it directly saves starting a Python for each compile."""
+    for folder in sys.path:
+        for name in ("zig", "zig.exe"):
+            path = os.path.join(folder, "ziglang", name)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    return None
+
+
+def _describe(command: tuple[str, ...], store: Optional["DiskCache"]) -> Compiler:
+    stamp = _stamp(command)
+    key = _key_of(stamp)
+    kept = store.get(key, ".cc") if store is not None else None
+    found = _thaw(command, stamp, kept) if kept is not None else None
+    if found is None:
+        found = _probe(command, stamp)
+        if store is not None:
+            store.put(key, _freeze(found), ".cc")
+    return found
+
+
+def _stamp(command: Sequence[str]) -> str:
+    """What the answers of a probe depend on: the files behind the command's words, and the CPU."""
+    parts = list(command)
+    for word in command:
+        path = which(word)  # the words after a wrapper such as ccache name the true compiler
+        if path is not None:
+            real = os.path.realpath(path)
+            state = os.stat(real)
+            parts.append(f"{real} {state.st_mtime_ns} {state.st_size}")
+    return "\n".join((*parts, _cpu_stamp()))
+
+
+def _cpu_stamp() -> str:
+    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_IDENTIFIER", "")
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            block = file.read(16384).split("\n\n")[0]  # the first core; reading all of them is slow on large machines
+    except OSError:
+        block = ""
+    telling = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ", "isa", "uarch")
+    return "\n".join([machine, *(line for line in block.splitlines() if line.startswith(telling))])
+
+
+def _key_of(stamp: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(b"compiler probe 1\n" + stamp.encode()).hexdigest()
+
+
+def _probe(command: tuple[str, ...], stamp: str) -> Compiler:
+    """One dry run (`-###`) tells version, target and the meaning of "native" at once."""
+    said = ""
+    for native in _native_spellings():
+        status, said = _ask(command, ("-###", *native, "-x", "c", "-c", "-o", os.devnull, "-"))
+        if status == 0 and "error:" not in said:
+            break
+    else:
+        native = ()
+        status, said = _ask(command, ("--version",))
+        if status != 0:
+            raise ToolchainError(
+                f"The C compiler {' '.join(command)} does not run (exit status {status}): "
+                f"{said.strip()[:400] or 'it said nothing'}. Repair it, or set QD_CC to another one."
+            )
+    lines = said.splitlines()
+    version = next((line.strip() for line in lines if " version " in line), lines[0].strip() if lines else "")
+    target = next((line[8:].strip() for line in lines if line.startswith("Target: ")), "")
+    kind = _kind(command, said)
+    return Compiler(command[0], command, kind, version, target, tuple(native), _cpu_of(lines, native), stamp)
+
+
+def _native_spellings() -> tuple[tuple[str, ...], ...]:
+    machine = os.uname().machine if hasattr(os, "uname") else ""
+    if machine in ("aarch64", "arm64", "armv7l", "ppc64le"):
+        return (("-mcpu=native",), ("-march=native",), ())
+    return (("-march=native",), ("-mcpu=native",), ())
+
+
+def _kind(command: Sequence[str], said: str) -> str:
+    if os.path.basename(command[0]).startswith("zig") and command[1:2] == ("cc",):
+        return "zig"
+    lower = said.lower()
+    if "clang version" in lower:
+        return "clang"
+    if "gcc version" in lower or "free software foundation" in lower:
+        return "gcc"
+    return "other"
+
+
+def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
+    """The machine options that the driver hands to the compiler proper."""
+    import shlex
+
+    for line in lines:
+        if "cc1" not in line or not line.startswith(" "):
+            continue
+        words = shlex.split(line)
+        picked = []
+        for word, following in zip(words, [*words[1:], ""]):
+            if word in ("-target-cpu", "-target-feature", "-tune-cpu", "--param"):
+                picked.append(f"{word} {following}")
+            elif word.startswith("-m") and word not in native and not word.startswith("-main"):
+                picked.append(word)
+        return " ".join(picked)
+    return ""
+
+
+def _ask(command: Sequence[str], arguments: Sequence[str]) -> tuple[Optional[int], str]:
+    from quadrants.toolchain import process
+
+    env = {**os.environ, "LC_ALL": "C"}
+    try:
+        status, output = process.run((*command, *arguments), timeout=_PROBE_SECONDS, env=env)
+    except OSError as error:
+        raise ToolchainError(
+            f"The C compiler {' '.join(command)} cannot be started: {error}. Set QD_CC to another one."
+        ) from error
+    if status is None:
+        raise ToolchainError(
+            f"The C compiler {' '.join(command)} did not answer `{arguments[0]}` within {_PROBE_SECONDS:.0f} s. "
+            "Set QD_CC to another one."
+        )
+    return status, output.decode(errors="replace")
+
+
+def _freeze(compiler: Compiler) -> bytes:
+    return "\x1e".join(
+        (compiler.kind, compiler.version, compiler.target, "\x1f".join(compiler.native), compiler.cpu)
+    ).encode()
+
+
+def _thaw(command: tuple[str, ...], stamp: str, kept: bytes) -> Optional[Compiler]:
+    fields = kept.decode(errors="replace").split("\x1e")
+    if len(fields) != 5:
+        return None
+    kind, version, target, native, cpu = fields
+    flags = tuple(native.split("\x1f")) if native else ()
+    return Compiler(command[0], command, kind, version, target, flags, cpu, stamp)

@@ -1,0 +1,158 @@
+"""CUDA C++ text to a cubin or PTX, through NVRTC. Needs no GPU and no driver; the library is loaded on first use."""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import re
+import sys
+import threading
+from typing import Iterator, Optional, Sequence
+
+from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
+
+_lock = threading.Lock()
+_library: Optional["_Library"] = None
+
+
+class _Library:
+    def __init__(self, path: str):
+        self.path = path
+        self.api = ctypes.CDLL(path)
+        self.api.nvrtcGetErrorString.restype = ctypes.c_char_p
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.check(self.api.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "nvrtcVersion")
+        self.version = (major.value, minor.value)
+
+    def check(self, status: int, what: str) -> None:
+        if status != 0:
+            reason = self.api.nvrtcGetErrorString(status).decode(errors="replace")
+            raise ToolchainError(f"NVRTC ({self.path}): {what} failed: {reason}")
+
+
+def find() -> tuple[str, tuple[int, int]]:
+    """Path and version of the NVRTC in use. Raises CompilerNotFound naming what to install."""
+    library = _load()
+    return library.path, library.version
+
+
+def identity() -> str:
+    """Text for cache keys: changes with the library. Raises as `find`."""
+    path, version = find()
+    try:
+        state = os.stat(path)
+    except OSError:  # found by the loader under a bare name
+        return f"nvrtc {version[0]}.{version[1]} {path}"
+    return f"nvrtc {version[0]}.{version[1]} {state.st_size} {state.st_mtime_ns}"
+
+
+def supported_archs() -> list[int]:
+    """The SM numbers that this NVRTC can compile for, such as 90. Raises as `find`."""
+    library = _load()
+    count = ctypes.c_int()
+    library.check(library.api.nvrtcGetNumSupportedArchs(ctypes.byref(count)), "nvrtcGetNumSupportedArchs")
+    archs = (ctypes.c_int * count.value)()
+    library.check(library.api.nvrtcGetSupportedArchs(archs), "nvrtcGetSupportedArchs")
+    return list(archs)
+
+
+def compile(source: str, name: str, arch: str = "sm_90", options: Sequence[str] = ()) -> bytes:
+    """Compile CUDA C++ text: a cubin for arch "sm_90", PTX text for "compute_90". `name` is the kernel's, for messages.
+
+    Raises CompilerNotFound; CompileError with NVRTC's log; ValueError for an `arch` of another form.
+    """
+    match = re.fullmatch(r"(sm|compute)_(\d+[af]?)", arch)
+    if match is None:
+        raise ValueError(f"arch should look like 'sm_90' or 'compute_90', not {arch!r}")
+    library = _load()
+    api = library.api
+    program = ctypes.c_void_p()
+    # The file name appears in NVRTC's messages; #line markers in the text lead on to the user's file.
+    library.check(
+        api.nvrtcCreateProgram(ctypes.byref(program), source.encode(), f"{name}.cu".encode(), 0, None, None),
+        "nvrtcCreateProgram",
+    )
+    try:
+        given = [f"--gpu-architecture={arch}", *options]
+        arguments = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
+        status = api.nvrtcCompileProgram(program, len(given), arguments)
+        if status != 0:
+            raise _failure(library, program, status, source, name, arch)
+        what = "CUBIN" if match[1] == "sm" else "PTX"
+        return _text(library, program, what)
+    finally:
+        api.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _text(library: _Library, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    library.check(getattr(library.api, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), f"nvrtcGet{what}Size")
+    buffer = ctypes.create_string_buffer(size.value)
+    library.check(getattr(library.api, f"nvrtcGet{what}")(program, buffer), f"nvrtcGet{what}")
+    return buffer.raw
+
+
+def _failure(
+    library: _Library, program: ctypes.c_void_p, status: int, source: str, name: str, arch: str
+) -> CompileError:
+    from quadrants.toolchain.cc import first_messages
+
+    reason = library.api.nvrtcGetErrorString(status).decode(errors="replace")
+    log = _text(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+    said = "\n".join("  " + line for line in first_messages(log)) or "  (NVRTC said nothing)"
+    lines = source.count("\n") + 1
+    return CompileError(
+        f"NVRTC failed ({reason}) on kernel '{name}' (dialect cuda, {arch}, {lines} lines, {len(source)} characters of "
+        f"generated source).\n{said}",
+        kernel=name,
+        dialect="cuda",
+        log=log,
+    )
+
+
+def _load() -> _Library:
+    global _library
+    with _lock:
+        if _library is None:
+            troubles = []
+            for path in _candidates():
+                try:
+                    _library = _Library(path)
+                    break
+                except (OSError, AttributeError, ToolchainError) as error:
+                    troubles.append(f"{path}: {error}")
+            else:
+                tried = "".join("\n  " + line for line in troubles)
+                raise CompilerNotFound(
+                    "NVRTC, the CUDA compiler, was not found. Install it with `pip install quadrants[cuda]` (or "
+                    "`pip install nvidia-cuda-nvrtc`), or set CUDA_HOME to a CUDA toolkit." + tried
+                )
+        return _library
+
+
+def _candidates() -> Iterator[str]:
+    """Libraries to try: wheels first, as they match the other CUDA wheels, then the toolkit, then the loader's path."""
+    if sys.platform == "win32":
+        patterns, folders = ("nvrtc64_*.dll",), ("bin", os.path.join("bin", "x86_64"))
+    else:
+        patterns, folders = ("libnvrtc.so.*", "libnvrtc.so"), ("lib64", "lib", os.path.join("targets", "x86_64-linux", "lib"))
+    seen: set[str] = set()
+    wheels = (os.path.join(glob.escape(entry), "nvidia", "*", sub) for entry in sys.path for sub in ("lib", "bin"))
+    homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
+    toolkits = [glob.escape(home) for home in homes if home] + ["/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"]
+    places = [*wheels, *(os.path.join(toolkit, folder) for toolkit in toolkits for folder in folders)]
+    for place in places:
+        for pattern in patterns:
+            for path in sorted(glob.glob(os.path.join(place, pattern)), key=_version_of, reverse=True):
+                real = os.path.realpath(path)
+                if real not in seen and "builtins" not in path and ".alt" not in path:
+                    seen.add(real)
+                    yield path
+    if sys.platform != "win32":
+        for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"):
+            yield name
+
+
+def _version_of(path: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]
