@@ -26,6 +26,7 @@ class Program:
         self.tasks_on_last_call = 0
         self.reducer_dispatches = 0
         self.live_ndarrays = 0
+        self.device_name = ""
         self.subgroup_width: Optional[int] = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
 
     def config(self) -> CompileConfig:

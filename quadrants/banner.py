@@ -1,0 +1,167 @@
+"""The text that shows a user where in the source an error happened.
+
+    File "/home/me/sim.py", line 12, in step:
+        y = helper(a)
+            ^^^^^^^^^
+
+One such block per frame, kernel first, then the message.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import unicodedata
+from typing import NamedTuple, Optional, Sequence
+
+WIDTH = 80
+TAB = 4
+
+_COMPOUND = re.compile(r"(?:async\s+)?(?:for|while|if|elif|else|def|class|with|try|except|finally|match)\b")
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+class Frame(NamedTuple):
+    """A place in a source file. Lines count from 1; columns are UTF-8 byte offsets from 0, as in `ast` nodes."""
+
+    file: str
+    line: int
+    col: int
+    end_line: int
+    end_col: int
+    function: str
+
+
+def format_banner(frames: Sequence[Frame], message: str) -> str:
+    """Text of an error: a newline, a block for every frame (outermost first), the message."""
+    head = "\nYour code:\n" if len(frames) > 1 else "\n"
+    return head + "".join(format_frame(frame) for frame in frames) + message
+
+
+def format_frame(frame: Frame) -> str:
+    """One block, ending in a newline. Without source text (a deleted file) only the line that names the place."""
+    out = [f'File "{frame.file}", line {frame.line}, in {frame.function}:']
+    for text, start, end in _marked_lines(frame):
+        out += _underlined(text, start, end)
+    return "\n".join(out) + "\n"
+
+
+def _source_line(frame: Frame, number: int) -> Optional[str]:
+    text = linecache.getline(frame.file, number)
+    return text.rstrip("\r\n") if text else None
+
+
+def _marked_lines(frame: Frame) -> list:
+    """(text, first marked character, one past the last) of every line to show."""
+    first = _source_line(frame, frame.line)
+    if first is None:
+        return []
+    start = _character(first, frame.col)
+    last_line, end_col = max(frame.line, frame.end_line), frame.end_col
+    if _COMPOUND.match(first, start):
+        header = _header_end(frame, start, last_line)
+        if header is not None:
+            return _lines_until(frame, start, *header)
+    end_text = _source_line(frame, last_line) or ""
+    return _lines_until(frame, start, last_line, _character(end_text, end_col))
+
+
+def _lines_until(frame: Frame, start: int, last_line: int, end: int) -> list:
+    rows = []
+    for number in range(frame.line, last_line + 1):
+        text = _source_line(frame, number) or ""
+        body = len(text.rstrip())
+        left = start if number == frame.line else len(text) - len(text.lstrip())
+        right = min(end, body) if number == last_line else body
+        if number == frame.line == last_line:
+            right = max(right, left + 1)  # a place without extent still gets its caret
+        rows.append((text, left, right))
+    return rows
+
+
+def _header_end(frame: Frame, start: int, last_line: int) -> Optional[tuple]:
+    """(line, character past the colon) where the header of a compound statement ends."""
+    open_brackets: list = []
+    quote = ""
+    for number in range(frame.line, last_line + 1):
+        text = _source_line(frame, number) or ""
+        at = start if number == frame.line else 0
+        while at < len(text):
+            c = text[at]
+            if quote:
+                if c == "\\":
+                    at += 1
+                elif text.startswith(quote, at):
+                    at += len(quote) - 1
+                    quote = ""
+            elif c in "'\"":
+                quote = c * 3 if text.startswith(c * 3, at) else c
+                at += len(quote) - 1
+            elif c == "#":
+                break
+            elif c in "([{":
+                open_brackets.append(c)
+            elif c in ")]}":
+                if open_brackets and open_brackets[-1] == _CLOSING[c]:
+                    open_brackets.pop()
+            elif c == ":" and not open_brackets and not text.startswith(":=", at):
+                return number, at + 1
+            at += 1
+        if len(quote) == 1 and not text.endswith("\\"):
+            quote = ""
+    return None
+
+
+def _character(text: str, byte_offset: int) -> int:
+    """Index of the character at a UTF-8 byte offset."""
+    if text.isascii():
+        return min(byte_offset, len(text))
+    return len(text.encode("utf-8")[:byte_offset].decode("utf-8", "ignore"))
+
+
+def _cells(text: str, column: int) -> int:
+    """Terminal columns of a character that starts at `column`."""
+    if text == "\t":
+        return TAB - column % TAB
+    if text.isascii():
+        return 1
+    if unicodedata.combining(text):
+        return 0
+    return 2 if unicodedata.east_asian_width(text) in "WF" else 1
+
+
+def _underlined(text: str, start: int, end: int) -> list:
+    """The line, tabs expanded and wrapped, each piece followed by its carets."""
+    shown: list = []  # (what to print, its width, caret?) per character
+    column = 0
+    for i, c in enumerate(text.rstrip()):
+        width = _cells(c, column)
+        shown.append((" " * width if c == "\t" else c, width, start <= i < end))
+        column += width
+    if end > len(shown) and start >= len(shown):
+        shown.append((" ", 1, True))
+    out = []
+    for piece in _wrapped(shown):
+        out.append("".join(c for c, _, _ in piece).rstrip())
+        carets = "".join(("^" if mark else " ") * width for _, width, mark in piece).rstrip()
+        if carets:
+            out.append(carets)
+    return out or [""]
+
+
+def _wrapped(shown: list) -> list:
+    """Pieces of at most WIDTH columns, cut behind a blank where there is one behind the indentation."""
+    pieces = []
+    while sum(width for _, width, _ in shown) > WIDTH:
+        total = count = 0
+        for _, width, _ in shown:
+            if total + width > WIDTH:
+                break
+            total += width
+            count += 1
+        indent = next((i for i, (c, _, _) in enumerate(shown) if c.strip()), 0)
+        blank = max((i for i in range(indent, count) if not shown[i][0].strip()), default=-1)
+        cut = blank + 1 if blank > indent and shown[count][0].strip() else count
+        pieces.append(shown[:cut])
+        shown = shown[cut:]
+    return [*pieces, shown]
