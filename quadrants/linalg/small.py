@@ -1,10 +1,10 @@
 """Per-thread linear algebra of small dense matrices: svd, polar decomposition, eigenvalues, linear systems.
 
-These are plain functions that run while a kernel is traced: they check sizes, convert the input to the working dtype and
-call one `@qd.func` per (operation, size, dtype), so all call sites of a kernel share one emitted function. Inputs may be
-of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means `default_fp`, **not** the dtype of the input.
-Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at compile time as
-QuadrantsCompilationError.
+These are plain functions that run while a kernel is traced: they check sizes, convert the input to the working dtype
+and call one `@qd.func` per (operation, size, dtype), so all call sites of a kernel share one emitted function. Inputs
+may be of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means `default_fp`, **not** the dtype of
+the input. Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at compile time
+as QuadrantsCompilationError.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import quadrants as qd
 from quadrants.lang.math_primitives import clz, ffs
+
+import quadrants as qd
 
 
 @qd.func

@@ -6,8 +6,9 @@ row-vector convention (`v @ M`), that is, they are the transposes of the usual t
 
 from __future__ import annotations
 
-import quadrants as qd
 from quadrants.lang.math_primitives import mat2, mat4, vec2
+
+import quadrants as qd
 
 
 @qd.func
