@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from typing import Callable, Iterable, NamedTuple, Optional, Sequence, Union
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from quadrants import _logging
 
@@ -21,7 +22,7 @@ class Arch:
     name: str
     _known: dict = {}
 
-    def __new__(cls, name: str) -> "Arch":
+    def __new__(cls, name: str) -> Arch:
         found = cls._known.get(name)
         if found is None:
             found = cls._known[name] = object.__new__(cls)
@@ -37,10 +38,10 @@ class Arch:
     def __reduce__(self):
         return (Arch, (self.name,))
 
-    def __copy__(self) -> "Arch":
+    def __copy__(self) -> Arch:
         return self
 
-    def __deepcopy__(self, memo) -> "Arch":
+    def __deepcopy__(self, memo) -> Arch:
         return self
 
 
@@ -170,7 +171,7 @@ def is_extension_supported(arch: Arch, ext: Extension) -> bool:
     return backend is not None and ext in backend.extensions
 
 
-def by_name(text: str) -> Union[Arch, list]:
+def by_name(text: str) -> Arch | list:
     """The arch, or the list `gpu`, of that name. Raises ValueError naming the valid ones."""
     if text == "cpu":
         return cpu
@@ -183,7 +184,7 @@ def by_name(text: str) -> Union[Arch, list]:
     return Arch(text)
 
 
-def from_environment() -> Optional[Union[Arch, list]]:
+def from_environment() -> Arch | list | None:
     """What QD_ARCH asks for, None when it is unset or empty. Raises ValueError for an unknown name."""
     text = os.environ.get("QD_ARCH")
     if not text:
@@ -194,7 +195,7 @@ def from_environment() -> Optional[Union[Arch, list]]:
         raise ValueError(f"Invalid QD_ARCH={text}: {error}") from None
 
 
-def select(wanted: Union[None, Arch, Sequence[Arch]], enable_fallback: bool = True) -> Arch:
+def select(wanted: None | Arch | Sequence[Arch], enable_fallback: bool = True) -> Arch:
     """The first supported arch of `wanted` (None: the CPU). If none is, the CPU with a warning, or RuntimeError."""
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
     for arch in candidates:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import linecache
 import re
 import unicodedata
-from typing import NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 WIDTH = 80
 TAB = 4
@@ -46,7 +47,7 @@ def format_frame(frame: Frame) -> str:
     return "\n".join(out) + "\n"
 
 
-def _source_line(frame: Frame, number: int) -> Optional[str]:
+def _source_line(frame: Frame, number: int) -> str | None:
     text = linecache.getline(frame.file, number)
     return text.rstrip("\r\n") if text else None
 
@@ -79,7 +80,7 @@ def _lines_until(frame: Frame, start: int, last_line: int, end: int) -> list:
     return rows
 
 
-def _header_end(frame: Frame, start: int, last_line: int) -> Optional[tuple]:
+def _header_end(frame: Frame, start: int, last_line: int) -> tuple | None:
     """(line, character past the colon) where the header of a compound statement ends."""
     open_brackets: list = []
     quote = ""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Iterable, NamedTuple, Optional
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 
@@ -27,12 +28,12 @@ class Option(NamedTuple):
     doc: str
     enters_cache_key: bool = False
     on_cfg: bool = True
-    env: Optional[str] = ""  # "" stands for QD_<NAME>, None for no variable
-    env_fallback: Optional[str] = None  # a second variable, read when the first is unset
-    check: Optional[Callable[[Any], Optional[str]]] = None  # returns what is wrong, or None
+    env: str | None = ""  # "" stands for QD_<NAME>, None for no variable
+    env_fallback: str | None = None  # a second variable, read when the first is unset
+    check: Callable[[Any], str | None] | None = None  # returns what is wrong, or None
 
     @property
-    def variable(self) -> Optional[str]:
+    def variable(self) -> str | None:
         return "QD_" + self.name.upper() if self.env == "" else self.env
 
     def initial(self) -> Any:
@@ -56,19 +57,19 @@ def default_cache_path() -> str:
     return os.path.join(os.path.expanduser("~"), ".cache", "quadrants", "qdcache")
 
 
-def _not_negative(value) -> Optional[str]:
+def _not_negative(value) -> str | None:
     return None if value >= 0 else "must not be negative"
 
 
-def _positive(value) -> Optional[str]:
+def _positive(value) -> str | None:
     return None if value > 0 else "must be positive"
 
 
-def _fraction_or_off(value) -> Optional[str]:
+def _fraction_or_off(value) -> str | None:
     return None if 0 <= value <= 1 else "must be 0 (off) or lie in (0, 1]"
 
 
-def _policy(value) -> Optional[str]:
+def _policy(value) -> str | None:
     return None if value in CLEANING_POLICIES else "must be one of " + ", ".join(CLEANING_POLICIES)
 
 

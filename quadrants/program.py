@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional
+from collections.abc import Callable
 
+from quadrants import _logging
 from quadrants.config import CompileConfig
 
 # Warp width by arch; a backend with another one sets `Program.subgroup_width` when it starts.
@@ -27,7 +28,7 @@ class Program:
         self.reducer_dispatches = 0
         self.live_ndarrays = 0
         self.device_name = ""
-        self.subgroup_width: Optional[int] = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
+        self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
 
     def config(self) -> CompileConfig:
         """The live configuration."""
@@ -41,7 +42,7 @@ class Program:
     def drain(self) -> None:
         """Wait for all work; pending failures of a runtime that ends have no caller left and are dropped."""
         for wait in self._waiters:
-            _quietly(wait)
+            dropping_failures(wait)
 
     def get_total_compilation_time(self) -> float:
         """Seconds spent compiling kernels since init."""
@@ -84,11 +85,10 @@ class Program:
         self.reducer_dispatches = 0
 
 
-def _quietly(wait: Callable) -> None:
-    from quadrants import _logging
-
+def dropping_failures(step: Callable[[], object]) -> None:
+    """Run `step` for a runtime that ends: nobody is left to catch its failure, so that is only a debug line."""
     try:
-        wait()
+        step()
     except Exception as error:
         if _logging.is_logging_effective(_logging.DEBUG):
             _logging.debug(f"Dropped with its runtime: {type(error).__name__}: {error}")

@@ -9,66 +9,107 @@ from __future__ import annotations
 import atexit
 import copy
 import os
-import sys
 import threading
 import weakref
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
-from quadrants import _logging, arch as _arch
-from quadrants._version import __version__, __version_str__
-from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
+from quadrants import _logging, startup
+from quadrants import arch as _arch
+from quadrants.config import CompileConfig, SideOptions
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.program import Program
+from quadrants.program import Program, dropping_failures
+from quadrants.startup import check_require_version, print_header
+
+__all__ = [
+    "PyQuadrants",
+    "cache_key",
+    "check_require_version",
+    "current_cfg",
+    "dump_compile_config",
+    "generation",
+    "get_runtime",
+    "init",
+    "is_extension_enabled",
+    "is_python_backend",
+    "on_clear",
+    "on_exit",
+    "on_init",
+    "on_materialize",
+    "on_reset",
+    "on_sync",
+    "print_header",
+    "require_runtime",
+    "reset",
+    "sync",
+]
 
 _NO_RUNTIME = "Maybe you forgot to call `qd.init()` first?"
 _hooks: dict[str, list] = {name: [] for name in ("init", "materialize", "sync", "clear", "reset", "exit")}
 
 
-def _register(event: str) -> Callable:
-    def register(callback: Callable) -> Callable:
-        _hooks[event].append(callback)
-        return callback
-
-    register.__name__ = f"on_{event}"
-    return register
+def on_init(callback: Callable[[CompileConfig], Any]) -> Callable:
+    """Call `callback(cfg)` when a runtime starts, in order of registration. Usable as a decorator, like all of these."""
+    _hooks["init"].append(callback)
+    return callback
 
 
-on_init = _register("init")
-on_init.__doc__ = "Call `callback(cfg)` when a runtime starts, in order of registration. Usable as a decorator."
-on_materialize = _register("materialize")
-on_materialize.__doc__ = "Call `callback()` to allocate what is pending; before compiles, host access, DLPack and sync."
-on_sync = _register("sync")
-on_sync.__doc__ = "Call `callback()` to wait for the device and raise pending failures."
-on_clear = _register("clear")
-on_clear.__doc__ = "Call `callback()` when the runtime dies: forget plans, kill data. Last registered, first called."
-on_reset = _register("reset")
-on_reset.__doc__ = "Call `callback()` after each reset, when no runtime exists any more. Meant for users."
-on_exit = _register("exit")
-on_exit.__doc__ = "Call `callback()` once when the process ends, after a last `clear`: join threads, close files."
+def on_materialize(callback: Callable[[], Any]) -> Callable:
+    """Call `callback()` to allocate what is pending: before compiles, host access, DLPack export and sync."""
+    _hooks["materialize"].append(callback)
+    return callback
+
+
+def on_sync(callback: Callable[[], Any]) -> Callable:
+    """Call `callback()` to wait for the device and raise its pending failures."""
+    _hooks["sync"].append(callback)
+    return callback
+
+
+def on_clear(callback: Callable[[], Any]) -> Callable:
+    """Call `callback()` when the runtime dies: forget plans, kill data. The last one registered is called first."""
+    _hooks["clear"].append(callback)
+    return callback
+
+
+def on_reset(callback: Callable[[], Any]) -> None:
+    """Call `callback()` after each reset, when no runtime exists any more. Meant for programs."""
+    _hooks["reset"].append(callback)
+
+
+def on_exit(callback: Callable[[], Any]) -> Callable:
+    """Call `callback()` once when the process ends, after a last `clear`: join threads, close files."""
+    _hooks["exit"].append(callback)
+    return callback
 
 
 class PyQuadrants:
-    """The runtime as Python sees it. `materialize` and `clear` may be replaced on the class, and are looked up there."""
+    """The runtime as Python sees it. `materialize` and `clear` may be replaced on the class, and are looked up there.
+
+    options, side: the options in force (defaults while there is no runtime). arch: the chosen Arch, None without a
+    runtime. ndarrays: the living ones. compilation_lock: held while a kernel is compiled or data is allocated.
+    count_compiled: set by the kernel layer. Options outside `qd.cfg` read as attributes too (`unrolling_limit`, ...).
+    """
 
     def __init__(self) -> None:
         self.options = CompileConfig()
         self.side = SideOptions()
-        self.arch: Optional[_arch.Arch] = None
+        self.arch: _arch.Arch | None = None
         self.ndarrays: weakref.WeakSet = weakref.WeakSet()
         self.compilation_lock = threading.RLock()
         self.count_compiled: Callable[[], int] = lambda: 0
-        self._prog: Optional[Program] = None
-        self._ever_started = False
+        self._prog: Program | None = None
         self._materializing = False
 
     @property
     def prog(self) -> Program:
+        """Counters and synchronisation. QuadrantsRuntimeError without a runtime and on the python arch."""
         if self._prog is None:
             raise QuadrantsRuntimeError(f"There is no runtime. {_NO_RUNTIME}")
         return self._prog
 
     @property
-    def cfg(self) -> Optional[CompileConfig]:
+    def cfg(self) -> CompileConfig | None:
         """The options in force; None before init, after reset, and on the python arch."""
         return None if self._prog is None else self.options
 
@@ -108,13 +149,14 @@ class PyQuadrants:
         for callback in reversed(_hooks["clear"]):
             try:
                 callback()
-            except Exception as error:  # raised below; the other layers must still let go of the dead runtime
+            except Exception as error:  # raised below: the other layers must let go of the dead runtime first
                 failures.append(error)
         self.ndarrays.clear()
         if failures:
             raise failures[0]
 
     def sync(self) -> None:
+        """Materialise, then wait."""
         self.materialize()
         self.prog.synchronize()
 
@@ -125,20 +167,21 @@ class PyQuadrants:
 
 _runtime = PyQuadrants()
 _generation = 0
+_ever_started = False
 
 
 def get_runtime() -> PyQuadrants:
-    """The one PyQuadrants object; exists also before init."""
+    """The one PyQuadrants object; it exists also before init."""
     return _runtime
 
 
-def current_cfg() -> Optional[CompileConfig]:
+def current_cfg() -> CompileConfig | None:
     """What `qd.cfg` shows: the live configuration or None."""
     return _runtime.cfg
 
 
 def generation() -> int:
-    """Number of the running incarnation: grows with every init and reset. Data of another number is dead."""
+    """Number of the incarnation: grows with every init and reset. Data of another number is dead."""
     return _generation
 
 
@@ -164,122 +207,40 @@ def sync() -> None:
     if is_python_backend():
         return
     if _runtime._prog is None:
-        what = _NO_RUNTIME if _runtime._ever_started else f"Please call init() first. {_NO_RUNTIME}"
-        raise QuadrantsRuntimeError(what)
+        raise QuadrantsRuntimeError(_NO_RUNTIME if _ever_started else f"Please call init() first. {_NO_RUNTIME}")
     _runtime.sync()
 
 
 def reset() -> None:
     """End the runtime: wait for running work, free all data and kernels, restore default options. Always legal."""
     global _generation
-    runtime, program = _runtime, _runtime._prog
-    _generation += 1
-    try:
+    with _runtime.compilation_lock:
+        _generation += 1
         try:
-            if program is not None:
-                program.drain()
+            if _runtime._prog is not None:
+                _runtime._prog.drain()
+            _runtime.clear()
         finally:
-            runtime.clear()
-    finally:
-        runtime._prog = None
-        runtime.arch = None
-        runtime.options = CompileConfig()
-        runtime.side = SideOptions()
-    for hook in _hooks["reset"]:
+            _runtime._prog = None
+            _runtime.arch = None
+            _runtime.options = CompileConfig()
+            _runtime.side = SideOptions()
+    for hook in list(_hooks["reset"]):
         hook()
 
 
 def dump_compile_config() -> None:
-    """Print every option as name=value, sorted by name."""
+    """Print every option as name=value, sorted by name. QuadrantsRuntimeError without a runtime."""
     for name, value in _runtime.prog.config().items():
         print(f"{name}={value}")
 
 
 def is_extension_enabled(ext: _arch.Extension) -> bool:
-    """Whether the current arch offers `ext` and the options allow it."""
+    """Whether the current arch offers `ext` and the options allow it. QuadrantsRuntimeError without a runtime."""
     runtime = require_runtime()
     if ext is _arch.Extension.adstack and not runtime.options.ad_stack_experimental_enabled:
         return False
     return _arch.is_extension_supported(runtime.arch, ext)
-
-
-def check_require_version(required: str) -> None:
-    """Raise Exception unless the installed version has the same major number and is not older than `required`."""
-    if not isinstance(required, str):
-        raise TypeError(f"require_version must be a string such as '1.3.0', not {type(required).__name__}")
-    end = next((i for i, c in enumerate(required) if not (c.isdigit() or c == ".")), len(required))
-    parts = [int(p) for p in required[:end].split(".") if p]
-    if len(parts) < 2:
-        raise Exception(f"require_version={required!r} must name major, minor and patch number, e.g. 1.3.0")
-    if parts[0] != __version__[0] or tuple(parts[1:3]) > __version__[1 : len(parts[:3])]:
-        raise Exception(
-            f"Quadrants version mismatch. Required version >= {required}, installed version = {__version_str__}."
-        )
-
-
-def print_header() -> None:
-    """The line that importing the package prints, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false."""
-    if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
-        return
-    python = ".".join(map(str, sys.version_info[:3]))
-    print(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
-
-
-def _read_options(given: dict, default_types: dict) -> tuple:
-    """Checked (CompileConfig, SideOptions, unknown names) of an init call."""
-    cfg, side = CompileConfig(), SideOptions()
-
-    def take(row) -> None:
-        source = default_types if row.name in default_types else given
-        target = cfg if row.on_cfg else side
-        variable, text = environment(row)
-        if source.get(row.name) is not None or (row.name in source and source is given):
-            if text is not None and variable == row.variable:
-                _logging.warn(
-                    f'Environment variable {variable}={text} overridden by qd.init argument "{row.name}"'
-                )
-            setattr(target, row.name, source[row.name])
-        elif text is not None:
-            setattr(target, row.name, parse(row, text, variable))
-
-    for row in OPTIONS.values():
-        take(row)
-    if os.environ.get("QD_DEFAULT_UP"):
-        _logging.warn("QD_DEFAULT_UP is ignored: default_up follows default_ip. Set QD_DEFAULT_IP instead.")
-    return cfg, side, [name for name in given if name not in OPTIONS]
-
-
-def _choose_arch(wanted: Any, enable_fallback: bool) -> _arch.Arch:
-    text = os.environ.get("QD_ARCH")
-    if text and wanted is not None:
-        _logging.warn(f'Environment variable QD_ARCH={text} overridden by qd.init argument "arch"')
-    elif text:
-        wanted = _arch.from_environment()
-        _logging.info(f"Following QD_ARCH setting up for arch={text}")
-    return _arch.select(wanted, enable_fallback)
-
-
-_LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
-
-
-def _is_on(variable: str) -> bool:
-    return os.environ.get(variable, "") not in ("", "0")
-
-
-def _warn_dump_and_cache(cfg: CompileConfig) -> None:
-    if cfg.offline_cache and (cfg.print_ir or _is_on("QD_DUMP_IR")):
-        _logging.warn(
-            "[warning_code=DUMP_IR_CACHE_MISMATCH] kernels found in the disk cache are not compiled and so not "
-            "dumped; use qd.init(offline_cache=False) to see all of them."
-        )
-
-
-def _refuse_load_with_cache(cfg: CompileConfig, side: SideOptions) -> None:
-    for variable in _LOAD_VARIABLES:
-        if _is_on(variable) and (cfg.offline_cache or side.src_ll_cache):
-            raise ValueError(
-                f"Caching must be disabled when using {variable}: pass offline_cache=False and src_ll_cache=False."
-            )
 
 
 def init(
@@ -288,7 +249,7 @@ def init(
     default_ip=None,
     _test_mode: bool = False,
     enable_fallback: bool = True,
-    require_version: Optional[str] = None,
+    require_version: str | None = None,
     print_non_pure: bool = False,
     src_ll_cache: bool = True,
     **kwargs: Any,
@@ -308,74 +269,68 @@ def init(
     # Copied before the reset: the values may be read off the configuration that is about to die.
     given = copy.deepcopy(kwargs)
     given.update(print_non_pure=print_non_pure, src_ll_cache=src_ll_cache)
+    given.update((k, v) for k, v in (("default_fp", default_fp), ("default_ip", default_ip)) if v is not None)
     arch = copy.copy(arch)
     reset()
-    cfg, side, unknown = _read_options(given, {"default_fp": default_fp, "default_ip": default_ip})
-    if unknown:
-        raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {', '.join(unknown)}")
-    _warn_dump_and_cache(cfg)
-    _logging.set_logging_level(side.log_level.lower())
-    chosen = _choose_arch(arch, enable_fallback)
-    print(f"[Quadrants] Starting on arch={chosen.name}")
-    _refuse_load_with_cache(cfg, side)
-    if _test_mode:
-        return side
-    _start(chosen, cfg, side)
-    return None
-
-
-def _start(chosen: _arch.Arch, cfg: CompileConfig, side: SideOptions) -> None:
-    global _generation
-    cfg.arch = chosen
-    cfg.check_out_of_bound = cfg.check_out_of_bound or cfg.debug
-    if cfg.max_block_dim == 0 and chosen is _arch.cpu:
-        cfg.max_block_dim = 1024
     folder = _current_folder()
-    runtime = _runtime
-    runtime.options, runtime.side, runtime.arch = cfg, side, chosen
-    if chosen is not _arch.python:
-        runtime._prog = Program(cfg, _hooks["sync"])
-    runtime._ever_started = True
-    _generation += 1
     try:
-        for callback in _hooks["init"]:
-            callback(cfg)
-    except BaseException:
-        reset()
-        raise
+        cfg, side = startup.read_options(given)
+        startup.warn_dump_and_cache(cfg)
+        _logging.set_logging_level(side.log_level.lower())
+        chosen = startup.choose_arch(arch, enable_fallback)
+        print(f"[Quadrants] Starting on arch={chosen.name}")
+        startup.refuse_load_with_cache(cfg, side)
+        if _test_mode:
+            return side
+        startup.settle(cfg, chosen)
+        _start(cfg, side)
     finally:
         if folder is not None and _current_folder() != folder:
             os.chdir(folder)
 
 
-def _current_folder() -> Optional[str]:
+def _start(cfg: CompileConfig, side: SideOptions) -> None:
+    global _generation, _ever_started
+    with _runtime.compilation_lock:
+        _generation += 1
+        _ever_started = True
+        _runtime.options, _runtime.side, _runtime.arch = cfg, side, cfg.arch
+        if cfg.arch is not _arch.python:
+            _runtime._prog = Program(cfg, _hooks["sync"])
+        try:
+            for callback in _hooks["init"]:
+                callback(cfg)
+        except BaseException:
+            reset()
+            raise
+
+
+def _current_folder() -> str | None:
     try:
         return os.getcwd()
-    except OSError:  # deleted under our feet: nothing to come back to
+    except OSError:  # deleted while the process stands in it: nothing to come back to
         return None
 
 
+@atexit.register
 def _finish() -> None:
     """Process exit: no output and no exception, whatever state the runtime is in."""
-    steps = [_runtime._prog.drain] if _runtime._prog is not None else []
-    steps += [_runtime.clear, *reversed(_hooks["exit"])]
-    for step in steps:
-        try:
-            step()
-        except Exception as error:  # a failure nobody waited for is dropped with the process
-            if _logging.is_logging_effective(_logging.DEBUG):
-                _logging.debug(f"At exit: {type(error).__name__}: {error}")
-
-
-atexit.register(_finish)
+    if _runtime._prog is not None:
+        _runtime._prog.drain()
+    for step in (_runtime.clear, *reversed(_hooks["exit"])):
+        dropping_failures(step)
 
 
 @on_init
 def _configure_core(cfg: CompileConfig) -> None:
-    """Hand thread count and seed to the launch core, where it is built."""
+    """Hand thread count and seed to the launch core."""
     if cfg.arch is not _arch.cpu:
         return
-    from quadrants._ext import core
-
+    try:
+        from quadrants._ext import core
+    except ImportError as error:
+        raise QuadrantsRuntimeError(
+            f"The compiled part of the package cannot be loaded ({error}). Build it with `pip install -e .`"
+        ) from error
     core.set_threads(max(1, cfg.cpu_max_num_threads))
     core.set_seed(cfg.random_seed & 0xFFFFFFFFFFFFFFFF)

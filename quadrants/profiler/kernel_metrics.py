@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
 from quadrants import _logging
 
 
@@ -102,7 +100,7 @@ predefined_cupti_metrics = {
 }
 
 
-def get_predefined_cupti_metrics(name: str = "") -> Optional[list]:
+def get_predefined_cupti_metrics(name: str = "") -> list | None:
     """The list of that name; None, with the valid names in the log, for an unknown one."""
     if name not in predefined_cupti_metrics:
         _logging.warn("Valid Quadrants predefined metrics list (str):")

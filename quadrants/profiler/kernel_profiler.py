@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from quadrants import _logging, session
 from quadrants.profiler.kernel_metrics import CuptiMetric, default_cupti_metrics
@@ -74,7 +74,7 @@ class KernelProfiler:
         if self._ready():
             kernel_records.clear()
 
-    def query_info(self, name: str) -> Optional[QueryResult]:
+    def query_info(self, name: str) -> QueryResult | None:
         """Sums over the tasks whose names start with `name`, zeros if there are none; None when off."""
         if not self._ready():
             return None
@@ -174,7 +174,7 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
     _profiler.print_info(mode)
 
 
-def query_kernel_profiler_info(name: str) -> Optional[QueryResult]:
+def query_kernel_profiler_info(name: str) -> QueryResult | None:
     """`counter, min, max, avg` (ms) of the tasks whose names start with `name`; None when the profiler is off."""
     return _profiler.query_info(name)
 

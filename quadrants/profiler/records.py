@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Iterable, NamedTuple, Optional
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from quadrants import session
 
@@ -13,7 +14,7 @@ class Launch(NamedTuple):
     name: str
     start: float
     seconds: float
-    attributes: Optional[dict] = None
+    attributes: dict | None = None
 
 
 class StatisticalResult:
@@ -44,7 +45,7 @@ class KernelRecords:
     def __init__(self) -> None:
         self._launches: list[Launch] = []
 
-    def append(self, name: str, start_s: float, seconds: float, attributes: Optional[dict] = None) -> None:
+    def append(self, name: str, start_s: float, seconds: float, attributes: dict | None = None) -> None:
         """Note a launch that began at `start_s` (any clock, the same for all) and ran for `seconds`."""
         self._launches.append(Launch(name, start_s, seconds, attributes))
 

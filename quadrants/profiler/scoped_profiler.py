@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Callable, Iterable, Optional
+from collections.abc import Callable, Iterable
 
 
 class Node:
     """A phase: how often it ran, for how many seconds in all, and the phases inside it."""
 
-    __slots__ = ("name", "count", "seconds", "children")
+    __slots__ = ("children", "count", "name", "seconds")
 
     def __init__(self, name: str):
         self.name = name
@@ -18,7 +18,7 @@ class Node:
         self.seconds = 0.0
         self.children: dict[str, Node] = {}
 
-    def child(self, name: str) -> "Node":
+    def child(self, name: str) -> Node:
         found = self.children.get(name)
         if found is None:
             found = self.children[name] = Node(name)
@@ -39,7 +39,7 @@ _lock = threading.Lock()
 _roots: list[Node] = []
 _thread = _Thread()
 # Told of each finished scope as (name, start, seconds, native thread id); the timeline sets it while it records.
-observer: Optional[Callable[[str, float, float, int], None]] = None
+observer: Callable[[str, float, float, int], None] | None = None
 
 
 class scope:
@@ -50,7 +50,7 @@ class scope:
     def __init__(self, name: str):
         self._name = name
 
-    def __enter__(self) -> "scope":
+    def __enter__(self) -> scope:
         self._parent = _thread.current
         _thread.current = self._parent.child(self._name)
         self._start = time.perf_counter()

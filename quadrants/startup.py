@@ -1,0 +1,104 @@
+"""What `qd.init` works out before a runtime exists: versions, options, arch, and warnings about both."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from quadrants import _logging
+from quadrants import arch as _arch
+from quadrants._version import __version__, __version_str__
+from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
+
+_LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
+
+
+def print_header() -> None:
+    """The line that importing the package prints, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false."""
+    if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
+        return
+    python = ".".join(map(str, sys.version_info[:3]))
+    print(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
+
+
+def check_require_version(required: str) -> None:
+    """Raise Exception unless the installed version has the same major number and is not older than `required`."""
+    if not isinstance(required, str):
+        raise TypeError(f"require_version must be a string such as '1.3.0', not {type(required).__name__}")
+    end = next((i for i, c in enumerate(required) if not (c.isdigit() or c == ".")), len(required))
+    parts = tuple(int(p) for p in required[:end].split(".") if p)[:3]
+    if len(parts) < 2:
+        raise Exception(f"require_version={required!r} must be formatted as major.minor or major.minor.patch")
+    if parts[0] != __version__[0] or parts > __version__[: len(parts)]:
+        raise Exception(
+            f"Quadrants version mismatch. Required version >= {required}, installed version = {__version_str__}."
+        )
+
+
+def read_options(given: dict) -> tuple:
+    """Checked (CompileConfig, SideOptions) from the arguments of init and the environment.
+
+    Raises KeyError naming every unknown option, after the known ones proved to be valid.
+    """
+    cfg, side = CompileConfig(), SideOptions()
+    for row in OPTIONS.values():
+        target = cfg if row.on_cfg else side
+        variable, text = environment(row)
+        if row.name in given:
+            if variable is not None and variable == row.variable:
+                warn_overridden(variable, text, row.name)
+            setattr(target, row.name, given[row.name])
+        elif variable is not None:
+            setattr(target, row.name, parse(row, text, variable))
+    if os.environ.get("QD_DEFAULT_UP"):
+        _logging.warn("QD_DEFAULT_UP is ignored: default_up follows default_ip. Set QD_DEFAULT_IP instead.")
+    unknown = [name for name in given if name not in OPTIONS]
+    if unknown:
+        raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {', '.join(unknown)}")
+    return cfg, side
+
+
+def warn_overridden(variable: str, text: str, argument: str) -> None:
+    _logging.warn(f'Environment variable {variable}={text} overridden by qd.init argument "{argument}"')
+
+
+def choose_arch(wanted: Any, enable_fallback: bool) -> _arch.Arch:
+    """The arch to start on; QD_ARCH speaks only when `wanted` is None. RuntimeError if none is supported."""
+    text = os.environ.get("QD_ARCH")
+    if text and wanted is not None:
+        warn_overridden("QD_ARCH", text, "arch")
+    elif text:
+        wanted = _arch.from_environment()
+        _logging.info(f"Following QD_ARCH setting up for arch={text}")
+    return _arch.select(wanted, enable_fallback)
+
+
+def settle(cfg: CompileConfig, chosen: _arch.Arch) -> None:
+    """Fill in what follows from the arch and from other options."""
+    cfg.arch = chosen
+    cfg.check_out_of_bound = cfg.check_out_of_bound or cfg.debug
+    if cfg.max_block_dim == 0 and chosen is _arch.cpu:
+        cfg.max_block_dim = 1024
+
+
+def warn_dump_and_cache(cfg: CompileConfig) -> None:
+    """Dumps show only what is compiled, so say so when kernels may come from the disk cache."""
+    if cfg.offline_cache and (cfg.print_ir or _is_on("QD_DUMP_IR")):
+        _logging.warn(
+            "[warning_code=DUMP_IR_CACHE_MISMATCH] kernels found in the disk cache are not compiled and so not "
+            "dumped; use qd.init(offline_cache=False) to see all of them."
+        )
+
+
+def refuse_load_with_cache(cfg: CompileConfig, side: SideOptions) -> None:
+    """ValueError when edited sources are to be loaded while a cache could shadow them."""
+    for variable in _LOAD_VARIABLES:
+        if _is_on(variable) and (cfg.offline_cache or side.src_ll_cache):
+            raise ValueError(
+                f"Caching must be disabled when using {variable}: pass offline_cache=False and src_ll_cache=False."
+            )
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")
