@@ -1,0 +1,198 @@
+"""Prelude: the helper functions and types that the text of one kernel needs, and no others.
+
+The printer asks while it prints and splices the rendered text in front of the kernel:
+
+    p = Prelude("c")
+    p.type(tensor_type((3,), f32))                      "qd_vec3_f32"
+    p.literal(tensor_type((3,), f32), ["x", "y", "z"])  "(qd_vec3_f32){{x, y, z}}"
+    p.need("int", "floordiv", i32)                      "qd_floordiv_i32", to be called as qd_floordiv_i32(a, b)
+    p.need("float", "sin", f32)                         "sinf"
+    text = p.render(env)
+
+`need(family, *params)` returns the name to call. Families and parameters (dtypes are IR types, results in brackets):
+
+    int     op, dtype         floordiv floormod rawdiv rawmod min max shl shr bit_shr (a, b) [dtype]; abs (a) [dtype];
+                              popcnt clz ffs (a) [i32]
+    int     "powi", base, exponent dtype     (base, exponent) [base dtype]; any base, also real ("scalar" finds it too)
+    float   op, dtype         floordiv floormod rawdiv rawmod min max atan2 pow (a, b) [dtype];
+                              abs floor ceil round sign sqrt rsqrt sin cos tan asin acos tanh exp log (x) [dtype];
+                              isnan isinf (x) [u1]; frexp (x, int32_t *exponent) [dtype];
+                              frexp_mantissa (x) [dtype]; frexp_exponent (x) [i32]
+    scalar  op, dtype         the family int or float, whichever the dtype belongs to
+    cast    "bit_cast", from, to             (x) [to]; equal widths
+    map     name, spelling, result type, *operand types      one function that applies `spelling`, a format string over
+                              {a} {b} {c} {d} such as "({a} + {b})", to every element. Operands are tensors of the
+                              result's shape or scalars. The value is converted to the result's dtype as by assignment.
+    linalg  op, type, ...     see quadrants.emit.prelude_rules.LINALG
+    atomic  op, type          add sub mul min max and or xor exchange (T *p, T x) [old value]; cas (T *p, expected,
+                              desired) [old value]; a tensor type works element by element (not cas)
+    plain   op, type          the same functions without atomicity, for serial tasks and locals
+    lane                      name of the per-worker struct; also declares the runtime structs it points to
+    random  "begin"           (seed, launch, task, iteration) [qd_rng]
+    random  "draw", dtype     (qd_rng *) f16 f32 f64 in [0, 1); i32 u32 i64 u64 over all bit patterns
+    random  "normal", dtype   (qd_rng *) f32 f64: standard normal
+    check   "fail", kinds     kinds: a string of "i" and "f", one for each value. (lane, site, values...): records the
+                              first failure and leaves the current work; never returns
+    check   op, dtype         add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>"
+    print                     (lane, format, ...)
+
+Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. For
+a family the macros are looked up in `<dialect>/prelude/<family>.j2`, then `builtin/<dialect>/prelude/...` (which lets an
+override file hold only the macros that it changes), then `_base/prelude/<family>.j2`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+from weakref import WeakKeyDictionary
+
+from quadrants.emit.prelude_rules import FAMILIES, RULES
+from quadrants.emit.prelude_spelling import SPELLINGS, Spelling
+from quadrants.ir.types import DType, TensorType
+
+# Macro libraries by environment, then dialect and family; an environment that dies takes its compiled macros along.
+_LIBRARIES: "WeakKeyDictionary[Any, dict]" = WeakKeyDictionary()
+
+
+class Prelude:
+    """Collects what one kernel needs from the prelude of a dialect ("c" or "cuda") and renders it.
+
+    simd: let the C compiler replace calls of sinf, expf and the like inside vectorised loops by the vector
+    versions of glibc's libmvec (x86-64, gcc). The link then needs `-lmvec` in front of `-lm`; see `needs_libmvec`.
+    Give the version of glibc, as in (2, 31), to use only what that version has; True uses everything (2.35).
+
+    fast_math: the compiler may multiply by reciprocals and divide approximately; floor division then corrects itself.
+    """
+
+    def __init__(self, dialect: str = "c", *, simd: bool | tuple = False, fast_math: bool = False):
+        self.spelling: Spelling = SPELLINGS[dialect]
+        self.simd: tuple = (99, 0) if simd is True else simd or (0, 0)
+        self.fast_math = fast_math
+        self.needs_libmvec = False
+        self._names: dict = {}  # (family, *params) -> name
+        self._owners: dict = {}  # name -> (family, *params)
+        self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments)
+        self._levels: dict = {}  # name -> (family, depth)
+        self._open: list = []  # [family, depth] of each request whose needs are being met
+
+    def need(self, family: str, *params) -> str:
+        """The name of a helper, which is thereby put into the rendered text together with what it needs itself.
+
+        Raises ValueError when the family has no such helper for these types.
+        """
+        key = (family, *params)
+        name = self._names.get(key)
+        if name is None:
+            rule = RULES.get(family)
+            if rule is None:
+                raise ValueError(f"the prelude has no family '{family}'; it has {', '.join(RULES)}")
+            name = self._names[key] = rule(self, *params)
+        if self._open:
+            self._deepen(name)
+        return name
+
+    def _deepen(self, name: str) -> None:
+        """Note that the innermost open request of the same family must come after `name`."""
+        family, depth = self._levels.get(name, (None, 0))
+        for level in reversed(self._open):
+            if level[0] == family:
+                level[1] = max(level[1], depth + 1)
+                return
+
+    def type(self, t) -> str:
+        """The spelling of an IR type, which is declared in the rendered text when the dialect lacks it."""
+        if isinstance(t, DType):
+            return self.need("types", t)
+        return self.need("tensor" if isinstance(t, TensorType) else "struct", t)
+
+    def literal(self, t, values) -> str:
+        """Text of a tensor or struct value from the texts of its elements (row major) or members."""
+        body = ", ".join(values)
+        return self.spelling.aggregate(self.type(t), f"{{{body}}}" if isinstance(t, TensorType) else body)
+
+    def member(self, name: str) -> str:
+        """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""
+        return self.spelling.identifier(name)
+
+    def add(self, family: str, name: str, macro: str, *arguments, needs=()) -> str:
+        """For rules: request `macro(name, *arguments)` of `family` after everything in `needs`; returns name.
+
+        needs: types, or tuples (family, *params), that must be declared before.
+        """
+        level = [family, 0]
+        self._open.append(level)
+        for what in needs:
+            if isinstance(what, tuple):
+                self.need(*what)
+            else:
+                self.type(what)
+        self._open.pop()
+        self._levels[name] = (family, level[1])
+        self._requests.setdefault(family, {}).setdefault(name, (level[1], name, macro, arguments))
+        return name
+
+    def unique(self, name: str, key: tuple) -> str:
+        """`name`, or `name_2` and so on when another request has taken it already."""
+        chosen, n = name, 1
+        while self._owners.setdefault(chosen, key) != key:
+            n += 1
+            chosen = f"{name}_{n}"
+        return chosen
+
+    def render(self, env) -> str:
+        """The text of everything that was asked for, families in order of dependence; "" when nothing was.
+
+        env: a jinja2 Environment with trim_blocks and lstrip_blocks whose loader finds the template folders.
+        """
+        sections = []
+        for family in FAMILIES:
+            requests = self._requests.get(family)
+            if not requests:
+                continue
+            library = _library(env, self.spelling, family)
+            ordered = sorted(requests.values(), key=lambda r: r[:2])
+            whole = library.find("family")
+            if whole is not None:
+                sections.append(whole([(name, *arguments) for _, name, _, arguments in ordered]).strip("\n"))
+            else:
+                texts = [library[macro](name, *arguments).strip("\n") for _, name, macro, arguments in ordered]
+                sections.append("\n\n".join(texts))
+        return "\n\n".join(sections) + "\n" if sections else ""
+
+
+class _Library:
+    """The macros of one family in one dialect, most specific file first."""
+
+    __slots__ = ("family", "modules", "macros")
+
+    def __init__(self, env, spelling: Spelling, family: str):
+        self.family = family
+        self.macros: dict = {}
+        self.modules = []
+        dialect = spelling.dialect
+        paths = (f"{dialect}/prelude/{family}.j2", f"builtin/{dialect}/prelude/{family}.j2", f"_base/prelude/{family}.j2")
+        known = set(env.list_templates(extensions=["j2"])) if env.loader is not None else set()
+        for path in paths:
+            if path in known:
+                self.modules.append(env.get_template(path).make_module(spelling.context))
+
+    def find(self, macro: str) -> Optional[Any]:
+        if macro not in self.macros:
+            self.macros[macro] = next((m for m in (getattr(x, macro, None) for x in self.modules) if m), None)
+        return self.macros[macro]
+
+    def __getitem__(self, macro: str) -> Any:
+        found = self.find(macro)
+        if found is None:
+            raise KeyError(f"no prelude template defines the macro '{macro}' of the family '{self.family}'")
+        return found
+
+
+def _library(env, spelling: Spelling, family: str) -> _Library:
+    libraries = _LIBRARIES.setdefault(env, {})
+    key = (spelling.dialect, family)
+    library = libraries.get(key)
+    if library is None:
+        library = libraries[key] = _Library(env, spelling, family)
+    return library
+

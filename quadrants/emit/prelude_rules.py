@@ -1,0 +1,180 @@
+"""Which macro of which template a request of the prelude stands for, and what else it needs.
+
+A rule takes the Prelude and the parameters of `Prelude.need`, validates them, registers the request with
+`Prelude.add` and returns the name to call. The order of FAMILIES is the order of the rendered text: a helper may use
+any helper of an earlier family, and of its own family what its rule lists under `needs`.
+"""
+
+from __future__ import annotations
+
+from quadrants.emit.prelude_linalg import linalg, map_
+from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
+from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, primitive, u1, u32, u64
+
+FAMILIES = (
+    "types", "tensor", "struct", "lane", "libm", "cast", "int", "float",
+    "map", "linalg", "atomic", "plain", "random", "print", "check",
+)  # fmt: skip
+
+INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs min max popcnt clz ffs bit_shr shl shr".split())
+# Functions of the C mathematical library and their operand counts.
+LIBM = {
+    "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "tanh": 1, "exp": 1, "log": 1, "sqrt": 1, "floor": 1, "ceil": 1,
+    "trunc": 1, "abs": 1, "frexp": 1, "atan2": 2, "pow": 2, "fmod": 2, "copysign": 2,
+}  # fmt: skip
+# Functions written out in float.j2 and the others of the family that they call, in the order of the macro's parameters.
+FLOAT_OPS = {
+    "floordiv": ("floor", "abs"), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
+    "rsqrt": ("sqrt",), "round": ("trunc", "copysign"), "frexp_mantissa": ("frexp",), "frexp_exponent": ("frexp",),
+}  # fmt: skip
+# Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
+VIA_F32 = {**LIBM, "floordiv": 2, "floormod": 2, "rsqrt": 1, "round": 1}
+# First version of glibc whose libmvec has the vector forms.
+LIBMVEC = {op: (2, 22) for op in ("sin", "cos", "exp", "log", "pow")}
+LIBMVEC |= {op: (2, 35) for op in ("tan", "asin", "acos", "tanh", "atan2")}
+
+UPDATES = ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange")
+FAIL_VALUES = 24
+
+
+def types(p, t: DType) -> str:
+    name = p.spelling.types[t]
+    return p.add("types", name, "declare", t) if t in p.spelling.declared else name
+
+
+def tensor(p, t: TensorType) -> str:
+    return p.add("tensor", p.spelling.c(t), "declare", t, needs=(t.dtype,))
+
+
+def struct(p, t) -> str:
+    members = [(p.type(kind), p.member(key)) for key, kind in t.members]
+    stem = "".join(ch if ch.isascii() and ch.isalnum() else "_" for ch in t.name) or "struct"
+    name = p.unique(f"qd_{stem}", ("struct", t))
+    return p.add("struct", name, "declare", members, needs=tuple(kind for _, kind in t.members))
+
+
+def lane(p, part: str = "lane") -> str:
+    if part == "rng":
+        return p.add("lane", "qd_rng", "rng", needs=(u32, u64))
+    if part == "error":
+        return p.add("lane", "qd_error", "error", needs=(i32, i64))
+    if part == "runtime":
+        return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
+    target = ("lane", "runtime") if p.spelling.dialect == "c" else ("lane", "error")
+    return p.add("lane", "qd_lane", "lane", needs=(i32, target, ("lane", "rng")))
+
+
+def cast(p, op: str, source: DType, target: DType) -> str:
+    if op != "bit_cast" or source.size != target.size or u1 in (source, target):
+        raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
+    return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
+
+
+def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
+    if op == "powi" and exponent.is_integral:
+        return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, needs=(t, exponent, unsigned(exponent)))
+    if op not in INT_OPS or t.is_real:
+        raise ValueError(f"the prelude has no integer function '{op}' for {t}")
+    return p.add("int", f"qd_{op}_{t}", op, t, needs=(t, unsigned(t), i32))
+
+
+def float_(p, op: str, t: DType, exponent: DType = i32) -> str:
+    if op == "powi":
+        return int_(p, op, t, exponent)
+    op = "fmod" if op == "rawmod" else op
+    if op in ("isnan", "isinf") and t.is_real:
+        bits = ("cast", "bit_cast", t, bits_of(t))
+        return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
+    if not t.is_real or (op not in LIBM and op not in FLOAT_OPS):
+        raise ValueError(f"the prelude has no real function '{op}' for {t}")
+    if t.bits == 16 and op in VIA_F32:
+        macro = "frexp_via_f32" if op == "frexp" else "via_f32"
+        needs = (t, i32, ("float", op, f32))
+        return p.add("float", f"qd_{op}_{t}", macro, t, p.need("float", op, f32), VIA_F32[op], needs=needs)
+    if op in p.spelling.builtin or op in LIBM:
+        return libm(p, op, t)
+    calls = [("float", used, t) for used in FLOAT_OPS[op]]
+    macro = "floordiv_fast" if op == "floordiv" and p.fast_math else op
+    return p.add("float", f"qd_{op}_{t}", macro, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
+
+
+def libm(p, op: str, t: DType) -> str:
+    name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
+    if p.spelling.dialect == "c":
+        vector = op in LIBMVEC and p.simd >= LIBMVEC[op]
+        p.needs_libmvec |= vector
+        p.add("libm", name, "declare", t, LIBM[op], op, vector)
+    return name
+
+
+def scalar(p, op: str, t: DType, *rest) -> str:
+    return p.need("float" if t.is_real else "int", op, t, *rest)
+
+
+def atomic(p, op: str, t=None, family: str = "atomic") -> str:
+    if op == "cas_u8":
+        return p.add(family, "qd_cas_u8", "cas_u8", needs=(primitive("u8"), u32))
+    dtype = element_dtype(t)
+    bitwise = op in ("and", "or", "xor", "cas")
+    if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
+        raise ValueError(f"the prelude has no {family} operation '{op}' on {t}")
+    name = f"qd_{family}_{op}_{suffix(t)}"
+    if isinstance(t, TensorType):
+        element = (family, op, dtype)
+        return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
+    needs = [dtype, unsigned(dtype), u32]
+    combine = None
+    if op in ("min", "max"):
+        needs.append(("scalar", op, dtype))
+        combine = p.need("scalar", op, dtype)
+    to_bits = from_bits = None
+    if p.spelling.dialect == "cuda" and family == "atomic":
+        bits = bits_of(dtype)
+        if dtype.is_real:
+            there, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
+            needs += [bits, there, back]
+            to_bits, from_bits = p.need(*there), p.need(*back)
+        if bits.bits == 8:
+            needs.append((family, "cas_u8"))
+    return p.add(family, name, "cas" if op == "cas" else "update", dtype, op, combine, to_bits, from_bits, needs=needs)
+
+
+def plain(p, op: str, t) -> str:
+    return atomic(p, op, t, "plain")
+
+
+def random(p, op: str, t: DType = None) -> str:
+    if op == "begin":
+        return p.add("random", "qd_rng_begin", "begin", needs=(u64, ("lane", "rng"), ("random", "mix")))
+    if op == "mix":
+        return p.add("random", "qd_mix64", "mix", needs=(u64,))
+    if op == "bits":
+        return p.add("random", "qd_random_bits", "bits", needs=(u64, ("lane", "rng"), ("random", "mix")))
+    if op == "draw" and t in (f16, f32, f64, i32, u32, i64, u64):
+        return p.add("random", f"qd_random_{t}", "draw", t, needs=(t, u32, ("random", "bits")))
+    if op == "normal" and t in (f32, f64):
+        calls = [("float", used, t) for used in ("log", "sqrt", "cos")]
+        needs = (u64, ("random", "bits"), *calls)
+        return p.add("random", f"qd_normal_{t}", "normal", t, *[p.need(*call) for call in calls], needs=needs)
+    raise ValueError(f"random numbers have the types f16 f32 f64 i32 u32 i64 u64 (normal: f32 f64), not {t}")
+
+
+def check(p, op: str, what) -> str:
+    if op == "fail":
+        if len(what) > FAIL_VALUES or set(what) - {"i", "f"}:
+            raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i' or 'f', not '{what}'")
+        return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=(i32, i64, ("lane",)))
+    if op not in ("add", "sub", "mul", "shl") or what.kind not in "iu":
+        raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
+    return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), ("print",)))
+
+
+def print_(p) -> str:
+    return p.add("print", "qd_print", "declare", needs=(("lane",),))
+
+
+RULES = {
+    "types": types, "tensor": tensor, "struct": struct, "lane": lane, "cast": cast, "int": int_, "float": float_,
+    "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
+    "print": print_,
+}  # fmt: skip

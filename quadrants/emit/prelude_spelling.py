@@ -1,0 +1,145 @@
+"""How the C-family dialects spell types, literals, aggregates and identifiers in their preludes."""
+
+from __future__ import annotations
+
+import re
+from quadrants.ir.types import PRIMITIVES, DType, TensorType
+
+_COMMON = {
+    "f32": "float",
+    "f64": "double",
+    "u1": "bool",
+    **{f"{kind}{bits}": f"{'u' * (kind == 'u')}int{bits}_t" for kind in "iu" for bits in (8, 16, 32, 64)},
+}
+
+_C_KEYWORDS = """
+auto bool break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef typeof union unsigned void volatile while asm
+alignas alignof constexpr nullptr static_assert thread_local true false unix linux NULL
+"""
+
+# Names of the C library that prelude text declares or calls, and compilers know by heart. A global of the user with
+# one of these names would change their meaning.
+_LIBRARY_NAMES = """
+sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 log log2 log10 pow sqrt rsqrt cbrt floor ceil round trunc rint fabs
+abs labs fmod fmin fmax fma frexp ldexp copysign hypot signbit isnan isinf isfinite nan printf puts putchar memcpy memset
+memmove malloc calloc free abort exit main strlen strcmp setjmp longjmp y0 y1 yn j0 j1 jn gamma lgamma tgamma erf erfc index
+remainder nextafter modf div ldiv time clock rand random select signal read write open close
+"""
+
+_CPP_KEYWORDS = """
+and and_eq bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield decltype
+delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq private protected
+public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t char8_t
+char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSize assert clock64 dim3
+"""
+
+_PARENTHESISED = re.compile(r"\([^()]*\)\Z")
+_PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class Spelling:
+    """The spellings of one dialect."""
+
+    def __init__(self, dialect: str, types: dict, declared: str, builtin: str, prefix: str, aggregate: str, reserved: str):
+        self.dialect = dialect
+        self.declared = frozenset(PRIMITIVES[name] for name in declared.split())
+        """Primitive types that the prelude has to declare."""
+        self.builtin = frozenset(builtin.split())
+        """Real functions besides the C library's that the dialect has, named the C way (rsqrtf, rsqrt)."""
+        self.types = {PRIMITIVES[name]: text for name, text in types.items()}
+        self._aggregate = aggregate
+        library = _LIBRARY_NAMES.split()
+        self.reserved = frozenset(
+            [*reserved.split(), *library, *(f"{name}f" for name in library), *types.values()],
+        )
+        """Identifiers that the dialect or the prelude uses, besides those that start with `qd_` or `__`."""
+
+        self.context = {
+            "c": self.c,
+            "fn": prefix + "static inline",
+            "long_fn": prefix + "static",
+            "unsigned": unsigned,
+            "number": self.number,
+            "at": element_at,
+            "f16": PRIMITIVES["f16"],
+            "f32": PRIMITIVES["f32"],
+            "f64": PRIMITIVES["f64"],
+            "i32": PRIMITIVES["i32"],
+            "i64": PRIMITIVES["i64"],
+            "u32": PRIMITIVES["u32"],
+            "u64": PRIMITIVES["u64"],
+        }
+
+    def c(self, t) -> str:
+        """The name of a primitive or tensor type in this dialect."""
+        return self.types[t] if isinstance(t, DType) else "qd_" + suffix(t)
+
+    def number(self, value, t: DType) -> str:
+        """A finite constant of dtype t, rounded to it by the compiler."""
+        if t.kind != "f":
+            return str(int(value))
+        text = repr(float(value))
+        if t.bits == 64:
+            return text
+        return text + "f" if t.bits == 32 else f"({self.types[t]}){text}f"
+
+    def aggregate(self, type_name: str, body: str) -> str:
+        """A value of a struct type from the comma-separated texts of its members."""
+        return self._aggregate.format(type=type_name, body=body)
+
+    def identifier(self, name: str) -> str:
+        """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
+        if name not in self.reserved and not name.startswith("__") and _PLAIN_IDENTIFIER.match(name):
+            return name
+        return "qd_" + "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else f"u{ord(ch):x}" for ch in name)
+
+
+def suffix(t) -> str:
+    """The part of a helper's name that stands for a type: f32, vec3_f32, mat2x3_f32."""
+    if isinstance(t, DType):
+        return t.name
+    if isinstance(t, TensorType):
+        shape = "x".join(map(str, t.shape))
+        return f"{'vec' if len(t.shape) == 1 else 'mat'}{shape}_{t.dtype.name}"
+    raise ValueError(f"a helper cannot be named after the type {t}")
+
+
+def element_at(spelling: str, operands, i) -> str:
+    """`spelling` with {a}, {b} .. replaced by element i of the operands of a map, or by scalar operands."""
+    if _PARENTHESISED.match(spelling):
+        spelling = spelling[1:-1]
+    names = zip("abcd", operands)
+    return spelling.format(**{x: f"{x}.v[{i}]" if isinstance(t, TensorType) else x for x, t in names})
+
+
+def unsigned(t: DType) -> DType:
+    """The unsigned integer type of t's width (u1 stays u1)."""
+    return t if t.kind in "bu" else PRIMITIVES[f"u{t.bits}"]
+
+
+def bits_of(t: DType) -> DType:
+    """The unsigned integer type that holds the bit pattern of t."""
+    return PRIMITIVES[f"u{8 * t.size}"]
+
+
+SPELLINGS: dict[str, Spelling] = {
+    "c": Spelling(
+        "c",
+        {**_COMMON, "f16": "_Float16"},
+        declared="i8 i16 i32 i64 u1 u8 u16 u32 u64",
+        builtin="",
+        prefix="",
+        aggregate="({type}){{{body}}}",
+        reserved=_C_KEYWORDS,
+    ),
+    "cuda": Spelling(
+        "cuda",
+        {**_COMMON, "f16": "qd_half"},
+        declared="i8 i16 i32 i64 u8 u16 u32 u64 f16",
+        builtin="round rsqrt",
+        prefix="__device__ ",
+        aggregate="{type}{{{body}}}",
+        reserved=_C_KEYWORDS + _CPP_KEYWORDS,
+    ),
+}
