@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 import numpy as np
 
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
+from quadrants.ir.types import DType
 from quadrants.lang import kernel_hook, swizzle
 from quadrants.lang.matrix_factories import MatrixFactories
 from quadrants.lang.matrix_methods import MatrixMethods
 from quadrants.lang.matrix_ops import MatrixOperators, operand
 from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
-from quadrants.lang.store import store_value
 
 MAX_SUGGESTED_ENTRIES = 144
 
@@ -50,24 +51,19 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
     def _wrap(data: Any) -> Any:
         return wrap(data)
 
-    @classmethod
-    def _view(cls, data: np.ndarray) -> "Matrix":
-        """A live view of storage: reads see `data` as it is now, writes convert like a field store and go to `data`.
+    @staticmethod
+    def _view(cell: np.ndarray, dtype: Optional[DType] = None) -> "Matrix":
+        """A live element of a container on memory that NumPy aliases: see `element_view.view`."""
+        from quadrants.lang import element_view
 
-        `data` is a NumPy view of shape (n,) or (n, m) that aliases the storage.
-        """
-        warn_if_large(data.shape)
-        view = object.__new__(MatrixView if data.ndim == 2 else VectorView)
-        object.__setattr__(view, "_data", data)
-        return view
+        return element_view.view(cell, dtype)
 
-    @classmethod
-    def _view_through(cls, read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> "Matrix":
-        """A live view of storage that NumPy cannot alias: `read()` fetches the element, `write(array)` stores it."""
-        view = object.__new__(RemoteVectorView if read().ndim == 1 else RemoteMatrixView)
-        object.__setattr__(view, "_read", read)
-        object.__setattr__(view, "_write", write)
-        return view
+    @staticmethod
+    def _view_through(read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> "Matrix":
+        """A live element of a container behind two callables: see `element_view.view_through`."""
+        from quadrants.lang import element_view
+
+        return element_view.view_through(read, write)
 
     # Shape
 
@@ -99,7 +95,7 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         """`v[i]`, `m[i, j]`: a NumPy scalar; with slices a NumPy array. AssertionError for a wrong index count."""
         if kernel_hook.has_value(_index_tuple(indices)):
             return kernel_hook.dispatch("Matrix.__getitem__", (self, indices))
-        return self._data[self._checked(indices)]
+        return self._element(self._checked(indices))
 
     def __setitem__(self, indices: Any, item: Any) -> None:
         self._store(self._checked(indices), operand(item))
@@ -112,6 +108,9 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
             if i is None or i is Ellipsis:
                 raise IndexError(f"{i} is no index of a matrix; use an int or a slice")
         return indices
+
+    def _element(self, indices: Any) -> Any:
+        return self._data[indices]
 
     def _store(self, indices: Any, item: Any) -> None:
         self._data[indices] = item
@@ -143,7 +142,7 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         found = None if name.startswith("_") else swizzle.indices(name, self._data.shape)
         if found is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return self._data[found[0]] if len(found) == 1 else wrap(self._data[list(found)])
+        return self._element(found[0]) if len(found) == 1 else wrap(self._data[list(found)])
 
     def __setattr__(self, name: str, value: Any) -> None:
         found = swizzle.indices(name, self._data.shape)
@@ -185,13 +184,13 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         return str(self._data)
 
     def __copy__(self) -> "Matrix":
-        return wrap(self._data.copy(), type(self))
+        return wrap(np.array(self._data), Vector if isinstance(self, Vector) else Matrix)
 
     def __deepcopy__(self, memo: dict) -> "Matrix":
         return self.__copy__()
 
     def __reduce__(self):
-        return (_restore, (isinstance(self, Vector), np.array(self._data)))
+        return (wrap, (np.array(self._data), Vector if isinstance(self, Vector) else Matrix))
 
 
 class Vector(Matrix):
@@ -200,74 +199,17 @@ class Vector(Matrix):
     __slots__ = ()
 
 
-class _View:
-    """A live element of a field or ndarray: stores convert as the container does, copies leave the container."""
-
-    __slots__ = ()
-
-    def _store(self, indices: Any, item: Any) -> None:
-        data = self._data
-        data[indices] = store_value(item, data.dtype)
-
-    def to_numpy(self) -> np.ndarray:
-        """A copy of the element."""
-        return np.array(self._data)
-
-
-class VectorView(_View, Vector):
-    """Live vector element of a container on which NumPy has a view."""
-
-    __slots__ = ()
-
-
-class MatrixView(_View, Matrix):
-    """Live matrix element of a container on which NumPy has a view."""
-
-    __slots__ = ()
-
-
-class _RemoteView(_View):
-    """A live element in memory that NumPy cannot reach: every access fetches or stores the whole element."""
-
-    __slots__ = ()
-
-    @property
-    def _data(self) -> np.ndarray:
-        return self._read()
-
-    def _store(self, indices: Any, item: Any) -> None:
-        data = np.array(self._read())
-        data[indices] = store_value(item, data.dtype)
-        self._write(data)
-
-
-class RemoteVectorView(_RemoteView, Vector):
-    """Live vector element of a container on a device."""
-
-    __slots__ = ("_read", "_write")
-
-
-class RemoteMatrixView(_RemoteView, Matrix):
-    """Live matrix element of a container on a device."""
-
-    __slots__ = ("_read", "_write")
-
-
 def wrap(data: Any, cls: Any = None) -> Any:
     """A Vector or Matrix that owns the array `data`; a NumPy scalar for rank 0."""
     if not isinstance(data, np.ndarray):
         return data
     if data.ndim == 0:
         return data[()]
-    if cls is None or issubclass(cls, _View):
+    if cls is None:
         cls = Vector if data.ndim == 1 else Matrix
     out = object.__new__(cls)
     object.__setattr__(out, "_data", data)
     return out
-
-
-def _restore(is_vector: bool, data: np.ndarray) -> Matrix:
-    return wrap(data, Vector if is_vector else Matrix)
 
 
 def _index_tuple(indices: Any) -> tuple:
@@ -301,7 +243,7 @@ def _element_type(dt: Any) -> Any:
 
 def warn_if_large(shape: tuple) -> None:
     """Warn once per place about values whose elementwise code would be long."""
-    if int(np.prod(shape)) > MAX_SUGGESTED_ENTRIES and _warnings_wanted():
+    if math.prod(shape) > MAX_SUGGESTED_ENTRIES and _warnings_wanted():
         size = "x".join(map(str, shape if len(shape) == 2 else (*shape, 1)))
         warnings.warn(
             f"Quadrants matrices/vectors with {size} > {MAX_SUGGESTED_ENTRIES} entries are not suggested. "

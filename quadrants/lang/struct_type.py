@@ -55,7 +55,7 @@ class StructType(CompoundType):
             if found is None:
                 return None
             members.append((key, found))
-        return ir.StructType(tuple(members), self.name)
+        return ir.StructType(tuple(members), self.name, self.methods or None)
 
     @property
     def dtype(self) -> Optional[ir.StructType]:

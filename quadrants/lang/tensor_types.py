@@ -21,9 +21,6 @@ class CompoundType:
         """The IR type this stands for under the current `qd.init`, or None if a size or the dtype is open."""
         raise NotImplementedError
 
-    def __or__(self, other: Any):
-        return Union[self, other] if isinstance(other, type) else NotImplemented
-
 
 class TensorTypeBase(CompoundType):
     """What VectorType and MatrixType share. `n`, `m`, `dtype` are None where an annotation leaves them open."""

@@ -1,0 +1,174 @@
+"""Objects that annotate parameters of kernels and funcs: templates, arrays, buffer views, references."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Optional, Tuple, Type, TypeVar
+
+from quadrants.lang.enums import BoundaryMode, Layout
+from quadrants.lang.primitive_types import is_dtype_like
+from quadrants.lang.tensor_types import MatrixType, TensorTypeBase, VectorType
+
+T = TypeVar("T")
+
+
+class Template(Generic[T]):
+    """Marks a compile-time parameter, as `qd.template()` or bare `qd.template`.
+
+    The argument is part of the specialisation; a func parameter so marked aliases its argument.
+    Attributes: `element_type` and `ndim`, informative only.
+    """
+
+    def __init__(self, element_type: Type[T] = object, ndim: Optional[int] = None):
+        self.element_type = element_type
+        self.ndim = ndim
+
+    def __getitem__(self, i: Any) -> T:
+        raise TypeError("qd.template() is an annotation, not a value: it cannot be indexed")
+
+
+template = Template
+
+
+def boundary_mode(boundary: Any) -> BoundaryMode:
+    """BoundaryMode of the strings 'unsafe' and 'clamp'; ValueError for anything else."""
+    if boundary == "unsafe":
+        return BoundaryMode.UNSAFE
+    if boundary == "clamp":
+        return BoundaryMode.CLAMP
+    raise ValueError(f"Invalid boundary argument: {boundary}. Valid options: 'unsafe', 'clamp'")
+
+
+class NdarrayType:
+    """Annotation of an array parameter: `qd.types.ndarray(dtype=None, ndim=None, ...)`, `NDArray[dtype, ndim]`.
+
+    Args:
+        dtype: element type (primitive, int, float, vector or matrix type); None accepts any.
+        ndim: number of array axes without element axes; None accepts any.
+        element_dim: 0, 1 or 2: elements are scalars, vectors or matrices of any extents.
+        element_shape: () , (n,) or (n, m): extents of the elements.
+        needs_grad: True demands an array with gradient; None and False accept both.
+        boundary: "unsafe", or "clamp" to limit every index to the valid range.
+    """
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        ndim: Optional[int] = None,
+        element_dim: Optional[int] = None,
+        element_shape: Optional[Tuple[int, ...]] = None,
+        field_dim: Optional[int] = None,
+        needs_grad: Optional[bool] = None,
+        boundary: str = "unsafe",
+    ):
+        if field_dim is not None:
+            raise ValueError(
+                "The field_dim argument for ndarray type is already deprecated. Please use ndim instead."
+            )
+        self.dtype = _with_element_shape(dtype, element_dim, element_shape)
+        self.ndim = ndim
+        self.layout = Layout.AOS
+        self.needs_grad = needs_grad
+        self.boundary = int(boundary_mode(boundary))
+
+    @classmethod
+    def __class_getitem__(cls, args: Any) -> "NdarrayType":
+        return cls(*args) if isinstance(args, tuple) else cls(args)
+
+    def __or__(self, other: Any):
+        return OptionalNdarray(self) if other is None else NotImplemented
+
+    def __getitem__(self, i: Any) -> Any:
+        raise TypeError(f"{self!r} is an annotation, not an array: it cannot be indexed")
+
+    def __setitem__(self, i: Any, v: Any) -> None:
+        raise TypeError(f"{self!r} is an annotation, not an array: it cannot be written")
+
+    def to_dlpack(self) -> Any:
+        """Present for type checkers, which see a parameter as an array: always TypeError."""
+        raise TypeError(f"{self!r} is an annotation, not an array: it has no data")
+
+    def __repr__(self) -> str:
+        return f"NdarrayType(dtype={self.dtype}, ndim={self.ndim}, layout={self.layout}, needs_grad={self.needs_grad})"
+
+    def __call__(self) -> None:
+        # typing.Optional[X] accepts callables only.
+        raise TypeError(f"{self!r} is an annotation and cannot be called")
+
+
+def _with_element_shape(dtype: Any, element_dim: Optional[int], element_shape: Optional[tuple]) -> Any:
+    if element_dim is None and element_shape is None:
+        return dtype
+    if isinstance(dtype, TensorTypeBase):
+        raise TypeError(f'Cannot specify matrix dtype "{dtype}" and element shape or dim at the same time.')
+    if dtype is not None and not is_dtype_like(dtype):
+        raise TypeError(f"Invalid data type {dtype} of array elements; use a primitive type, int or float")
+    if element_shape is None:
+        element_shape = (None,) * _checked_dim(element_dim)
+    elif element_dim is not None and len(element_shape) != element_dim:
+        raise ValueError(
+            "Both element_shape and element_dim are specified, but shape doesn't match specified dim: "
+            f"{len(element_shape)}!={element_dim}"
+        )
+    rank = _checked_dim(len(element_shape))
+    if rank == 0:
+        return dtype
+    return VectorType(element_shape[0], dtype) if rank == 1 else MatrixType(*element_shape, dtype)
+
+
+def _checked_dim(dim: Any) -> int:
+    if dim not in (0, 1, 2):
+        raise ValueError("Only scalars, vectors, and matrices are allowed as elements of qd.types.ndarray()")
+    return dim
+
+
+class OptionalNdarray:
+    """`NDArray[...] | None`: an array parameter that may be None; each presence is its own specialisation."""
+
+    def __init__(self, inner: NdarrayType):
+        self.inner = inner
+
+    def __repr__(self) -> str:
+        return f"OptionalNdarray(inner={self.inner})"
+
+
+class BufferViewType:
+    """Annotation of a BufferView parameter: `qd.BufferView[dtype]`, `qd.BufferView[dtype, "clamp"]`.
+
+    Args:
+        dtype: element type of the ndarray (primitive, vector or matrix type); None takes that of the argument.
+        boundary: "unsafe", or "clamp" to limit indices to the underlying ndarray.
+    """
+
+    def __init__(self, dtype: Any = None, boundary: str = "unsafe"):
+        self.dtype = dtype
+        self.ndarray_type = NdarrayType(dtype, ndim=1, boundary=boundary)
+
+    @property
+    def boundary(self) -> int:
+        """Code of the BoundaryMode."""
+        return self.ndarray_type.boundary
+
+    def __repr__(self) -> str:
+        return f"BufferViewType(dtype={self.dtype}, boundary={self.boundary})"
+
+
+class RefType:
+    """Annotation of a by-reference scalar of a `@qd.real_func`; made by `qd.ref(dtype)`."""
+
+    def __init__(self, tp: Any):
+        self.tp = tp
+
+    def __repr__(self) -> str:
+        return f"ref({self.tp})"
+
+
+def ref(tp: Any) -> RefType:
+    """Annotation of a scalar parameter of dtype `tp` that a `@qd.real_func` gets by reference."""
+    return RefType(tp)
+
+
+class sparse_matrix_builder:  # noqa: N801 - a public name written like a function
+    """Annotation of a parameter that takes a `qd.linalg.SparseMatrixBuilder`."""
+
+
+ndarray = NDArray = NdarrayType

@@ -1,0 +1,125 @@
+"""Compile-time evaluation, loop configuration and hints of `qd.*`."""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Any
+
+import numpy as np
+
+from quadrants.ir.types import DType
+from quadrants.lang.function_table import both_scopes, kernel_only
+
+__all__ = [
+    "assume_in_range", "block_local", "cache_read_only", "clock_counter", "global_thread_idx", "grouped", "loop_config",
+    "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate", "static", "static_assert", "static_print",
+    "stop_grad",
+]  # fmt: skip
+
+_NEVER_STATIC = (str, bytes, dict, set, frozenset, np.ndarray, DType, type, types.GeneratorType, types.ModuleType)
+
+
+def static_error(x: Any) -> str:
+    """Empty if `qd.static` takes `x`, else the text of the error."""
+    plain_enum = isinstance(x, enum.Enum) and not isinstance(x, int)
+    if isinstance(x, _NEVER_STATIC) or plain_enum:
+        return f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}"
+    return ""
+
+
+@both_scopes
+def static(x, *xs):
+    """`x` evaluated at compile time (a list for several arguments); in Python scope the argument itself.
+
+    Takes numbers, None, ranges, lists and tuples, enumerate, zip, map and filter objects, ndranges, fields, array
+    parameters and functions. Raises ValueError for strings, dicts, sets, NumPy arrays, dtypes, classes.
+    """
+    for value in (x, *xs):
+        text = static_error(value)
+        if text:
+            raise ValueError(text)
+    return [x, *xs] if xs else x
+
+
+@both_scopes
+def static_assert(cond, msg=None):
+    """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false."""
+    if not cond:
+        raise AssertionError(*(() if msg is None else (msg,)))
+
+
+@kernel_only
+def static_print(*args, __p=print, **kwargs):
+    """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only."""
+
+
+@kernel_only
+def grouped(x):
+    """Make the loop target of a field, ndarray or ndrange one i32 vector instead of one name an axis.
+
+    Only in the header of a `for` of kernel scope.
+    """
+
+
+@kernel_only
+def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None):
+    """Configure the next run-time `for` of a kernel. All values are compile-time.
+
+    Args:
+        block_dim: threads a block on GPUs.
+        serialize: run in order on one thread; `break` is then allowed.
+        parallelize: number of CPU threads; 1 serialises.
+        bit_vectorize: accepted, without effect.
+        name: shown in the name of the device kernel.
+    """
+
+
+@kernel_only
+def assume_in_range(val, base, low, high):
+    """`val`, with the promise that base + low <= val < base + high."""
+
+
+@kernel_only
+def loop_unique(val, covers=None):
+    """`val`, with the promise that no two iterations of the loop have the same."""
+
+
+@kernel_only
+def block_local(*args):
+    """Hint: keep the accessed part of these fields in block-shared memory. No effect on results."""
+
+
+@kernel_only
+def cache_read_only(*args):
+    """Hint: these fields are only read in the next loop. No effect on results."""
+
+
+@kernel_only
+def mesh_local(*args):
+    """Hint: keep these mesh attributes in block-shared memory. No effect on results."""
+
+
+@kernel_only
+def no_activate(*args):
+    """Hint: the cells of these nodes that the next loop writes are active already."""
+
+
+@kernel_only
+def global_thread_idx():
+    """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU."""
+
+
+@kernel_only
+def mesh_patch_idx():
+    """Index (i32) of the mesh patch that the running block works on."""
+
+
+@kernel_only
+def clock_counter():
+    """The cycle counter (i64) of the processor that runs the thread."""
+
+
+@kernel_only
+def stop_grad(x):
+    """Keep reverse-mode derivatives of this kernel from reaching the field `x`."""

@@ -1,0 +1,75 @@
+"""All functions of `qd.*` with a kernel meaning: importing this module completes KERNEL_FUNCTIONS."""
+
+from __future__ import annotations
+
+from quadrants.lang.atomics import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_exchange,
+    atomic_max,
+    atomic_min,
+    atomic_mul,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    volatile_load,
+)
+from quadrants.lang.casts import bit_cast, bit_shr, cast, raw_div, raw_mod
+from quadrants.lang.control import (
+    assume_in_range,
+    block_local,
+    cache_read_only,
+    clock_counter,
+    global_thread_idx,
+    grouped,
+    loop_config,
+    loop_unique,
+    mesh_local,
+    mesh_patch_idx,
+    no_activate,
+    static,
+    static_assert,
+    static_print,
+    stop_grad,
+)
+from quadrants.lang.function_table import KERNEL_FUNCTIONS
+from quadrants.lang.host_math import (
+    abs,
+    acos,
+    asin,
+    atan2,
+    ceil,
+    cos,
+    exp,
+    floor,
+    frexp,
+    log,
+    max,
+    min,
+    one,
+    pow,
+    random,
+    round,
+    rsqrt,
+    select,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    zero,
+)
+from quadrants.lang.math_primitives import clz, ffs, isinf, isnan, popcnt
+from quadrants.lang.ndrange import ndrange
+from quadrants.lang.sparse_ops import activate, append, deactivate, get_addr, is_active, length, rescale_index
+
+__all__ = [
+    "KERNEL_FUNCTIONS", "abs", "acos", "activate", "append", "asin", "assume_in_range", "atan2", "atomic_add",
+    "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub",
+    "atomic_xor", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil", "clock_counter", "clz",
+    "cos", "deactivate", "exp", "ffs", "floor", "frexp", "get_addr", "global_thread_idx", "grouped", "is_active",
+    "isinf", "isnan", "length", "log", "loop_config", "loop_unique", "max", "mesh_local", "mesh_patch_idx", "min",
+    "ndrange", "no_activate", "one", "popcnt", "pow", "random", "raw_div", "raw_mod", "rescale_index", "round", "rsqrt",
+    "select", "sin", "sqrt", "static", "static_assert", "static_print", "stop_grad", "tan", "tanh", "volatile_load",
+    "zero",
+]  # fmt: skip

@@ -1,0 +1,5 @@
+"""Annotation of BufferView parameters."""
+
+from quadrants.lang.annotations import BufferViewType
+
+__all__ = ["BufferViewType"]
