@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
 
 from quadrants import _logging
-from quadrants.toolchain import cc, progress, scratch
+from quadrants.toolchain import cc, scratch
 from quadrants.toolchain.cache import DiskCache, make_key
 from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.errors import CompileError, ToolchainError
@@ -102,7 +102,7 @@ def build_cuda(
     source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: Optional[DiskCache] = None
 ) -> bytes:
     """The cubin ("sm_90") or PTX ("compute_90") of CUDA text, from `cache` or from NVRTC. Raises ToolchainError."""
-    from quadrants.toolchain import nvrtc
+    from quadrants.toolchain import nvrtc, progress
 
     key = make_key(source, "cuda", nvrtc.identity(), arch, *options)
     suffix = ".cubin" if arch.startswith("sm_") else ".ptx"
@@ -161,6 +161,8 @@ def _from_disk(key: str, name: str, cache: Optional[DiskCache]) -> Optional[str]
 def _compile(
     key: str, request: Request, compiler: cc.Compiler, cache: Optional[DiskCache], number: int, total: int
 ) -> str:
+    from quadrants.toolchain import progress
+
     with _timed(request.name), progress.compiling(request.name, number, total):
         try:
             binary = cc.compile(request.source, name=request.name, options=request.options, compiler=compiler)

@@ -74,7 +74,6 @@ class DiskCache:
         self._used: set[str] = set()
         self._trusted: Optional[bool] = None
         self._writable = True
-        self._serial = 0
 
     def path(self, key: str, suffix: str = ".so") -> str:
         """Where the artifact is, or would be. Raises ValueError for a cache without a folder or a malformed key."""
@@ -99,21 +98,17 @@ class DiskCache:
         if not self._usable() or not self._writable:
             return None
         path = self.path(key, suffix)
-        temporary = ""
-        try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with self._lock:
-                self._serial += 1
-                temporary = os.path.join(
-                    os.path.dirname(path), f"{_TEMPORARY}{os.getpid()}-{self._serial}-{os.urandom(4).hex()}"
-                )
-            scratch.write(temporary, artifact.seal(key, data))
-            os.replace(temporary, path)
-        except OSError as error:
-            if temporary:
-                scratch.remove(temporary)
-            self._give_up(error)
-            return None
+        for attempt in range(3):
+            try:
+                self._publish(path, artifact.seal(key, data))
+                break
+            except FileNotFoundError as error:  # another process removed the empty folder between two steps
+                if attempt == 2:
+                    self._give_up(error)
+                    return None
+            except OSError as error:
+                self._give_up(error)
+                return None
         self._used.add(path)
         return path
 
@@ -170,11 +165,21 @@ class DiskCache:
         doomed = choose(entries, used, self.max_bytes, self.policy, self.factor, self.version)
         removed = sum(_remove(entry.path) for entry in doomed)
         if removed:
-            self._prune()
             _logging.debug(f"Removed {removed} of {len(entries)} files from the kernel cache {self.root}")
         return removed
 
-    # ---- reading
+    # ---- reading and writing
+
+    def _publish(self, path: str, content: bytes) -> None:
+        folder = os.path.dirname(path)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+        scratch.write(temporary, content)
+        try:
+            os.replace(temporary, path)
+        except OSError:
+            scratch.remove(temporary)
+            raise
 
     def _read(self, key: str, suffix: str) -> Optional[tuple[str, bytes]]:
         if not self._usable():

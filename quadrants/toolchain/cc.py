@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import NamedTuple, Optional
 
@@ -31,7 +30,7 @@ class CcOptions(NamedTuple):
 
 
 # A text that calls none of these needs no libm; looking into it costs the linker as much as all the rest of its work.
-_LIBM = re.compile(
+_LIBM = (
     r"\b(?:__builtin_|_ZGV\w+?_)?(?:a?(?:sin|cos|tan)h?|atan2|sincos|sinh?pi|cospi|tanpi|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|"
     r"pow|powi|sqrt|rsqrt|cbrt|hypot|fmod|remainder|remquo|drem|fma|fmin|fmax|fdim|erfc?|[lt]gamma|j[01n]|y[01n]|"
     r"ceil|floor|trunc|l?l?round|roundeven|nearbyint|l?l?rint|ilogb|ldexp|frexp|modf|scalbl?n|nan|nextafter|nexttoward|"
@@ -41,7 +40,9 @@ _LIBM = re.compile(
 
 def needs_libm(source: str) -> bool:
     """Whether the text names a function of the C mathematics library."""
-    return _LIBM.search(source) is not None
+    import re  # the pattern is compiled on first use: a warm start needs none of this
+
+    return re.search(_LIBM, source) is not None
 
 
 def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:

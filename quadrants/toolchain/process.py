@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from typing import NamedTuple, Optional, Sequence
 
 
@@ -43,6 +42,8 @@ def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional
 
 
 def _kill(child) -> None:
+    import signal
+
     try:
         if os.name == "posix":
             os.killpg(child.pid, signal.SIGKILL)

@@ -1,0 +1,183 @@
+"""What there is of each backend on this machine. Each probe only looks, and says what it saw."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import glob
+import importlib.util
+import os
+import sys
+from typing import Callable, NamedTuple
+
+from quadrants import arch
+from quadrants.toolchain import build, cc, nvrtc
+from quadrants.toolchain.compiler import which
+from quadrants.toolchain.errors import ToolchainError
+
+READY = "ready"
+LACKING = "not usable here"
+ABSENT = "not in this version"
+
+
+class Finding(NamedTuple):
+    """A row of the table. `missing` names what is not there together with the package that provides it."""
+
+    backend: str
+    state: str
+    found: list[str]
+    missing: list[str]
+
+
+def examine(name: str) -> Finding:
+    """Look for the backend `name`. Never raises: a probe that fails is itself a finding."""
+    found: list[str] = []
+    missing: list[str] = []
+    try:
+        BACKENDS[name](found, missing)
+        state = _state(name)
+    except Exception as error:
+        return Finding(name, "the look failed", found, [*missing, f"{type(error).__name__}: {error}"])
+    if state == READY and name == "cpu" and missing:
+        state = LACKING
+    return Finding(name, state, found, missing)
+
+
+def _state(name: str) -> str:
+    wanted = arch.cpu if name == "cpu" else arch.Arch(name)
+    if wanted.name not in arch._backends or arch._backends[wanted.name].probe is arch._not_in_this_version:
+        return ABSENT
+    return READY if arch.is_arch_supported(wanted) else LACKING
+
+
+def _cpu(found: list[str], missing: list[str]) -> None:
+    try:
+        compiler = cc.find_compiler()
+        found.append(f"{compiler.path} ({compiler.version})")
+        library = build.load_c("int qd_probe(int x) { return x + 1; }", "probe")
+        if library.qd_probe(41) != 42:
+            missing.append(f"{compiler.path} makes binaries that compute wrongly; set QD_CC to another compiler")
+            return
+        found.append("a trial compile runs")
+    except ToolchainError as error:
+        missing.append(str(error))
+
+
+def _cuda(found: list[str], missing: list[str]) -> None:
+    try:
+        path, version = nvrtc.find()
+        found.append(f"NVRTC {version[0]}.{version[1]} ({path})")
+        cubin = nvrtc.compile('extern "C" __global__ void probe(int *x) { *x = 1; }', "probe")
+        found.append(f"a trial compile for sm_90 works ({len(cubin)} bytes)")
+    except ToolchainError as error:
+        missing.append(str(error))
+    driver = _open("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    if driver is None:
+        missing.append("the CUDA driver: install NVIDIA's driver")
+        return
+    status = driver.cuInit(0)
+    count = ctypes.c_int(0)
+    if status == 0:
+        status = driver.cuDeviceGetCount(ctypes.byref(count))
+    if status != 0 or count.value == 0:
+        missing.append(f"a CUDA device (the driver answers {status})")
+        return
+    for index in range(count.value):
+        text = ctypes.create_string_buffer(256)
+        driver.cuDeviceGetName(text, 256, index)
+        found.append(f"device {index}: {text.value.decode(errors='replace')}")
+
+
+def _amdgpu(found: list[str], missing: list[str]) -> None:
+    roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
+    for name, purpose in (("amdhip64", "HIP runtime"), ("hiprtc", "HIP compiler")):
+        path = _library(name, [os.path.join(root, "lib") for root in roots if root])
+        if path:
+            found.append(f"{purpose} ({path})")
+        else:
+            missing.append(f"the {purpose} (lib{name}): install ROCm 5.2 or newer")
+    if os.path.exists("/dev/kfd"):
+        found.append("/dev/kfd")
+    else:
+        missing.append("an AMD device (/dev/kfd): install the amdgpu kernel driver")
+
+
+def _vulkan(found: list[str], missing: list[str]) -> None:
+    path = _library("vulkan")
+    if path:
+        found.append(f"loader ({path})")
+    else:
+        missing.append("the Vulkan loader: `apt install libvulkan1`")
+    drivers = [
+        os.path.basename(manifest)
+        for folder in ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d")
+        for manifest in sorted(glob.glob(os.path.join(folder, "*.json")))
+    ]
+    if drivers:
+        found.append("drivers: " + ", ".join(drivers))
+    else:
+        missing.append("a Vulkan driver: that of the GPU's maker, or `apt install mesa-vulkan-drivers`")
+    compiler = which("glslc") or _library("shaderc_shared") or _library("shaderc")
+    if compiler:
+        found.append(f"GLSL compiler ({compiler})")
+    else:
+        missing.append("a GLSL compiler: `apt install glslc`")
+
+
+def _metal(found: list[str], missing: list[str]) -> None:
+    if sys.platform != "darwin":
+        missing.append("macOS 14 or newer")
+        return
+    found.append("macOS")
+    _module("Metal", "pyobjc-framework-Metal", found, missing)
+
+
+def _opencl(found: list[str], missing: list[str]) -> None:
+    path = _library("OpenCL")
+    if path:
+        found.append(f"loader ({path})")
+    else:
+        missing.append("the OpenCL loader: `apt install ocl-icd-libopencl1`")
+    drivers = [os.path.basename(file) for file in sorted(glob.glob("/etc/OpenCL/vendors/*.icd"))]
+    if drivers:
+        found.append("drivers: " + ", ".join(drivers))
+    else:
+        missing.append("an OpenCL driver: that of the device's maker, or `apt install pocl-opencl-icd`")
+    _module("pyopencl", "pyopencl", found, missing)
+
+
+def _python(found: list[str], missing: list[str]) -> None:
+    found.append(f"Python {sys.version.split()[0]}")
+    _module("torch", "torch", found, missing)
+
+
+def _module(name: str, package: str, found: list[str], missing: list[str]) -> None:
+    if importlib.util.find_spec(name) is not None:
+        found.append(name)
+    else:
+        missing.append(f"{name}: `pip install {package}`")
+
+
+def _library(name: str, folders: list[str] = []) -> str:
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, f"lib{name}.*"))):
+            return path
+    return ctypes.util.find_library(name) or ""
+
+
+def _open(name: str) -> ctypes.CDLL | None:
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        return None  # it is not installed, which the caller reports
+
+
+BACKENDS: dict[str, Callable[[list[str], list[str]], None]] = {
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "amdgpu": _amdgpu,
+    "vulkan": _vulkan,
+    "metal": _metal,
+    "opencl": _opencl,
+    "python": _python,
+}

@@ -1,0 +1,92 @@
+"""Compilers that misbehave on demand, and processes to watch from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from quadrants.toolchain import build
+from quadrants.toolchain.compiler import which
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCE = "int qd_answer(int x) { return 2 * x + 1; }\n"
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """No record of earlier builds, and no settings from outside."""
+    for name in [name for name in os.environ if name.startswith("QD_") and name != "QD_CC"]:
+        monkeypatch.delenv(name)
+    build.forget()
+    before = vars(build.statistics).copy()
+    yield
+    vars(build.statistics).update(before)
+
+
+@pytest.fixture
+def gcc():
+    path = which("gcc")
+    if path is None:
+        pytest.skip("needs gcc (system package gcc)")
+    return path
+
+
+@pytest.fixture
+def fake_cc(tmp_path, monkeypatch, gcc):
+    """`fake_cc(shell_text)` makes a compiler that answers probes like gcc and runs the text for a compile."""
+
+    def make(body: str, name: str = "fake-cc") -> str:
+        path = tmp_path / name
+        path.write_text(f'#!/bin/sh\ncase "$*" in *-###*) exec {gcc} "$@";; esac\n{body}\n')
+        path.chmod(0o755)
+        monkeypatch.setenv("QD_CC", str(path))
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def python():
+    """`python(code, *argv, **env)` starts another Python that can import the package, and returns the process."""
+    started = []
+
+    def start(code: str, *argv: str, **env: str) -> subprocess.Popen:
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, *argv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": ROOT, **env},
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
+
+
+@pytest.fixture
+def tmpfs(tmp_path):
+    """`tmpfs(options)` mounts a file system in memory and returns its folder."""
+    mounted = []
+
+    def mount(options: str):
+        folder = tmp_path / f"tmpfs{len(mounted)}"
+        folder.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            pytest.skip(f"needs root and the right to mount a tmpfs: {done.stderr.strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
