@@ -1,0 +1,174 @@
+# Arrays as arguments: the base of Ndarray, and NumPy arrays through the buffer protocol.
+
+# Launches between packing and the end of the run. While there are any, memory of killed arrays waits in `_graveyard`:
+# another thread may run a kernel on it with the GIL released.
+cdef int _running = 0
+cdef list _graveyard = []
+
+
+cdef bury(object owner):
+    if _running > 0 and owner is not None:
+        _graveyard.append(owner)
+
+
+cdef class ArrayBase(TokenBase):
+    """Base of ndarrays: what a launch needs, readable without Python calls."""
+    cdef void *data
+    cdef int ndim
+    cdef int64_t[max_dims] shape
+    cdef object owner
+    cdef readonly object grad
+
+    def _bind(self, buffer, ptr, shape, grad=None):
+        """Attach memory: `buffer` owns it, `ptr` is its address, `shape` has the physical extents without element
+        axes (at most 16), `grad` is the `ArrayBase` of the gradient or None. May be called again to move the array."""
+        cdef tuple extents = tuple(shape)
+        cdef int ndim = len(extents)
+        cdef int axis
+        if len(extents) > max_dims:
+            raise ValueError(f"an array can have at most {max_dims} dimensions, got {len(extents)}")
+        if grad is not None and not isinstance(grad, ArrayBase):
+            raise TypeError(f"grad must be an array of this package or None, got {type(grad).__name__}")
+        cdef size_t address = ptr
+        cdef int64_t[max_dims] checked
+        for axis in range(ndim):
+            checked[axis] = extents[axis]
+            if checked[axis] < 0:
+                raise ValueError(f"extents cannot be negative: {extents}")
+        for axis in range(ndim):
+            self.shape[axis] = checked[axis]
+        self.ndim = ndim
+        self.data = <void *> address
+        self.grad = grad
+        previous, self.owner = self.owner, buffer
+        bury(previous)
+
+    def _kill(self):
+        """Detach the memory and set the token to -1, so that every later use raises. Idempotent."""
+        self.token = -1
+        self.data = NULL
+        previous, self.owner = self.owner, None
+        bury(previous)
+
+    @property
+    def _ptr(self):
+        """Address of the first element; 0 when dead or not bound."""
+        return <size_t> self.data
+
+    @property
+    def _extents(self):
+        """Physical extents without element axes."""
+        return tuple([self.shape[axis] for axis in range(self.ndim)])
+
+    @property
+    def _buffer(self):
+        """The owner of the memory, None when dead or not bound."""
+        return self.owner
+
+
+cdef PyObject *_numpy_array = NULL
+cdef PyObject *_numpy_integer = NULL
+cdef PyObject *_numpy_real = NULL
+
+
+cdef bint numpy_loaded() except -1:
+    # NumPy is not imported for this: without it in the process no argument can be one of its objects.
+    global _numpy_array, _numpy_integer, _numpy_real
+    if _numpy_array != NULL:
+        return True
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not hasattr(numpy, "floating"):
+        return False
+    for kind in (numpy.ndarray, numpy.integer, numpy.floating):
+        raw_incref(<PyObject *> kind)
+    _numpy_integer = <PyObject *> numpy.integer
+    _numpy_real = <PyObject *> numpy.floating
+    _numpy_array = <PyObject *> numpy.ndarray
+    return True
+
+
+cdef enum:
+    external_kinds = 12
+
+# Tokens of ("external", dtype, ndim), found on first use.
+cdef int64_t[external_kinds][max_dims + 1] _external_tokens
+
+
+cdef int scalar_of_format(const char *format, Py_ssize_t itemsize) noexcept:
+    # The type code of a one-letter native format, or -1. Sizes of C integers differ between systems.
+    cdef char letter
+    if format == NULL or format[0] == 0 or format[1] != 0:
+        return -1
+    letter = format[0]
+    if letter == c"f":
+        return code_f32
+    if letter == c"d":
+        return code_f64
+    if letter == c"e":
+        return code_f16
+    if letter == c"?":
+        return code_u1
+    if letter == c"i" or letter == c"l" or letter == c"q" or letter == c"b" or letter == c"h":
+        return integer_code(code_i8, itemsize)
+    if letter == c"I" or letter == c"L" or letter == c"Q" or letter == c"B" or letter == c"H":
+        return integer_code(code_u8, itemsize)
+    return -1
+
+
+cdef int integer_code(int smallest, Py_ssize_t itemsize) noexcept:
+    if itemsize == 1:
+        return smallest
+    if itemsize == 2:
+        return smallest + 1
+    if itemsize == 4:
+        return smallest + 2
+    if itemsize == 8:
+        return smallest + 3
+    return -1
+
+
+cdef bint is_c_contiguous(Py_buffer *view) noexcept:
+    cdef Py_ssize_t expected = view.itemsize
+    cdef int axis
+    if view.len == 0:
+        return True
+    for axis in range(view.ndim - 1, -1, -1):
+        if view.shape[axis] != 1 and view.strides[axis] != expected:
+            return False
+        expected *= view.shape[axis]
+    return True
+
+
+cdef int64_t external_token(PyObject *value, int32_t source, Frame *frame) except? -2:
+    # The token of a plain NumPy array, which is noted in the frame for packing; 0 for everything else.
+    cdef Py_buffer view
+    cdef int code, axis
+    cdef External *found
+    if (_numpy_array == NULL and not numpy_loaded()) or not is_instance(value, _numpy_array):
+        return 0
+    if raw_get_buffer(value, &view, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
+        if PyErr_ExceptionMatches(<PyObject *> BufferError) or PyErr_ExceptionMatches(<PyObject *> ValueError):
+            PyErr_Clear()  # a dtype that buffers cannot describe: the slow path says what to do about it
+            return 0
+        return -2
+    code = -1
+    if not view.readonly and view.ndim <= max_dims and is_c_contiguous(&view):
+        code = scalar_of_format(view.format, view.itemsize)
+    if code >= 0:
+        if not frame.externals.reserve(frame.externals.count + 1):
+            PyBuffer_Release(&view)
+            raise MemoryError()
+        # The caller's reference keeps the memory during the launch, so the view itself need not be held.
+        found = &frame.externals.data[frame.externals.count]
+        frame.externals.count += 1
+        found.source = source
+        found.ndim = view.ndim
+        found.data = view.buf
+        for axis in range(view.ndim):
+            found.shape[axis] = view.shape[axis]
+    PyBuffer_Release(&view)
+    if code < 0:
+        return 0
+    if _external_tokens[code][found.ndim] == 0:
+        _external_tokens[code][found.ndim] = intern_token(("external", SCALAR_NAMES[code], found.ndim))
+    return _external_tokens[code][found.ndim]

@@ -1,0 +1,111 @@
+# Settings of the process and of the runtime in force.
+
+cdef uint64_t _seed = 0
+cdef uint64_t _launches = 0
+cdef bint _capture_print = False
+
+# Nonzero when calls need more than the fast path gives; derived from the four below.
+cdef int _special = 0
+cdef bint _active = True
+cdef int _tracing = 0
+cdef object _on_traced_call = None
+cdef object _on_launch = None
+
+
+cdef void update_special() noexcept:
+    global _special
+    _special = not _active or _tracing > 0 or _on_launch is not None
+
+
+def set_active(flag, /):
+    """False: there is no runtime, and every call of a kernel goes to `compile_miss`, which says so."""
+    global _active
+    _active = bool(flag)
+    update_special()
+
+
+def enter_tracing():
+    """Until `leave_tracing`, every call of a kernel on any thread first goes to the `on_traced_call` hook."""
+    global _tracing
+    _tracing += 1
+    update_special()
+
+
+def leave_tracing():
+    """Undo one `enter_tracing`."""
+    global _tracing
+    if _tracing == 0:
+        raise QuadrantsRuntimeError("leave_tracing without enter_tracing")
+    _tracing -= 1
+    update_special()
+
+
+def tracing_depth():
+    """How many traces are under way in the process."""
+    return _tracing
+
+
+def set_on_traced_call(hook, /):
+    """hook(kernel) is called for kernel calls made while any thread traces. It raises if the trace is on its own
+    thread; if it returns, the call goes on. None removes the hook."""
+    global _on_traced_call
+    _on_traced_call = hook
+
+
+def set_on_launch(hook, /):
+    """hook(kernel, args) is called before every launch, with complete positional arguments; for gradient tapes and
+    graph capture. None removes the hook."""
+    global _on_launch
+    _on_launch = hook
+    update_special()
+
+
+def set_threads(count, /):
+    """Use this many threads for parallel tasks, the calling one included. Raises `ValueError` below 1."""
+    if not 1 <= count <= 4096:
+        raise ValueError(f"the number of threads must be between 1 and 4096, got {count}")
+    cdef int32_t wanted = count
+    with nogil:
+        set_pool_threads(wanted)
+
+
+def get_threads():
+    """Threads that parallel tasks use, the calling one included."""
+    return pool_threads()
+
+
+def get_workers():
+    """Worker threads that exist now."""
+    return started_workers()
+
+
+def shutdown_workers():
+    """End the worker threads; the next parallel task starts them again."""
+    with nogil:
+        stop_workers()
+
+
+def set_seed(seed, /):
+    """Seed of random numbers, taken modulo 2**64. Restarts the count of launches, and with it all sequences."""
+    global _seed, _launches
+    _seed = seed & 0xFFFFFFFFFFFFFFFF
+    _launches = 0
+
+
+def launch_count():
+    """Launches since the last `set_seed`."""
+    return _launches
+
+
+def set_python_stdout(flag, /):
+    """True: what kernels print goes through `sys.stdout.write` after the launch; False: to C stdout at once."""
+    global _capture_print
+    _capture_print = bool(flag)
+
+
+def _end_of_process():
+    with nogil:
+        stop_idle_workers()
+
+
+atexit.register(_end_of_process)

@@ -1,0 +1,51 @@
+# distutils: language = c++
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The launch core: arguments to tokens, tokens to a plan, a plan to a native call. No policy, no IR, no devices.
+
+Contract: docs/development/contracts.md, section 2. One file a duty, included in order:
+
+    abi        declarations of the C and C++ parts
+    tokens     what stands for an argument in the lookup of a specialisation
+    buffer     memory
+    arrays     array arguments
+    pack       argument block
+    plan       one specialisation: members, packing, run, errors, result
+    launcher   calls, hits and misses, binding of methods
+    control    threads, seed, hooks
+"""
+
+import atexit
+import sys
+import threading
+import weakref
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_FillInfo
+from cpython.number cimport PyNumber_Index
+from cpython.object cimport PyObject
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy
+
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
+
+include "abi.pxi"
+include "tokens.pxi"
+include "buffer.pxi"
+include "arrays.pxi"
+include "pack.pxi"
+include "plan.pxi"
+include "launcher.pxi"
+include "control.pxi"
+
+
+cdef int _install_call_slots() except -1:
+    # Where an instance keeps its entry point is known only to the compiler: measure it.
+    cdef Launcher launcher = Launcher.__new__(Launcher)
+    cdef BoundLauncher bound = BoundLauncher(launcher, None)
+    enable_vectorcall(<PyObject *> Launcher, <char *> &launcher.vectorcall - <char *> <PyObject *> launcher)
+    enable_vectorcall(<PyObject *> BoundLauncher, <char *> &bound.vectorcall - <char *> <PyObject *> bound)
+    enable_method_calls(<PyObject *> Launcher)
+    return 0
+
+
+_install_call_slots()

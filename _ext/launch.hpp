@@ -1,0 +1,111 @@
+// One launch: the run-time record a kernel sees, and what the core keeps beside it.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "qd_abi.h"
+
+namespace qd {
+
+struct Launch {
+    qd_runtime rt;  // first: kernels get a pointer to it, `print` casts it back
+    bool capture;   // collect printed text instead of writing it to C stdout
+    bool printed;
+    std::string text;
+
+    void prepare(int32_t threads, uint64_t seed, uint64_t ordinal, bool capture_print);
+};
+
+// Runs a kernel with subnormals flushed, then flushes what it printed to C stdout. Needs no GIL.
+void run(qd_kernel_fn fn, Launch *launch, void *args);
+
+constexpr int max_dims = 16;
+
+// What a launch needs to know of a NumPy array.
+struct External {
+    int32_t source;
+    int32_t ndim;
+    void *data;
+    int64_t shape[max_dims];
+};
+
+// An array that starts with room on the stack. Elements are plain data.
+template <class T, int Inline>
+class StackArray {
+  public:
+    StackArray() : data(inline_), capacity_(Inline) {}
+    StackArray(const StackArray &) = delete;
+    StackArray &operator=(const StackArray &) = delete;
+    ~StackArray() {
+        if (data != inline_) std::free(data);
+    }
+
+    // False, with no Python error set, when memory is out.
+    bool reserve(int wanted) {
+        if (wanted <= capacity_) return true;
+        int capacity = wanted > 2 * capacity_ ? wanted : 2 * capacity_;
+        T *larger = static_cast<T *>(std::malloc(sizeof(T) * capacity));
+        if (!larger) return false;
+        for (int i = 0; i < count; ++i) larger[i] = data[i];
+        if (data != inline_) std::free(data);
+        data = larger;
+        capacity_ = capacity;
+        return true;
+    }
+
+    T *data;
+    int count = 0;
+
+  private:
+    int capacity_;
+    T inline_[Inline];
+};
+
+// Everything a call holds until it ends, however it ends. Small calls allocate nothing.
+class Frame {
+  public:
+    Frame() = default;
+    Frame(const Frame &) = delete;
+    Frame &operator=(const Frame &) = delete;
+    ~Frame() {
+        release_members();
+        std::free(big_block_);
+    }
+
+    void release_members() {
+        while (members.count > 0) Py_DECREF(members.data[--members.count]);
+    }
+
+    // Memory for the argument block, or null. Once a call.
+    void *block(size_t bytes) {
+        if (bytes <= sizeof block_) return block_;
+        big_block_ = std::malloc(bytes);
+        return big_block_;
+    }
+
+    // The array found for that source, or null. Sources are asked for in about the order they were added.
+    External *external(int32_t source) {
+        for (int tries = externals.count; tries > 0; --tries) {
+            if (cursor_ >= externals.count) cursor_ = 0;
+            External *found = &externals.data[cursor_++];
+            if (found->source == source) return found;
+        }
+        return nullptr;
+    }
+
+    Launch launch;
+    StackArray<int64_t, 64> tokens;
+    StackArray<PyObject *, 192> members;  // owned references
+    StackArray<External, 8> externals;
+
+  private:
+    int cursor_ = 0;
+    void *big_block_ = nullptr;
+    alignas(64) char block_[4096];
+};
+
+}  // namespace qd

@@ -1,0 +1,267 @@
+# Calls of kernels: from arguments to a plan, and the ways around it.
+
+cdef struct Selector:
+    # A parameter that selects the specialisation.
+    int kind
+    int index
+    Memo memo
+
+
+cdef object _launchers = weakref.WeakSet()
+cdef uint64_t _generation = 0  # bumped by clear_all: a plan compiled before it must not be stored after it
+
+
+cdef pass_on_call_flags(cls):
+    # Subclasses do not inherit the type flags of fast calls; they get them unless they redefine what these bypass.
+    if cls is Launcher:
+        return
+    if cls.__call__ is Launcher.__call__:
+        inherit_vectorcall(<PyObject *> cls)
+    if cls.__get__ is Launcher.__get__:
+        enable_method_calls(<PyObject *> cls)
+
+
+cdef class Launcher:
+    """A kernel as the core sees it. Calling it finds the plan of the arguments and runs it.
+
+    params: one of SCALAR, ARRAY, TOKEN, OPAQUE for each parameter. compile_miss(args) -> Plan, for a new
+    specialisation. bind(args, kwargs) -> tuple, for calls that are not exactly positional. slow_token(index, value) ->
+    token of what the core does not know; index is -1 for a member of an argument; `(token,)` instead of a number says
+    that this object keeps the token for life. Meant to be subclassed; `__init__` must be called before the first call.
+    As a class attribute it binds like a function."""
+    cdef vectorcallfunc vectorcall
+    cdef Py_ssize_t param_count
+    cdef int selector_count
+    cdef Selector *selectors
+    cdef object compile_miss, bind, slow_token
+    cdef dict plans
+    cdef bytes last_key
+    cdef Plan last
+    cdef object __weakref__
+
+    def __cinit__(self, *args, **kwargs):
+        self.vectorcall = <vectorcallfunc> launcher_vectorcall
+        self.param_count = -1
+        self.plans = {}
+        pass_on_call_flags(type(self))
+
+    def __init__(self, params, compile_miss, bind, slow_token):
+        cdef list kinds = list(params)
+        cdef Selector *selectors
+        for kind in kinds:
+            if kind not in (SCALAR, ARRAY, TOKEN, OPAQUE):
+                raise ValueError(f"unknown kind of parameter: {kind!r}")
+        if self.param_count >= 0:
+            raise TypeError("a launcher cannot be initialised twice")
+        self.selectors = <Selector *> calloc(len(kinds) or 1, sizeof(Selector))
+        if self.selectors == NULL:
+            raise MemoryError()
+        for index, kind in enumerate(kinds):
+            if kind == ARRAY or kind == TOKEN:
+                self.selectors[self.selector_count].kind = kind
+                self.selectors[self.selector_count].index = index
+                self.selector_count += 1
+        self.compile_miss = compile_miss
+        self.bind = bind
+        self.slow_token = slow_token
+        self.param_count = len(kinds)
+        _launchers.add(self)
+
+    def __dealloc__(self):
+        cdef int at
+        if self.selectors != NULL:
+            for at in range(self.selector_count):
+                forget(&self.selectors[at].memo)
+        free(self.selectors)
+
+    def __call__(self, *args, **kwargs):
+        return self.call_carefully(args, kwargs)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else BoundLauncher(self, instance)
+
+    def __len__(self):
+        return sum([len(candidates) for candidates in self.plans.values()])
+
+    def __bool__(self):
+        return True
+
+    def clear(self):
+        """Forget all plans and everything remembered about arguments."""
+        cdef int at
+        self.plans = {}
+        self.last = None
+        self.last_key = None
+        for at in range(self.selector_count):
+            forget(&self.selectors[at].memo)
+
+    @property
+    def _plans(self):
+        """The stored plans, as a new list."""
+        return [plan for candidates in self.plans.values() for plan in candidates]
+
+    cdef call_carefully(self, tuple args, dict kwargs):
+        # Everything that is not a plain positional call of the right length under an ordinary runtime.
+        cdef Frame frame
+        if self.param_count < 0:
+            raise TypeError(f"{type(self).__name__}.__init__ was not called")
+        if _tracing > 0 and _on_traced_call is not None:
+            _on_traced_call(self)
+        if kwargs or len(args) != self.param_count:
+            args = self.bind(args, kwargs)
+            if len(args) != self.param_count:
+                raise TypeError(f"bind returned {len(args)} arguments for {self.param_count} parameters")
+        if not _active:
+            return self.compile(args).run(tuple_items(<PyObject *> args), &frame)
+        if _on_launch is not None:
+            _on_launch(self, args)
+        return self.launch(tuple_items(<PyObject *> args), args)
+
+    cdef launch(self, PyObject *const *args, tuple positional):
+        # `positional` is None unless the arguments are in a tuple already.
+        cdef Frame frame
+        cdef Plan plan
+        cdef int at
+        cdef int own_externals
+        cdef Selector *selector
+        cdef Py_ssize_t key_bytes = self.selector_count * sizeof(int64_t)
+        if not frame.tokens.reserve(self.selector_count):
+            raise MemoryError()
+        for at in range(self.selector_count):
+            selector = &self.selectors[at]
+            frame.tokens.data[at] = token_of(
+                args[selector.index], selector.kind, selector.index, selector.index, self.slow_token, &selector.memo,
+                &frame,
+            )
+        plan = self.last
+        if plan is not None and memcmp(<const char *> self.last_key, frame.tokens.data, key_bytes) == 0:
+            if plan.node_count == 0:
+                return plan.run(args, &frame)
+            own_externals = frame.externals.count
+            if plan.match(args, self.slow_token, &frame):
+                return plan.run(args, &frame)
+            frame.externals.count = own_externals
+        plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, &frame)
+        return plan.run(args, &frame)
+
+    cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
+        # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.
+        cdef Plan plan
+        cdef int own_externals = frame.externals.count
+        cdef uint64_t generation = _generation
+        candidates = self.plans.get(key)
+        if candidates is not None:
+            for plan in tuple(candidates):
+                frame.externals.count = own_externals
+                if plan.match(args, self.slow_token, frame):
+                    self.last = plan
+                    self.last_key = key
+                    return plan
+        if positional is None:
+            positional = positional_arguments(args, self.param_count)
+        plan = self.compile(positional)
+        frame.externals.count = own_externals
+        if not plan.match(args, self.slow_token, frame):
+            raise QuadrantsRuntimeError(
+                f"the plan of kernel {plan.name} does not match the members of the arguments that it was compiled for"
+            )
+        if generation == _generation:
+            self.plans.setdefault(key, []).append(plan)
+            self.last = plan
+            self.last_key = key
+        return plan
+
+    cdef Plan compile(self, tuple positional):
+        plan = self.compile_miss(positional)
+        if not isinstance(plan, Plan):
+            raise TypeError(f"compile_miss must return a Plan, got {type(plan).__name__}")
+        (<Plan> plan).adopt(<int> self.param_count)
+        return plan
+
+
+cdef PyObject *launcher_vectorcall(
+    PyObject *callee, PyObject *const *args, size_t nargsf, PyObject *names
+) except NULL:
+    cdef Launcher self = <Launcher> callee
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    if names == NULL and count == self.param_count and not _special:
+        result = self.launch(args, None)
+    else:
+        result = self.call_carefully(positional_arguments(args, count), keyword_arguments(args + count, names))
+    raw_incref(<PyObject *> result)
+    return <PyObject *> result
+
+
+cdef tuple positional_arguments(PyObject *const *args, Py_ssize_t count):
+    cdef Py_ssize_t at
+    return tuple([<object> args[at] for at in range(count)])
+
+
+cdef dict keyword_arguments(PyObject *const *values, PyObject *names):
+    cdef Py_ssize_t at
+    if names == NULL:
+        return {}
+    return {name: <object> values[at] for at, name in enumerate(<tuple> names)}
+
+
+cdef class BoundLauncher:
+    """A kernel that is a method, bound to an instance: calls prepend it, other attributes are the kernel's own."""
+    cdef vectorcallfunc vectorcall
+    cdef readonly Launcher __func__
+    cdef readonly object __self__
+    cdef object __weakref__
+
+    def __cinit__(self, Launcher launcher not None, instance, /):
+        self.vectorcall = <vectorcallfunc> bound_vectorcall
+        self.__func__ = launcher
+        self.__self__ = instance
+
+    def __call__(self, *args, **kwargs):
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name):
+        value = getattr(self.__func__, name)
+        return BoundLauncher(value, self.__self__) if isinstance(value, Launcher) else value
+
+    def __eq__(self, other):
+        if not isinstance(other, BoundLauncher):
+            return NotImplemented
+        return self.__func__ is (<BoundLauncher> other).__func__ and self.__self__ is (<BoundLauncher> other).__self__
+
+    def __hash__(self):
+        return hash((id(self.__self__), self.__func__))
+
+    def __repr__(self):
+        return f"<bound kernel {getattr(self.__func__, '__qualname__', '?')} of {self.__self__!r}>"
+
+
+cdef PyObject *bound_vectorcall(
+    PyObject *callee, PyObject *const *args, size_t nargsf, PyObject *names
+) except NULL:
+    cdef BoundLauncher self = <BoundLauncher> callee
+    cdef PyObject *kernel = <PyObject *> self.__func__
+    cdef PyObject **writable
+    cdef PyObject *kept
+    cdef PyObject *result
+    if nargsf & PY_VECTORCALL_ARGUMENTS_OFFSET:
+        # The caller lends the slot before the first argument, to be put back as it was.
+        writable = <PyObject **> args - 1
+        kept = writable[0]
+        writable[0] = <PyObject *> self.__self__
+        result = PyObject_Vectorcall(kernel, writable, PyVectorcall_NARGS(nargsf) + 1, names)
+        writable[0] = kept
+        return result
+    cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
+    called = self.__func__(
+        self.__self__, *positional_arguments(args, count), **keyword_arguments(args + count, names)
+    )
+    raw_incref(<PyObject *> called)
+    return <PyObject *> called
+
+
+def clear_all():
+    """Forget the plans of all launchers; for the end of a runtime."""
+    global _generation
+    _generation += 1
+    for launcher in list(_launchers):
+        (<Launcher> launcher).clear()

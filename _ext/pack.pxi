@@ -1,0 +1,124 @@
+# Writing arguments into the block that a kernel reads, and reading its scalar result.
+
+SCALAR_NAMES = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "u1", "f16", "f32", "f64")
+
+cdef dict _scalar_codes = {name: code for code, name in enumerate(SCALAR_NAMES)}
+
+cdef enum:
+    OP_SCALAR
+    OP_ARRAY
+    OP_CALL
+
+
+cdef struct Op:
+    int kind
+    int32_t code
+    int32_t source
+    int64_t offset
+    int64_t shape_offset
+    int64_t grad_offset
+    int32_t extents
+    PyObject *packer
+
+
+
+cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if is_real(op.code):
+        if raw_is_float(value):
+            store_real(op.code, at, raw_float_value(value))
+        elif raw_is_float_kind(value) or raw_is_int_kind(value) or is_numpy_number(value, True):
+            store_real(op.code, at, raw_as_double(value))
+        else:
+            raise_not_convertible(op, value, plan)
+        return 0
+    if not raw_is_int_kind(value):
+        if not is_numpy_number(value, False):
+            raise_not_convertible(op, value, plan)
+        index = PyNumber_Index(<object> value)
+        return pack_scalar(op, <PyObject *> index, at, plan)
+    number = raw_as_int64(value, &overflow)
+    if op.code == code_u1:
+        store_integer(op.code, at, number != 0)
+        return 0
+    if is_unsigned(op.code) and (number < 0 if overflow == 0 else overflow < 0):
+        raise TypeError(
+            f"Argument {plan.place(op.source)}: {<object> value} is negative, but the parameter has the unsigned type "
+            f"{SCALAR_NAMES[op.code]}; pass a number >= 0 or declare the parameter signed"
+        )
+    store_integer(op.code, at, <uint64_t> number if overflow == 0 else raw_low_bits(value))
+    return 0
+
+
+cdef bint is_numpy_number(PyObject *value, bint real_too) except -1:
+    if _numpy_integer == NULL and not numpy_loaded():
+        return False
+    return is_instance(value, _numpy_integer) or (real_too and is_instance(value, _numpy_real))
+
+
+cdef int raise_not_convertible(Op *op, PyObject *value, Plan plan) except -1:
+    raise QuadrantsRuntimeTypeError.get(plan.place(op.source), SCALAR_NAMES[op.code], type(<object> value))
+
+
+cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
+    cdef ArrayBase array
+    cdef External *external
+    if is_instance(value, <PyObject *> ArrayBase):
+        array = <ArrayBase> value
+        write_array(op, block, plan, live_data(array, op, plan), array.ndim, array.shape)
+        if op.grad_offset >= 0 and array.grad is not None:
+            store_pointer(block + op.grad_offset, live_data(<ArrayBase> array.grad, op, plan))
+        return 0
+    external = frame.external(op.source)
+    if external == NULL and external_token(value, op.source, frame) != 0:
+        external = frame.external(op.source)
+    if external == NULL:
+        raise_not_convertible_array(op, value, plan)
+    write_array(op, block, plan, external.data, external.ndim, external.shape)
+    return 0
+
+
+cdef void *live_data(ArrayBase array, Op *op, Plan plan) except NULL:
+    if array.data == NULL:
+        raise QuadrantsRuntimeError(
+            f"Argument {plan.place(op.source)}: the memory of this array or of its gradient was freed by qd.init() or "
+            "qd.reset(); create it again"
+        )
+    return array.data
+
+
+cdef int write_array(Op *op, char *block, Plan plan, void *data, int ndim, const int64_t *shape) except -1:
+    cdef int axis
+    store_pointer(block + op.offset, data)
+    if op.grad_offset >= 0:
+        store_pointer(block + op.grad_offset, NULL)
+    if op.shape_offset < 0:
+        return 0
+    if ndim > op.extents >= 0:
+        ndim = op.extents
+    if op.shape_offset + 4 * ndim > plan.block_bytes:
+        raise QuadrantsRuntimeError(
+            f"Argument {plan.place(op.source)} of kernel {plan.name} has {ndim} dimensions, more than the compiled "
+            "kernel has room for"
+        )
+    for axis in range(ndim):
+        if shape[axis] > INT32_MAX:
+            raise QuadrantsRuntimeError(
+                f"Argument {plan.place(op.source)} has {shape[axis]} elements along axis {axis}; at most {INT32_MAX} "
+                "are supported: split the array"
+            )
+        store_extent(block + op.shape_offset + 4 * axis, <int32_t> shape[axis])
+    return 0
+
+
+cdef int raise_not_convertible_array(Op *op, PyObject *value, Plan plan) except -1:
+    raise QuadrantsRuntimeTypeError.get(plan.place(op.source), "a C-contiguous array", type(<object> value))
+
+
+cdef load_scalar(int code, const char *at):
+    if is_real(code):
+        return load_real(code, at)
+    if is_unsigned(code) or code == code_u1:
+        return load_unsigned(code, at)
+    return load_signed(code, at)

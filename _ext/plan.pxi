@@ -1,0 +1,305 @@
+# What the launch core keeps of one specialisation of a kernel.
+
+cdef struct Node:
+    # One getattr of a member path. The root of a path is a parameter (parent < 0), otherwise an earlier node.
+    int32_t parent
+    int32_t param
+    PyObject *name
+    int32_t leaf     # index into the members, or -1 for a node that only leads on
+    bint compare
+    int64_t token
+    Memo memo
+
+
+cdef class Plan:
+    """A compiled kernel and how to call it; see docs/development/contracts.md, section 2.
+
+    entry: address of a `qd_kernel_fn`. args_template: bytes copied into a fresh block at each launch. members:
+    `(param_index, path, token)` for objects reached through attributes. pack: `(code, source, offset, extra)`. ret: None,
+    `(dtype_name, offset)` or a callable of the block's memoryview. sites: callables `(values, worker) -> exception`.
+    keepalive: anything that must outlive the plan. parallel_ok=False keeps a launch on the calling thread. Offsets are
+    in bytes. Raises `ValueError` or `TypeError` for a description that does not hold together."""
+    cdef qd_kernel_fn entry
+    cdef const char *template
+    cdef Py_ssize_t block_bytes
+    cdef int op_count, node_count, member_count, param_count
+    cdef Op *ops
+    cdef Node *nodes
+    cdef int32_t *leaf_nodes
+    cdef int ret_code
+    cdef int64_t ret_offset
+    cdef bint python_block  # Python code sees the block, so it must not live on the stack
+    cdef bint parallel_ok
+    cdef tuple names, packers
+    cdef bytes template_bytes
+    cdef object ret_reader
+    cdef readonly list members
+    cdef readonly list sites
+    cdef readonly object keepalive
+    cdef readonly str name
+    cdef object __weakref__
+
+    def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
+                 parallel_ok=True):
+        if self.template_bytes is not None:
+            raise TypeError("a plan cannot be changed once made")
+        cdef size_t address = entry
+        if address == 0:
+            raise ValueError(f"plan of {name}: the entry address is 0")
+        self.param_count = -1
+        self.entry = <qd_kernel_fn> <void *> address
+        self.template_bytes = bytes(args_template)
+        self.template = self.template_bytes
+        self.block_bytes = len(self.template_bytes)
+        self.name = name
+        self.sites = list(sites)
+        self.keepalive = keepalive
+        self.parallel_ok = parallel_ok
+        self.build_members(list(members))
+        self.build_ops(list(pack))
+        self.build_ret(ret)
+
+    cdef int build_members(self, list members) except -1:
+        cdef dict known = {}
+        cdef list names = []
+        cdef int32_t at = -1
+        cdef int32_t parent
+        cdef Node *node
+        self.members = members
+        self.member_count = len(members)
+        if not members:
+            return 0
+        self.nodes = <Node *> calloc(sum([len(path) for _, path, _ in members]) or 1, sizeof(Node))
+        self.leaf_nodes = <int32_t *> calloc(len(members), sizeof(int32_t))
+        if self.nodes == NULL or self.leaf_nodes == NULL:
+            raise MemoryError()
+        for leaf, (param, path, token) in enumerate(members):
+            if not path or param < 0:
+                raise ValueError(f"plan of {self.name}: a member needs a parameter and a path, got {(param, path)}")
+            parent = -1
+            for depth in range(len(path)):
+                key = (param, path[: depth + 1])
+                if key not in known:
+                    node = &self.nodes[self.node_count]
+                    name = sys.intern(path[depth])
+                    names.append(name)
+                    node.parent = parent
+                    node.param = param
+                    node.name = <PyObject *> name
+                    node.leaf = -1
+                    known[key] = self.node_count
+                    self.node_count += 1
+                at = known[key]
+                parent = at
+            node = &self.nodes[at]
+            if node.leaf < 0:
+                node.leaf = leaf
+            self.leaf_nodes[leaf] = at
+            if token != 0:
+                node.compare = True
+                node.token = token
+        self.names = tuple(names)
+        return 0
+
+    cdef int build_ops(self, list pack) except -1:
+        cdef Op *op
+        cdef list packers = []
+        self.ops = <Op *> calloc(len(pack) or 1, sizeof(Op))
+        if self.ops == NULL:
+            raise MemoryError()
+        for code, source, offset, extra in pack:
+            op = &self.ops[self.op_count]
+            op.source = source
+            op.offset = offset
+            if source < 0:
+                raise ValueError(f"plan of {self.name}: negative source {source}")
+            if code == "array":
+                op.kind = OP_ARRAY
+                self.check_room(offset, sizeof(void *))
+                op.shape_offset, op.grad_offset, op.extents = (*extra, -1)[:3] if extra is not None else (-1, -1, -1)
+                if op.shape_offset >= 0:
+                    self.check_room(op.shape_offset, 0)
+                if op.grad_offset >= 0:
+                    self.check_room(op.grad_offset, sizeof(void *))
+            elif code == "call":
+                if not callable(extra):
+                    raise TypeError(f"plan of {self.name}: a call packer must be callable, got {extra!r}")
+                op.kind = OP_CALL
+                op.packer = <PyObject *> extra
+                packers.append(extra)
+                self.check_room(offset, 0)
+                self.python_block = True
+            elif code in _scalar_codes:
+                op.kind = OP_SCALAR
+                op.code = _scalar_codes[code]
+                self.check_room(offset, scalar_size(op.code))
+            else:
+                raise ValueError(f"plan of {self.name}: unknown pack code {code!r}")
+            self.op_count += 1
+        self.packers = tuple(packers)
+        return 0
+
+    cdef int build_ret(self, ret) except -1:
+        self.ret_code = -1
+        if ret is None:
+            return 0
+        if callable(ret):
+            self.ret_reader = ret
+            self.python_block = True
+            return 0
+        dtype, offset = ret
+        if dtype not in _scalar_codes:
+            raise ValueError(f"plan of {self.name}: unknown return type {dtype!r}")
+        self.check_room(offset, scalar_size(_scalar_codes[dtype]))
+        self.ret_code = _scalar_codes[dtype]
+        self.ret_offset = offset
+        return 0
+
+    cdef int check_room(self, int64_t offset, int64_t size) except -1:
+        if offset < 0 or offset + size > self.block_bytes:
+            raise ValueError(
+                f"plan of {self.name}: {size} bytes at offset {offset} do not fit in a block of {self.block_bytes}"
+            )
+        return 0
+
+    def __dealloc__(self):
+        cdef int at
+        if self.nodes != NULL:
+            for at in range(self.node_count):
+                forget(&self.nodes[at].memo)
+        free(self.nodes)
+        free(self.leaf_nodes)
+        free(self.ops)
+
+    def __repr__(self):
+        return f"<Plan of {self.name}: {self.op_count} packed arguments, {self.member_count} members>"
+
+    cdef place(self, int32_t source):
+        # How error messages name the argument: (index,), or (index, "attribute", ...) of a member.
+        if source < self.param_count:
+            return (source,)
+        param, path, _ = self.members[source - self.param_count]
+        return (param, *path)
+
+    cdef int adopt(self, int param_count) except -1:
+        # Called by the launcher that stores the plan: only there the number of parameters is known.
+        cdef int at
+        if self.param_count == param_count:
+            return 0
+        if self.param_count >= 0:
+            raise ValueError(f"plan of {self.name} was made for {self.param_count} parameters, not {param_count}")
+        for at in range(self.op_count):
+            if self.ops[at].source >= param_count + self.member_count:
+                raise ValueError(f"plan of {self.name}: there is no source {self.ops[at].source}")
+        for at in range(self.node_count):
+            if self.nodes[at].param >= param_count:
+                raise ValueError(f"plan of {self.name}: there is no parameter {self.nodes[at].param}")
+        self.param_count = param_count
+        return 0
+
+    cdef int match(self, PyObject *const *args, object slow_token, Frame *frame) except -1:
+        # Resolves the members into the frame. 1 if their tokens are those the plan was compiled for, else 0.
+        cdef int at
+        cdef Node *node
+        cdef PyObject *value
+        frame.release_members()
+        if not frame.members.reserve(self.node_count):
+            raise MemoryError()
+        for at in range(self.node_count):
+            node = &self.nodes[at]
+            value = raw_getattr(args[node.param] if node.parent < 0 else frame.members.data[node.parent], node.name)
+            if value == NULL:
+                if not PyErr_ExceptionMatches(<PyObject *> AttributeError):
+                    return -1
+                PyErr_Clear()  # another object than the one compiled for: the compiler says what is wrong, if anything
+                return 0
+            frame.members.data[at] = value
+            frame.members.count = at + 1
+            if node.compare and node.token != token_of(
+                value, KIND_MEMBER, -1, self.param_count + node.leaf, slow_token, &node.memo, frame
+            ):
+                return 0
+        return 1
+
+    cdef inline PyObject *source_value(self, int32_t source, PyObject *const *args, Frame *frame) noexcept:
+        if source < self.param_count:
+            return args[source]
+        return frame.members.data[self.leaf_nodes[source - self.param_count]]
+
+    cdef list pack(self, PyObject *const *args, char *block, object view, Frame *frame):
+        # Returns what call packers want to keep until the end of the launch, None if there is nothing.
+        cdef int at
+        cdef Op *op
+        cdef PyObject *value
+        cdef list kept = None
+        memcpy(block, self.template, self.block_bytes)
+        for at in range(self.op_count):
+            op = &self.ops[at]
+            value = self.source_value(op.source, args, frame)
+            if op.kind == OP_SCALAR:
+                pack_scalar(op, value, block + op.offset, self)
+            elif op.kind == OP_ARRAY:
+                pack_array(op, value, block, self, frame)
+            else:
+                keep = (<object> op.packer)(<object> value, view, op.offset)
+                if keep is not None:
+                    if kept is None:
+                        kept = []
+                    kept.append(keep)
+        return kept
+
+    cdef run(self, PyObject *const *args, Frame *frame):
+        # Packs, runs with the GIL released, copies back, prints, raises what the kernel reported, reads the result.
+        global _running, _launches
+        cdef char *block
+        cdef Launch *launch = &frame.launch
+        view = None
+        if self.python_block:
+            memory = Buffer(self.block_bytes)
+            view = memoryview(memory)
+            block = <char *> (<Buffer> memory).data
+        else:
+            block = <char *> frame.block(self.block_bytes)
+            if block == NULL:
+                raise MemoryError()
+        _running += 1
+        try:
+            kept = self.pack(args, block, view, frame)
+            _launches += 1
+            launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
+            with nogil:
+                run_kernel(self.entry, launch, block)
+        finally:
+            _running -= 1
+            if _running == 0 and _graveyard:
+                _graveyard.clear()
+        if kept is not None or launch.printed or launch.rt.error.flag != 0:
+            self.conclude(launch, kept)
+        if self.ret_code >= 0:
+            return load_scalar(self.ret_code, block + self.ret_offset)
+        if self.ret_reader is not None:
+            return self.ret_reader(view)
+        return None
+
+    cdef int conclude(self, Launch *launch, list kept) except -1:
+        # The writes of a kernel that failed stay, so arrays are copied back and text is shown before it is raised.
+        try:
+            if kept is not None:
+                for keep in kept:
+                    finish = getattr(keep, "finish", None)
+                    if finish is not None:
+                        finish()
+            if launch.printed and launch.capture:
+                sys.stdout.write(launch.text.data()[: launch.text.size()].decode("utf-8", "replace"))
+        finally:
+            if launch.rt.error.flag != 0:
+                raise self.failure(&launch.rt.error)
+        return 0
+
+    cdef failure(self, qd_error *error):
+        cdef int at
+        cdef int count = min(max(error.count, 0), QD_ERROR_VALUES)
+        if error.flag != 2 or not 0 <= error.site < len(self.sites):
+            return QuadrantsRuntimeError(f"kernel {self.name} failed and left no valid record of why")
+        values = tuple([error.values[at].f if error.kinds >> at & 1 else error.values[at].i for at in range(count)])
+        return self.sites[error.site](values, error.worker)

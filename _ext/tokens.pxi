@@ -1,0 +1,131 @@
+# Tokens: 64-bit integers that stand for everything of an argument that selects a specialisation of a kernel.
+
+cdef dict _tokens = {}
+cdef list _keys = [None]
+cdef dict _type_tokens = {}
+cdef object _tokens_lock = threading.RLock()
+
+
+def intern_token(key, /):
+    """The token of a hashable key: a positive integer, the same for equal keys, never given to another key."""
+    token = _tokens.get(key)
+    if token is None:
+        with _tokens_lock:
+            token = _tokens.get(key)
+            if token is None:
+                token = len(_keys)
+                _keys.append(key)
+                _tokens[key] = token
+    return token
+
+
+def token_key(long long token, /):
+    """The key that `intern_token` gave this token for. Raises `KeyError` for any other number."""
+    if token < 1 or token >= len(_keys):
+        raise KeyError(token)
+    return _keys[token]
+
+
+def register_type_token(cls, key, /):
+    """Make `intern_token(key)` the token of every direct instance of `cls`, without asking `slow_token`.
+
+    For types whose instances differ only in members that plans check by themselves, such as dataclasses of tensors.
+    The class is kept for ever. Returns the token."""
+    if not isinstance(cls, type):
+        raise TypeError(f"register_type_token expects a class, got {cls!r}")
+    token = intern_token(key)
+    _type_tokens[cls] = token
+    return token
+
+
+cdef class TokenBase:
+    """Base of every object that has a token of its own. `token` is -1 once the object is dead."""
+    cdef public long long token
+    cdef object __weakref__
+
+
+cdef struct Memo:
+    # The last object that a slow path answered for, and its token. At most one of the two references is set.
+    PyObject *constant
+    PyObject *weak
+    int64_t token
+
+
+cdef void forget(Memo *memo) noexcept:
+    cdef PyObject *constant = memo.constant
+    cdef PyObject *weak = memo.weak
+    memo.constant = NULL
+    memo.weak = NULL
+    raw_xdecref(constant)
+    raw_xdecref(weak)
+
+
+cdef enum:
+    KIND_SCALAR
+    KIND_ARRAY
+    KIND_TOKEN
+    KIND_OPAQUE
+    KIND_MEMBER
+
+SCALAR = KIND_SCALAR
+ARRAY = KIND_ARRAY
+TOKEN = KIND_TOKEN
+OPAQUE = KIND_OPAQUE
+
+
+cdef inline int64_t live_token(PyObject *value, int index) except? -2:
+    cdef int64_t token = (<TokenBase> value).token
+    if token == -1:
+        raise QuadrantsRuntimeError(
+            f"{_place(index)} is a {type(<object> value).__name__} of a runtime that was destroyed by qd.init() or "
+            "qd.reset(); create it again"
+        )
+    return token
+
+
+cdef _place(int index):
+    return f"Argument ({index},)" if index >= 0 else "A member of an argument"
+
+
+cdef int64_t token_of(
+    PyObject *value, int kind, int index, int32_t source, object slow_token, Memo *memo, Frame *frame
+) except? -2:
+    # `index` is what slow_token is told: the parameter, or -1 for a member.
+    cdef PyObject *base = <PyObject *> (ArrayBase if kind == KIND_ARRAY else TokenBase)
+    cdef int64_t token
+    if is_instance(value, base):
+        return live_token(value, index)
+    if kind != KIND_TOKEN:
+        token = external_token(value, source, frame)
+        if token != 0:
+            return token
+    if memo.constant == value or (memo.weak != NULL and weakly_refers(memo.weak, value)):
+        return memo.token
+    cdef PyObject *known = raw_dict_get(<PyObject *> _type_tokens, type_of(value))
+    if known != NULL:
+        return <object> known
+    if PyErr_Occurred() != NULL:
+        return -2
+    return ask_slow_token(value, index, slow_token, memo)
+
+
+cdef int64_t ask_slow_token(PyObject *value, int index, object slow_token, Memo *memo) except? -2:
+    answer = slow_token(index, <object> value)
+    cdef bint lasting = type(answer) is tuple
+    cdef int64_t token = answer[0] if lasting else answer
+    if token == -1:
+        raise QuadrantsRuntimeError(
+            f"{_place(index)} belongs to a runtime that was destroyed by qd.init() or qd.reset(); create it again"
+        )
+    if is_plain_constant(value):
+        forget(memo)
+        raw_incref(value)
+        memo.constant = value
+        memo.token = token
+    elif lasting:
+        reference = weakref.ref(<object> value)
+        forget(memo)
+        memo.weak = <PyObject *> reference
+        raw_incref(memo.weak)
+        memo.token = token
+    return token

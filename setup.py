@@ -1,0 +1,68 @@
+"""Builds the launch core and maps the top-level folders `templates` and `_ext` into the package."""
+
+import sys
+from pathlib import Path
+
+from setuptools import Extension, find_packages, setup
+
+WINDOWS = sys.platform == "win32"
+
+EXTRAS = {
+    "cc": ["ziglang>=0.13"],
+    "cuda": ["cupy-cuda13x", "nvidia-cuda-nvrtc>=13"],
+    "rocm": ["cupy-rocm-7-0; platform_system == 'Linux'"],
+    "vulkan": ["vulkan"],
+    "metal": ["pyobjc-framework-Metal; platform_system == 'Darwin'"],
+    "opencl": ["pyopencl"],
+    "bench": ["pytest", "pytest-benchmark", "psutil"],
+    "docs": ["mkdocs", "mkdocs-material"],
+    "dev": [
+        "cython>=3.1",
+        "cython-lint",
+        "hypothesis",
+        "import-linter>=2",
+        "mypy",
+        "pillow",
+        "pytest>=8",
+        "pytest-xdist",
+        "ruff",
+        "setuptools>=77",
+        "wheel",
+    ],
+}
+
+
+def extensions():
+    from Cython.Build import cythonize
+
+    folder = Path("_ext")
+    core = Extension(
+        "quadrants._ext.core",
+        sources=["_ext/core.pyx", "_ext/launch.cpp", "_ext/pool.cpp"],
+        include_dirs=["_ext"],
+        depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
+        language="c++",
+        extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-fvisibility=hidden", "-pthread"],
+        extra_link_args=[] if WINDOWS else ["-pthread"],
+    )
+    return cythonize([core])
+
+
+setup(
+    name="quadrants",
+    # The public part is the release whose language and names this is compatible with; the label tells the two apart.
+    version="1.3.3+native",
+    description="Kernels written in Python, compiled through C-family sources to CPUs and GPUs",
+    long_description=Path("README.md").read_text(encoding="utf-8") if Path("README.md").exists() else "",
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10,<3.14",
+    packages=[*find_packages(include=["quadrants", "quadrants.*"]), "quadrants.templates", "quadrants._ext"],
+    package_dir={"quadrants.templates": "templates", "quadrants._ext": "_ext"},
+    package_data={"quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
+    include_package_data=False,
+    ext_modules=extensions(),
+    install_requires=["filelock>=3.12", "jinja2>=3.1", "numpy>=1.26", "platformdirs>=4"],
+    extras_require=EXTRAS,
+    zip_safe=False,
+)
