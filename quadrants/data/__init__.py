@@ -1,0 +1,1 @@
+"""Fields, ndarrays, tensors and their exchange with NumPy, torch and DLPack."""

@@ -1,0 +1,45 @@
+"""Axis names of the SNode tree: `qd.i`, `qd.ij`, .., `qd.axes(0, 2)`."""
+
+from __future__ import annotations
+
+import itertools
+
+from quadrants.data.shapes import MAX_FIELD_AXES
+
+
+class Axis:
+    """One axis of a field tree; `value` is its number, 0 for `i`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"an axis is numbered by an int, not {value!r}")
+        if not 0 <= value < MAX_FIELD_AXES:
+            raise RuntimeError(f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}")
+        self.value = value
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Axis) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((Axis, self.value))
+
+    def __repr__(self) -> str:
+        return f"Axis({self.value})"
+
+
+def axes(*numbers: int) -> list:
+    """The axes with these numbers, to be used like `qd.ij`. `RuntimeError` from number 12 on."""
+    return [Axis(n) for n in numbers]
+
+
+NAMED = {
+    "".join("ijkl"[n] for n in numbers): axes(*numbers)
+    for count in range(1, 5)
+    for numbers in itertools.combinations(range(4), count)
+}
+
+globals().update(NAMED)
+
+__all__ = ["Axis", "axes", "NAMED", *NAMED]

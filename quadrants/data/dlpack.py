@@ -1,0 +1,21 @@
+"""DLPack capsules of host memory.
+
+NumPy builds them: its capsule holds the array, the array holds the `Buffer`, so the allocation lives as long as its
+last consumer, and no cycle with the container arises. Its byte offset is folded into the data pointer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def capsule(array: np.ndarray, versioned: bool):
+    """Capsule of a live array: `dltensor` (version 0) or `dltensor_versioned` (version 1, no flags)."""
+    try:
+        return array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
+    except TypeError as error:
+        if not versioned:
+            raise
+        raise RuntimeError("versioned DLPack capsules need NumPy 2.1 or newer; pass versioned=False") from error
+    except BufferError as error:
+        raise RuntimeError(f"no DLPack capsule of this container: {error}") from error

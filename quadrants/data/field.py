@@ -1,0 +1,342 @@
+"""Fields: named components in a field tree. This file holds the base class and the scalar field."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+
+import numpy as np
+from quadrants._ext.core import TokenBase, intern_token
+
+from quadrants.data import bulk, context, dtypes, host_access, layout, shapes, snode
+from quadrants.data.interop_numpy import NumpyExchange
+from quadrants.data.node import Leaf
+from quadrants.data.sites import caller_site
+from quadrants.errors import QuadrantsRuntimeError
+
+_serial = itertools.count()
+
+NO_ALLOCATION = (
+    "Field has no allocation. Allocate via `qd.field(..., needs_grad=True)` / `needs_dual=True`, "
+    "`qd.root.lazy_grad()` / `qd.root.lazy_dual()`, or `qd.root.dense(...).place(field)` before using its data."
+)
+
+
+class Field(TokenBase):
+    """Base of `ScalarField`, `MatrixField` and `StructField`.
+
+    A field names data in a field tree. Its `token` identifies it for kernels; -1 once its runtime is gone, from when
+    on every use of the data raises `QuadrantsRuntimeError`. Instances take any further attributes.
+    """
+
+    _is_primal = True
+
+    def __init__(self, leaves: tuple, name: str):
+        self._leaves = leaves
+        self._name = name
+        self._dead = False
+        self._companions: dict = {}
+        self.token = intern_token(("field", next(_serial)))
+
+    # -- life
+
+    def _check_alive(self) -> None:
+        if self._dead:
+            raise QuadrantsRuntimeError(
+                f"This field ({self._name}) is dead: its memory went with qd.reset(), a new qd.init() or "
+                "SNodeTree.destroy(). Declare it again."
+            )
+
+    def _kill(self) -> None:
+        self._dead = True
+        self.token = -1
+        self._forget_views()
+
+    def _forget_views(self) -> None:
+        raise NotImplementedError
+
+    def _own(self) -> None:
+        """Follow the fate of the components: they tell this object when their storage goes."""
+        me = weakref.ref(self)
+        for leaf in self._leaves:
+            leaf.owners.append(me)
+
+    def _placeable(self) -> list:
+        """The fields that `place` should place for this one."""
+        return [self]
+
+    def _placed(self) -> None:
+        snode.placed(self)
+
+    def _is_placed(self) -> bool:
+        return all(leaf.snode is not None for leaf in self._leaves)
+
+    def _allocate(self) -> None:
+        """Make sure that the data has memory, or raise why it has none."""
+        self._check_alive()
+        if self._leaves[-1].cell is not None:
+            return
+        if self._is_primal or self._is_placed():
+            context.materialize()
+            # A client's hook may have run kernels; the field can have died in it.
+            self._check_alive()
+        if any(leaf.cell is None for leaf in self._leaves):
+            raise QuadrantsRuntimeError(NO_ALLOCATION)
+
+    # -- what it is
+
+    def _leaf(self) -> Leaf:
+        leaf = self._leaves[0]
+        if leaf.snode is None:
+            self._check_alive()
+            raise QuadrantsRuntimeError(NO_ALLOCATION)
+        return leaf
+
+    @property
+    def shape(self) -> tuple:
+        """Canonical extents, without element axes."""
+        return self._leaf().shape
+
+    @property
+    def dtype(self):
+        """Scalar dtype of every component."""
+        return self._leaves[0].dtype
+
+    @property
+    def layout(self) -> tuple | None:
+        """Canonical axis per storage axis, outermost first; None for the identity."""
+        return self._leaves[0].order
+
+    @property
+    def snode(self):
+        """The place node of the first component."""
+        return self._leaf().snode
+
+    def parent(self, n: int = 1):
+        """The n-th ancestor node of the first component."""
+        return self.snode.parent(n)
+
+    @property
+    def _offset(self) -> tuple | None:
+        return self._leaves[0].offset
+
+    # -- companions
+
+    @property
+    def grad(self):
+        """The field of gradients; None for integer fields. It has memory only if asked for (`has_grad`)."""
+        return self._companion("grad")
+
+    @property
+    def dual(self):
+        """The field of forward-mode duals; None for integer fields."""
+        return self._companion("dual")
+
+    def has_grad(self) -> bool:
+        """True if the gradient has a place in a tree."""
+        return self._has_companion("grad")
+
+    def has_dual(self) -> bool:
+        """True if the dual has a place in a tree."""
+        return self._has_companion("dual")
+
+    def _has_companion(self, which: str) -> bool:
+        companion = self._companions.get(which)
+        return companion is not None and companion._is_placed()
+
+    def _companion(self, which: str):
+        if not self._is_primal or not self.dtype.is_real:
+            return None
+        found = self._companions.get(which)
+        if found is None:
+            found = self._companions[which] = self._make_companion(which)
+            found._is_primal = False
+            if self._dead:
+                found._kill()
+        return found
+
+    def _make_companion(self, which: str) -> Field:
+        raise NotImplementedError
+
+    # -- Python protocols
+
+    def __iter__(self):
+        raise NotImplementedError("Struct for is only available in Quadrants scope.")
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            f"cannot pickle or copy a {type(self).__name__}: it names memory of a running program. "
+            "Pickle to_numpy(), or a qd.Tensor."
+        )
+
+    def __str__(self) -> str:
+        if not self._is_placed():
+            return "<Field: Definition of this field is incomplete>"
+        return str(self.to_numpy())
+
+
+class ScalarField(NumpyExchange, Field):
+    """A field with one number per cell."""
+
+    _element_shape = ()
+
+    def __init__(self, leaf: Leaf):
+        Field.__init__(self, (leaf,), leaf.name)
+        self._forget_views()
+        self._own()
+
+    def _forget_views(self) -> None:
+        self._items = None
+        self._plain = None
+
+    @property
+    def cell(self):
+        """`CellLayout` of the field; None before materialization."""
+        return self._leaves[0].cell
+
+    def _make_companion(self, which: str) -> ScalarField:
+        leaf = self._leaves[0]
+        return ScalarField(new_leaf(leaf.dtype, f"{leaf.name}.{which}", leaf.order))
+
+    # `_items` is the storage as the host reads it; `_plain` is the same where the user's index is the array's index.
+
+    def _open(self) -> np.ndarray:
+        self._allocate()
+        cell = self._leaves[0].cell
+        items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
+        if not cell.blocked and not any(cell.index_offset):
+            self._plain = items
+            self._extents = cell.shape
+        self._items = items
+        return items
+
+    def _position(self, key) -> tuple:
+        cell = self._leaves[0].cell
+        index = host_access.field_index(key, len(cell.shape))
+        index = host_access.zero_based(index, cell, self._name)
+        return layout.split_index(cell, index) if cell.blocked else index
+
+    def __getitem__(self, key):
+        """`f[i, j]`, `f[[i, j]]`; `f[None]` for rank 0. Gives an int, or a float for real dtypes.
+
+        `TypeError` for slices, `AssertionError` for a wrong number of indices, `IndexError` out of range
+        (`QuadrantsAssertionError` in debug mode). Negative indices are coordinates, they never wrap around.
+        """
+        plain = self._plain
+        if plain is not None and host_access.is_plain_index(key, self._extents):
+            return plain.item(key)
+        items = self._items
+        if items is None:
+            items = self._open()
+        return items.item(self._position(key))
+
+    def __setitem__(self, key, value) -> None:
+        """Write one element: integers wrap to the width, a real number into an integer field is a `TypeError`.
+
+        Index errors are those of reading.
+        """
+        plain = self._plain
+        if plain is not None and host_access.is_plain_index(key, self._extents):
+            plain[key] = host_access.stored(value, self._leaves[0].dtype)
+            return
+        items = self._items
+        if items is None:
+            items = self._open()
+        items[self._position(key)] = host_access.stored(value, self._leaves[0].dtype)
+
+    def _cell_view(self, key) -> np.ndarray:
+        """A live 0-d array over one element."""
+        content = self._content()
+        return content[(*self._position(key), ...)]
+
+    # -- whole content
+
+    def _content(self) -> np.ndarray:
+        """A live array over the storage, with one axis per storage level."""
+        if self._items is None:
+            self._open()
+        return self._items.view(dtypes.numpy_dtype(self.dtype))
+
+    def _strided(self) -> np.ndarray | None:
+        content = self._content()
+        return None if self._leaves[0].cell.blocked else content
+
+    def _store_all(self, array: np.ndarray) -> None:
+        content = self._content()
+        content[...] = bulk.cast(array, content.dtype).reshape(content.shape)
+
+    def fill(self, val) -> None:
+        """Set every element to the number `val`, cast as in C."""
+        value = bulk.number(val, self.dtype)
+        self._content()[...] = value
+
+    def copy_from(self, other: Field) -> None:
+        """Take over the values of a scalar field of equal shape, cast to this dtype."""
+        copy_field(self, other)
+
+    def _no_view_reason(self) -> str | None:
+        return layout.shared_cell_reason(self._leaves)
+
+    def _check_import(self, array: np.ndarray) -> np.ndarray:
+        if array.shape != self.shape:
+            raise ValueError(f"qd.field shape {self.shape} does not match the numpy array shape {array.shape}")
+        return array
+
+    def __repr__(self) -> str:
+        return "<qd.field>"
+
+
+def new_leaf(dtype, name: str, order: tuple | None) -> Leaf:
+    leaf = Leaf(dtype, name, order)
+    leaf.group = (leaf,)
+    return leaf
+
+
+def copy_field(target: Field, source: Field) -> None:
+    """`target.copy_from(source)` for scalar and matrix fields."""
+    source = source._unwrap() if hasattr(source, "_unwrap") else source
+    if not isinstance(source, Field):
+        raise TypeError(f"Cannot copy from a non-field object: {type(source).__name__}")
+    if getattr(source, "_element_shape", None) != target._element_shape:
+        raise ValueError(
+            f"a field with elements of shape {target._element_shape} cannot copy from {source!r}, "
+            f"whose elements have shape {getattr(source, '_element_shape', None)}"
+        )
+    if target.shape != source.shape:
+        raise ValueError(f"qd.field shape {target.shape} does not match the source field shape {source.shape}")
+    target._store_all(source._export())
+
+
+def tag_unplaced(field: Field, needs_grad: bool, needs_dual: bool) -> None:
+    """Remember a field declared without a shape, and the companions asked for, until somebody places them."""
+    site = caller_site()
+    wanted = [field]
+    wanted += [field.grad] if needs_grad else []
+    wanted += [field.dual] if needs_dual else []
+    for part in wanted:
+        part._site = site
+        snode.declare(part)
+
+
+def check_companions(dtype, needs_grad: bool, needs_dual: bool) -> None:
+    if (needs_grad or needs_dual) and not dtype.is_real:
+        raise QuadrantsRuntimeError(
+            f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`; "
+            "gradients need f16, f32 or f64."
+        )
+
+
+def dense_node(shape: tuple, order: tuple | None):
+    """A fresh dense node of `shape` under the tree under construction; the root itself for rank 0."""
+    top = snode.current().root
+    if not shape:
+        return top
+    physical = tuple(shape[axis] for axis in order) if order else shape
+    return top._add_child("dense", tuple(range(len(shape))), physical)
+
+
+def parse_placement(shape, order, offset) -> tuple:
+    """Checked `(shape, order, offset)`; raises before anything was built."""
+    if shape is not None:
+        shape = shapes.field_shape(shape)
+    return shape, shapes.field_order(order, shape), shapes.field_offset(offset, shape)

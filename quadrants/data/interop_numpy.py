@@ -1,0 +1,97 @@
+"""Exchange of whole containers with NumPy, torch and DLPack: copies, views, and when a view is possible."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quadrants.data import bulk, context, dlpack, dtypes
+
+
+class NumpyExchange:
+    """Mixin of every container with one dtype.
+
+    The container supplies `_content()` (an array with one axis per storage level), `_strided()` (a live canonical
+    array, or None), `_store_all(array)`, `_check_import(array)`, `_no_view_reason()`, `dtype`, `shape` and
+    `_element_shape`.
+    """
+
+    def _export(self) -> np.ndarray:
+        """Canonical array of the content: a view where there is one, else a copy."""
+        return self._content().reshape(self.shape + self._element_shape)
+
+    def _no_view_reason(self) -> str | None:
+        """Why NumPy cannot alias the storage, or None."""
+        raise NotImplementedError
+
+    def _live_view(self) -> np.ndarray:
+        """The content as an array that shares memory; `ValueError` (`Zero-copy not available`) if there is none."""
+        self._content()
+        reason = self._no_view_reason()
+        if reason is not None:
+            raise ValueError(f"Zero-copy not available for dtype={self.dtype}: {reason}; pass copy=True")
+        return self._export()
+
+    def _to_numpy(self, dtype, copy) -> np.ndarray:
+        own = dtypes.numpy_dtype(self.dtype)
+        wanted = bulk.requested_dtype(dtype, own)
+        if copy is False and wanted != own:
+            raise ValueError(f"copy=False is incompatible with dtype conversion ({own} -> {dtype})")
+        out = self._take(copy, wanted == own)
+        if out is None:
+            content = self._export()
+            out = np.array(bulk.cast(content, wanted), order="C")
+        return out
+
+    def _take(self, copy, same_dtype: bool):
+        """The live view if `copy` allows one, None if a copy has to be made."""
+        if copy not in (True, False, None):
+            raise ValueError(f"copy must be True, False or None, not {copy!r}")
+        if copy is False:
+            return self._live_view()
+        if copy is None and same_dtype:
+            self._content()
+            if self._no_view_reason() is None:
+                return self._export()
+        return None
+
+    def to_numpy(self, dtype=None, *, copy=True) -> np.ndarray:
+        """The content as an array of shape `shape + element shape`, in canonical order, zero-based.
+
+        dtype: a NumPy dtype to cast to (as C casts do). copy: True gives an independent array; False gives a view
+        that shares memory or raises `ValueError`; None gives a view where there is one, else a copy.
+        """
+        return self._to_numpy(dtype, copy)
+
+    def from_numpy(self, arr: np.ndarray) -> None:
+        """Take over an array of shape `shape + element shape`, cast as C casts do.
+
+        Raises `TypeError` for other objects or for dtypes without counterpart, `ValueError` for another shape.
+        """
+        source = bulk.source_array(arr, "from_numpy")
+        self._store_all(self._check_import(source))
+
+    def to_torch(self, device=None, *, copy=True):
+        """The content as a torch tensor on `device` (default: where the data is). `copy` as in `to_numpy`.
+
+        `ValueError` if `copy=False` and there is no view, or the device is another one.
+        """
+        from quadrants.data import interop_torch
+
+        return interop_torch.export(lambda c: self._to_numpy(None, c), device, copy)
+
+    def from_torch(self, arr) -> None:
+        """Take over a torch tensor from any device; rules as in `from_numpy`."""
+        from quadrants.data import interop_torch
+
+        self.from_numpy(interop_torch.to_host_array(arr))
+
+    def to_dlpack(self, versioned: bool = False):
+        """A DLPack capsule that shares memory and keeps it alive: `dltensor`, or `dltensor_versioned`.
+
+        `RuntimeError` where the storage is no strided array. The caller synchronises.
+        """
+        context.materialize()
+        content = self._strided()
+        if content is None:
+            raise RuntimeError("DLPack needs one strided array, which the storage of this field is not")
+        return dlpack.capsule(content, versioned)

@@ -1,0 +1,212 @@
+"""Fields with a small vector or matrix per cell."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quadrants.data import bulk, dtypes, host_access, layout
+from quadrants.data.field import Field, ScalarField, copy_field, new_leaf
+from quadrants.data.interop_numpy import NumpyExchange
+from quadrants.errors import QuadrantsRuntimeError
+
+
+def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None) -> tuple:
+    """Component slots of a matrix field, row major. `kinds`: one dtype per component."""
+    leaves = tuple(new_leaf(dtype, name, order) for dtype in kinds)
+    for leaf in leaves:
+        leaf.group = leaves
+    if len({leaf.dtype for leaf in leaves}) != 1:
+        raise QuadrantsRuntimeError("Member fields of a matrix field must have the same compute type")
+    return leaves
+
+
+class MatrixField(NumpyExchange, Field):
+    """A field with an `n` x `m` matrix per cell, or a vector of `n` if `ndim` is 1."""
+
+    def __init__(self, leaves: tuple, n: int, m: int, ndim: int = 2):
+        Field.__init__(self, leaves, leaves[0].name)
+        self.n = n
+        self.m = m
+        self.ndim = ndim
+        self._element_shape = (n,) if ndim == 1 else (n, m)
+        self._scalars: dict = {}
+        self._forget_views()
+        self._own()
+
+    def _forget_views(self) -> None:
+        self._elements = None
+        self._plain = None
+
+    @property
+    def element_shape(self) -> tuple:
+        """`(n,)` of a vector field, `(n, m)` of a matrix field."""
+        return self._element_shape
+
+    @property
+    def cells(self) -> tuple | None:
+        """`CellLayout` of every component, row major; None before materialization."""
+        cells = tuple(leaf.cell for leaf in self._leaves)
+        return None if None in cells else cells
+
+    @property
+    def interleaved(self) -> bool:
+        """True if the components are adjacent, so that one load moves the whole element."""
+        cells = self.cells
+        return cells is not None and layout.adjacent(cells)
+
+    def get_scalar_field(self, *indices) -> ScalarField:
+        """The `ScalarField` that shares memory with component `(i,)` or `(i, j)`. `IndexError` out of range."""
+        i, j = (*indices, 0)[:2]
+        if not (1 <= len(indices) <= 2 and 0 <= i < self.n and 0 <= j < self.m):
+            raise IndexError(f"component {indices} of a {self.n}x{self.m} field")
+        k = i * self.m + j
+        if k not in self._scalars:
+            self._check_alive()
+            scalar = self._scalars[k] = ScalarField(self._leaves[k])
+            scalar._is_primal = self._is_primal
+            for which in ("grad", "dual") if self._is_primal and self.dtype.is_real else ():
+                scalar._companions[which] = getattr(self, which).get_scalar_field(*indices)
+        return self._scalars[k]
+
+    def _make_companion(self, which: str) -> MatrixField:
+        name = f"{self._name}.{which}"
+        kinds = [leaf.dtype for leaf in self._leaves]
+        leaves = new_leaves(self._element_shape, kinds, name, self._leaves[0].order)
+        return MatrixField(leaves, self.n, self.m, self.ndim)
+
+    # -- elements
+
+    def _open(self):
+        """The live array over the storage, or None if the components are placed irregularly."""
+        self._allocate()
+        cells = self.cells
+        step = layout.even_step(cells)
+        if step is None or step < 0:
+            return None
+        elements = layout.view(cells, self._element_shape, step, dtypes.numpy_dtype(self.dtype))
+        if not cells[0].blocked and not any(cells[0].index_offset):
+            self._plain = elements
+            self._extents = cells[0].shape
+        self._elements = elements
+        return elements
+
+    def _element(self, key):
+        """`(array, None)` for a live array of one element, `(None, index)` if NumPy cannot alias it."""
+        plain = self._plain
+        if plain is not None and host_access.is_plain_index(key, self._extents):
+            return plain[key], None
+        elements = self._elements if self._elements is not None else self._open()
+        cell = self._leaves[0].cell
+        index = host_access.field_index(key, len(cell.shape))
+        at = host_access.zero_based(index, cell, self._name)
+        if elements is None:
+            return None, index
+        return elements[layout.split_index(cell, at) if cell.blocked else at], None
+
+    def __getitem__(self, key):
+        """The element as a live `qd.Vector` or `qd.Matrix`: writing to it writes to the field.
+
+        `vf[i]`, `vf[i, j]`, `vf[[i, j]]`, `vf[None]`; index errors as for scalar fields.
+        """
+        from quadrants.lang.matrix import Matrix
+
+        array, index = self._element(key)
+        if array is not None:
+            return Matrix._view(array, self.dtype)
+        return Matrix._view_through(lambda: self._gather(index), lambda values: self._scatter(index, values))
+
+    def __setitem__(self, key, value) -> None:
+        """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
+        from quadrants.lang.store import store_value
+
+        array, index = self._element(key)
+        values = store_value(
+            host_access.element_values(value, self._element_shape), dtypes.numpy_dtype(self.dtype)
+        )
+        if array is not None:
+            array[...] = values
+        else:
+            self._scatter(index, values)
+
+    def _components(self) -> list:
+        return [self.get_scalar_field(i, j) for i in range(self.n) for j in range(self.m)]
+
+    def _gather(self, index: tuple) -> np.ndarray:
+        values = [part[index] for part in self._components()]
+        return np.array(values, dtypes.numpy_dtype(self.dtype)).reshape(self._element_shape)
+
+    def _scatter(self, index: tuple, values: np.ndarray) -> None:
+        for part, value in zip(self._components(), values.ravel()):
+            part[index] = value
+
+    # -- whole content
+
+    def _content(self) -> np.ndarray:
+        elements = self._elements if self._elements is not None else self._open()
+        if elements is not None:
+            return elements
+        parts = [part._export() for part in self._components()]
+        return np.stack(parts, axis=-1).reshape(self.shape + self._element_shape)
+
+    def _strided(self) -> np.ndarray | None:
+        self._content()
+        return None if self._leaves[0].cell.blocked else self._elements
+
+    def _store_all(self, array: np.ndarray) -> None:
+        elements = self._elements if self._elements is not None else self._open()
+        if elements is not None:
+            elements[...] = bulk.cast(array, elements.dtype).reshape(elements.shape)
+            return
+        columns = array.reshape(*self.shape, len(self._leaves))
+        for k, part in enumerate(self._components()):
+            part._store_all(columns[..., k])
+
+    def _no_view_reason(self) -> str | None:
+        cells, leaves = self.cells, self._leaves
+        if not layout.adjacent(cells):
+            return "the components have separate arrays (Layout.SOA)"
+        return layout.shared_cell_reason(leaves)
+
+    def fill(self, val) -> None:
+        """Set every element to a number, or to a nested list, vector or matrix of the exact size."""
+        value = bulk.element(val, self._element_shape, self.dtype)
+        elements = self._elements if self._elements is not None else self._open()
+        if elements is not None:
+            elements[...] = value
+            return
+        for part, x in zip(self._components(), np.broadcast_to(value, self._element_shape).ravel()):
+            part.fill(x)
+
+    def copy_from(self, other: Field) -> None:
+        """Take over the values of a field of equal shape and element shape, cast to this dtype."""
+        copy_field(self, other)
+
+    def to_numpy(self, keep_dims: bool = False, dtype=None, *, copy=True) -> np.ndarray:
+        """The content as an array of shape `shape + (n, m)`; `shape + (n,)` for one column unless `keep_dims`.
+
+        `dtype` and `copy` as for scalar fields.
+        """
+        out = self._to_numpy(dtype, copy)
+        if self.ndim == 2 and self.m == 1 and not keep_dims:
+            return out[..., 0]
+        return out[..., None] if self.ndim == 1 and keep_dims else out
+
+    def to_torch(self, device=None, keep_dims: bool = False, *, copy=True):
+        """As `to_numpy`, as a torch tensor on `device`."""
+        from quadrants.data import interop_torch
+
+        return interop_torch.export(lambda c: self.to_numpy(keep_dims, copy=c), device, copy)
+
+    def _check_import(self, array: np.ndarray) -> np.ndarray:
+        full = self.shape + (self.n, self.m)
+        if array.ndim not in (len(full), len(full) - 1) or (array.ndim < len(full) and self.m != 1):
+            raise AssertionError(
+                f"an array with {len(self.shape + self._element_shape)} axes is needed, of shape "
+                f"{self.shape + self._element_shape}, but {array.shape} is provided"
+            )
+        if array.shape != full[: array.ndim]:
+            raise ValueError(f"Mismatch shape: {full[: array.ndim]} expected, but {array.shape} provided")
+        return array.reshape(self.shape + self._element_shape)
+
+    def __repr__(self) -> str:
+        return f"<{self.n}x{self.m} qd.Matrix.field>"

@@ -1,0 +1,292 @@
+"""Nodes of a field tree, and how a tree is put together before it gets memory.
+
+A tree describes storage from the outside in: `root -> dense -> .. -> place`. A `place` node is the slot of one scalar
+component, described by a `Leaf`. `layout.py` turns a finished tree into byte offsets; `tree.py` gives it memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+
+import numpy as np
+
+from quadrants.data import shapes
+from quadrants.data.axes import Axis
+from quadrants.errors import QuadrantsRuntimeError
+
+_ids = itertools.count()
+
+
+class Leaf:
+    """One scalar component of a field: its type, its place in a tree and, once allocated, its cell.
+
+    `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
+    `owners` are weak references to the field objects that show this component; they die with the storage.
+    """
+
+    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners")
+
+    def __init__(self, dtype, name: str, order: tuple | None = None):
+        self.dtype = dtype
+        self.name = name
+        self.snode = None
+        self.cell = None
+        self.order = order
+        self.offset = None
+        self.group = ()
+        self.owners = []
+
+    @property
+    def shape(self) -> tuple:
+        """Canonical shape."""
+        physical = self.snode.shape
+        if self.order is None:
+            return physical
+        return tuple(physical[self.order.index(axis)] for axis in range(len(physical)))
+
+
+class TreeBuilding:
+    """Verbs shared by nodes, builders and `qd.root`. `_node()` gives the node that new children go under."""
+
+    __slots__ = ()
+
+    def _node(self) -> SNode:
+        raise NotImplementedError
+
+    def dense(self, axes, dims) -> SNode:
+        """A child in which every cell exists. `dims`: cells per axis; one int repeats for all axes."""
+        return self._node()._add_child("dense", *_check_axes(axes, dims))
+
+    def pointer(self, axes, dims) -> SNode:
+        """A sparse child whose cells get memory when first written. `QuadrantsRuntimeError` where unsupported."""
+        raise _unsupported("Pointer")
+
+    def bitmasked(self, axes, dims) -> SNode:
+        """A sparse child with one activity bit a cell. `QuadrantsRuntimeError` where unsupported."""
+        raise _unsupported("Bitmasked")
+
+    def dynamic(self, axis, dim, chunk_size=None) -> SNode:
+        """A growable list along one axis. `QuadrantsRuntimeError` where unsupported."""
+        raise _unsupported("Dynamic")
+
+    def quant_array(self, axes, dims, max_num_bits) -> SNode:
+        """A bit-packed child for quantised types. `QuadrantsRuntimeError` where unsupported."""
+        raise _unsupported("Quant_array")
+
+    def place(self, *things, offset=None):
+        """Put fields (also `.grad`, `.dual`, and lists of them) into the cell of this node, side by side.
+
+        `offset`: first valid index, an int or one int per axis. Raises `ValueError` for what is no field,
+        `RuntimeError` for a field that has a place already or for an offset of the wrong length.
+        """
+        self._node()._place(things, offset)
+        return self
+
+    def lazy_grad(self) -> None:
+        """Give every real field under this node a gradient in the same cell, unless it has one."""
+        self._node()._place_companions("grad")
+
+    def lazy_dual(self) -> None:
+        """As `lazy_grad` for forward-mode duals."""
+        self._node()._place_companions("dual")
+
+
+class SNode(TreeBuilding):
+    """One node of a field tree. `axes` are axis numbers in storage order (increasing), `dims` the cells along them."""
+
+    __slots__ = (
+        "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "_id", "__weakref__"
+    )  # fmt: skip
+
+    def __init__(self, kind: str, axes: tuple = (), dims: tuple = (), up: SNode | None = None, leaf=None):
+        self.kind = kind
+        self.axes = axes
+        self.dims = dims
+        self.up = up
+        self.children = []
+        self.tree = up.tree if up is not None else None
+        self.leaf = leaf
+        self.cell_bytes = self.align = self.offset = 0
+        self._id = next(_ids)
+
+    # -- building
+
+    def _node(self) -> SNode:
+        if self.tree.frozen:
+            raise QuadrantsRuntimeError("FieldsBuilder finalized: this tree has its memory and takes no more nodes")
+        if self.kind == "place":
+            raise QuadrantsRuntimeError("A place node has no children; place under its parent instead")
+        return self
+
+    def _add_child(self, kind: str, axes: tuple, dims: tuple) -> SNode:
+        child = SNode(kind, axes, dims, self)
+        self.children.append(child)
+        return child
+
+    def _place(self, things, offset) -> None:
+        fields = list(_flatten_fields(things))
+        leaves = [leaf for field in fields for leaf in field._leaves]
+        if len(set(map(id, leaves))) != len(leaves) or any(leaf.snode is not None for leaf in leaves):
+            raise RuntimeError("This variable has been placed.")
+        for field in fields:
+            field._check_alive()
+        offset = self._check_offset(offset)
+        for leaf in leaves:
+            self.attach(leaf, offset)
+        for field in fields:
+            field._placed()
+
+    def attach(self, leaf: Leaf, offset: tuple | None) -> None:
+        """Make `leaf` a place child of this node. Nothing is checked here."""
+        leaf.snode = SNode("place", up=self, leaf=leaf)
+        leaf.offset = offset
+        self.children.append(leaf.snode)
+        self.tree.leaves.append(leaf)
+
+    def _check_offset(self, offset):
+        if offset is None:
+            return None
+        if isinstance(offset, (int, np.integer)):
+            offset = (offset,)
+        rank = len(self.shape)
+        if len(offset) != rank:
+            raise RuntimeError(f"offset needs one int per axis: {rank} expected, got {len(offset)}")
+        return tuple(operator.index(o) for o in offset)
+
+    def _place_companions(self, which: str) -> None:
+        for child in list(self.children):
+            if child.kind == "place":
+                self._place_companion(child.leaf, which)
+            else:
+                child._place_companions(which)
+
+    def _place_companion(self, leaf: Leaf, which: str) -> None:
+        # A component seen through its vector field gets its companion from the vector field, all components at once.
+        owners = [owner for ref in leaf.owners if (owner := ref()) is not None and owner._is_primal]
+        if not owners or leaf is not leaf.group[0]:
+            return
+        companion = getattr(max(owners, key=lambda owner: len(owner._leaves)), which)
+        if companion is not None and companion._leaves[0].snode is None:
+            self._place((companion,), leaf.offset)
+
+    # -- inspection
+
+    def path(self) -> list:
+        """The nodes from the root down to this one, both included."""
+        out, node = [], self
+        while node is not None:
+            out.append(node)
+            node = node.up
+        return out[::-1]
+
+    def extents(self) -> dict:
+        """Cells per axis number over the whole path, axes in increasing order."""
+        out: dict = {}
+        node = self
+        while node is not None:
+            for axis, extent in zip(node.axes, node.dims):
+                out[axis] = out.get(axis, 1) * extent
+            node = node.up
+        return dict(sorted(out.items()))
+
+    @property
+    def shape(self) -> tuple:
+        """Cells per axis in storage order of axes, over the whole path."""
+        return tuple(self.extents().values())
+
+    def parent(self, n: int = 1):
+        """The n-th ancestor; the root object on top, None above it."""
+        node = self
+        for _ in range(n):
+            if node is None:
+                return None
+            node = node.up
+        return node.tree.root_object() if node is not None and node.kind == "root" else node
+
+    @property
+    def cells(self) -> int:
+        """Number of cells of this node alone."""
+        return math.prod(self.dims)
+
+    @property
+    def _name(self) -> str:
+        return self.leaf.name if self.leaf is not None else ""
+
+    @property
+    def _snode_tree_id(self) -> int:
+        return self.tree.id
+
+    @property
+    def _cell_size_bytes(self) -> int:
+        return 0 if self.kind == "place" else self.cell_bytes
+
+    @property
+    def _offset_bytes_in_parent_cell(self) -> int:
+        return self.offset
+
+    @property
+    def _num_dynamically_allocated(self) -> int:
+        return 0
+
+    def _get_children(self) -> list:
+        return list(self.children)
+
+    def _path_from_root(self) -> list:
+        return [self.tree.root_object(), *self.path()[1:]]
+
+    def deactivate_all(self) -> None:
+        """Zero every sparse cell below; a tree of dense nodes has none, so nothing happens."""
+
+    def __str__(self) -> str:
+        steps = [f"{node.kind} {list(node.shape)}" for node in self.path()[1:]]
+        return " => ".join(["qd.root", *steps])
+
+    def __repr__(self) -> str:
+        return f"<qd.SNode of type {self.kind}>"
+
+
+def _unsupported(kind: str) -> QuadrantsRuntimeError:
+    return QuadrantsRuntimeError(f"{kind} SNode is not supported on this backend.")
+
+
+def _check_axes(axes, dims) -> tuple:
+    """`(axis numbers, extents)` in increasing order of axes. Storage is row-major over them."""
+    if isinstance(axes, Axis):
+        axes = [axes]
+    if not isinstance(axes, (list, tuple)) or not all(isinstance(a, Axis) for a in axes):
+        raise TypeError(f"axes are written qd.i, qd.ij or qd.axes(0, 2), not {axes!r}")
+    if isinstance(dims, (int, np.integer)):
+        dims = (dims,) * len(axes)
+    elif not isinstance(dims, (tuple, list, np.ndarray)):
+        raise TypeError(f"dims must be an int or one int per axis, not {dims!r}")
+    elif len(dims) == 1:
+        dims = tuple(dims) * len(axes)
+    if len(axes) != len(dims):
+        raise QuadrantsRuntimeError(
+            f"axes and sizes must have the same size, but got {len(axes)} and {len(dims)}."
+        )
+    try:
+        dims = tuple(operator.index(n) for n in dims)
+    except TypeError:
+        raise TypeError(f"dims must be ints, not {dims!r}") from None
+    shapes.check_extents(dims)
+    numbers = [axis.value for axis in axes]
+    if len(set(numbers)) != len(numbers):
+        raise QuadrantsRuntimeError("Each axis may be named once per node; split it further with a child node.")
+    pairs = sorted(zip(numbers, dims))
+    return tuple(a for a, _ in pairs), tuple(n for _, n in pairs)
+
+
+def _flatten_fields(things):
+    from quadrants.data.field import Field
+
+    for thing in things:
+        thing = thing._unwrap() if hasattr(thing, "_unwrap") else thing
+        if isinstance(thing, (list, tuple)):
+            yield from _flatten_fields(thing)
+        elif isinstance(thing, Field):
+            yield from thing._placeable()
+        else:
+            raise ValueError(f"{thing} cannot be placed")

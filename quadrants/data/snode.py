@@ -1,0 +1,287 @@
+"""Trees with and without memory: the tree under construction, builders, materialization, destruction."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import warnings
+import weakref
+
+import numpy as np
+
+from quadrants.data import context, layout
+from quadrants.data.node import Leaf, SNode, TreeBuilding
+from quadrants.data.sites import caller_site
+from quadrants.errors import QuadrantsRuntimeError
+
+# Re-entrant: a client's materialize hook fills fields, which asks for materialization again.
+_lock = threading.RLock()
+
+
+class SNodeTree:
+    """A field tree. `buffer` is its memory, None before allocation and after destruction."""
+
+    def __init__(self):
+        self.frozen = False
+        self.destroyed = False
+        self.buffer = None
+        self.memory = None
+        self.leaves: list = []
+        self.root = SNode("root")
+        self.root.tree = self
+        self._id = None
+
+    @property
+    def id(self) -> int:
+        """Number of the tree, in order of allocation; `QuadrantsRuntimeError` once destroyed."""
+        if self.destroyed:
+            raise QuadrantsRuntimeError("SNode tree has been destroyed")
+        return self._id
+
+    def root_object(self):
+        """What `parent()` of a top-level node gives."""
+        return root
+
+    def destroy(self) -> None:
+        """Free the memory. Its fields are dead from then on; a second call raises `QuadrantsRuntimeError`."""
+        if self.destroyed:
+            raise QuadrantsRuntimeError("SNode tree has been destroyed")
+        with _lock:
+            self.kill()
+            if self in _state.trees:
+                _state.trees.remove(self)
+
+    def kill(self) -> None:
+        """Mark every field of the tree dead and drop the memory. Views that users still hold keep it alive."""
+        self.frozen = self.destroyed = True
+        for leaf in self.leaves:
+            for ref in leaf.owners:
+                owner = ref()
+                if owner is not None:
+                    owner._kill()
+        self.buffer = self.memory = None
+
+    def check(self) -> None:
+        """`RuntimeError` for a childless node or for components of one field that differ in shape."""
+        _check(self)
+
+    def allocate(self) -> None:
+        """Lay the tree out and give it zeroed memory. An invalid tree raises and stays open for repair; running out
+        of memory kills the tree, so that what follows is not blocked by it."""
+        self.check()
+        self.frozen = True
+        nbytes = layout.assign_offsets(self.root)
+        from quadrants._ext.core import Buffer
+
+        try:
+            self.buffer = Buffer(nbytes)
+        except BaseException:
+            self.kill()
+            raise
+        self.memory = np.frombuffer(self.buffer, np.uint8) if nbytes else np.zeros(0, np.uint8)
+        self._id = next(_state.ids)
+        for leaf in self.leaves:
+            leaf.cell = layout.cell_of(leaf)
+        _state.trees.append(self)
+
+
+class _State:
+    """What a runtime knows of field trees."""
+
+    def __init__(self):
+        self.ids = itertools.count()
+        self.trees: list = []
+        self.building: SNodeTree | None = None
+        self.builders: list = []
+        self.unplaced = weakref.WeakSet()
+
+
+_state = _State()
+
+
+def current() -> SNodeTree:
+    """The tree that collects fields declared under `qd.root` until the next materialization."""
+    if _state.building is None:
+        _state.building = SNodeTree()
+    return _state.building
+
+
+def trees() -> list:
+    """Allocated trees that are alive."""
+    return list(_state.trees)
+
+
+def declare(field) -> None:
+    """Remember a field that was made without a shape; materialization fails while it has no place."""
+    _state.unplaced.add(field)
+
+
+def placed(field) -> None:
+    _state.unplaced.discard(field)
+
+
+def pending() -> bool:
+    """True if a materialization would allocate something."""
+    return _state.building is not None and bool(_state.building.root.children)
+
+
+def materialize() -> None:
+    """Allocate the tree under construction and open a fresh one. Cheap when nothing is pending.
+
+    Raises `QuadrantsRuntimeError` (`is not finalized`) while a `FieldsBuilder` is open, `RuntimeError`
+    (`These field(s) are not placed`) for fields without a place, `RuntimeError` for an invalid tree.
+    """
+    with _lock:
+        _check_builders()
+        _check_unplaced()
+        tree = _state.building
+        if tree is None or not tree.root.children:
+            return
+        tree.check()
+        _state.building = None
+        tree.allocate()
+
+
+def clear() -> None:
+    """Forget everything; called when the runtime goes. Field objects stay, dead."""
+    global _state
+    with _lock:
+        old, _state = _state, _State()
+        dying = [*old.trees, *(builder._tree for builder in _open_builders(old))]
+        if old.building is not None:
+            dying.append(old.building)
+        for tree in dying:
+            tree.kill()
+        for field in list(old.unplaced):
+            field._kill()
+
+
+def _open_builders(state) -> list:
+    return [builder for ref in state.builders if (builder := ref()) is not None and not builder.finalized]
+
+
+def _check_builders() -> None:
+    if not _state.builders:
+        return
+    for builder in _open_builders(_state):
+        raise QuadrantsRuntimeError(
+            f"Field builder {builder} is not finalized. Please call finalize() on it. Traceback:\n{builder._site}"
+        )
+
+
+def _check_unplaced() -> None:
+    if not _state.unplaced:
+        return
+    rule = "=" * 44
+    sites = [f"{rule}\n{field._site}" for field in list(_state.unplaced)]
+    raise RuntimeError("These field(s) are not placed:\n" + "\n".join(sites) + f"\n{rule}")
+
+
+def _check(tree: SNodeTree) -> None:
+    _check_children(tree.root)
+    for leaf in tree.leaves:
+        first = leaf.group[0]
+        if first is leaf or first.snode is None or first.snode.up is leaf.snode.up:
+            continue
+        if first.shape != leaf.shape:
+            raise RuntimeError(
+                f"The components of one matrix field have different shapes: {first.shape} and {leaf.shape}"
+            )
+
+
+def _check_children(node: SNode) -> None:
+    if node.kind == "place":
+        return
+    if not node.children:
+        raise RuntimeError(f"{node.kind} node must have at least one child: place a field under {node}")
+    cells = math.prod(node.shape)
+    if cells > 2**31 - 1:
+        warnings.warn(f"{node} has {cells} cells, more than 32-bit indices can count", stacklevel=2)
+    for child in node.children:
+        _check_children(child)
+
+
+class _Root(TreeBuilding):
+    """`qd.root`: stands for whatever tree is under construction."""
+
+    __slots__ = ()
+    shape = ()
+
+    def _node(self) -> SNode:
+        _require_init()
+        return current().root
+
+    def parent(self, n: int = 1):
+        """Nothing is above the root: None."""
+        return None
+
+    def deactivate_all(self) -> None:
+        """Zero the sparse cells of all trees; dense trees have none."""
+        _require_init()
+
+    def _get_children(self) -> list:
+        return self._node()._get_children()
+
+    def __repr__(self) -> str:
+        return "qd.root"
+
+
+def _require_init() -> None:
+    try:
+        context.require()
+    except QuadrantsRuntimeError:
+        raise QuadrantsRuntimeError("Please call init() first: qd.root belongs to a runtime") from None
+
+
+root = _Root()
+
+
+class FieldsBuilder(TreeBuilding):
+    """A tree of its own: build it like `qd.root`, then `finalize()` it into an `SNodeTree` that can be destroyed."""
+
+    __slots__ = ("_tree", "finalized", "_site", "__weakref__")
+
+    def __init__(self):
+        context.require()
+        self._tree = SNodeTree()
+        self.finalized = False
+        self._site = caller_site()
+        _state.builders.append(weakref.ref(self))
+
+    @property
+    def root(self) -> SNode:
+        """The root node of the tree."""
+        return self._tree.root
+
+    @property
+    def empty(self) -> bool:
+        """True while nothing was built."""
+        return not self._tree.root.children
+
+    def _node(self) -> SNode:
+        if self.finalized:
+            raise QuadrantsRuntimeError("FieldsBuilder finalized")
+        return self._tree.root._node()
+
+    def deactivate_all(self) -> None:
+        """Zero the sparse cells of the tree; dense trees have none."""
+
+    def finalize(self, raise_warning: bool = True) -> SNodeTree:
+        """Allocate the tree at once. An empty builder only warns, unless `raise_warning` is False."""
+        if self.finalized:
+            raise QuadrantsRuntimeError("FieldsBuilder finalized")
+        with _lock:
+            if self.empty:
+                if raise_warning:
+                    warnings.warn("Finalizing an empty FieldsBuilder", stacklevel=2)
+                self._tree.frozen = True
+                self._tree._id = next(_state.ids)
+            else:
+                self._tree.allocate()
+            self.finalized = True
+            _state.builders[:] = [ref for ref in _state.builders if ref() not in (None, self)]
+        return self._tree
+
+
+__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "materialize", "root"]

@@ -1,0 +1,44 @@
+"""Fixtures of the data tests: a fresh runtime for every test, and a check that no memory is left behind."""
+
+import gc
+import importlib.util
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+if importlib.util.find_spec("quadrants._ext") is None:
+    # An in-place build keeps the extension in the top-level folder `_ext`, which only an installation maps.
+    package = types.ModuleType("quadrants._ext")
+    package.__path__ = [str(Path(__file__).parents[2] / "_ext")]
+    sys.modules["quadrants._ext"] = package
+
+from quadrants import session  # noqa: E402
+from quadrants._ext.core import live_buffers  # noqa: E402
+
+
+@pytest.fixture
+def runtime():
+    """A live runtime with default options; reset afterwards."""
+    session.init()
+    yield session.get_runtime()
+    session.reset()
+
+
+@pytest.fixture
+def debug_runtime():
+    """A live runtime with `debug=True`."""
+    session.init(debug=True)
+    yield session.get_runtime()
+    session.reset()
+
+
+@pytest.fixture
+def no_leak(runtime):
+    """Fails the test if buffers are alive after it that were not before, apart from field trees."""
+    gc.collect()
+    before = live_buffers()
+    yield
+    gc.collect()
+    assert live_buffers() == before
