@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Optional, Tuple, Type, TypeVar
+from typing import Any, Generic, TypeVar
 
 from quadrants.lang.enums import BoundaryMode, Layout
 from quadrants.lang.primitive_types import is_dtype_like
@@ -18,7 +18,7 @@ class Template(Generic[T]):
     Attributes: `element_type` and `ndim`, informative only.
     """
 
-    def __init__(self, element_type: Type[T] = object, ndim: Optional[int] = None):
+    def __init__(self, element_type: type[T] = object, ndim: int | None = None):
         self.element_type = element_type
         self.ndim = ndim
 
@@ -53,11 +53,11 @@ class NdarrayType:
     def __init__(
         self,
         dtype: Any = None,
-        ndim: Optional[int] = None,
-        element_dim: Optional[int] = None,
-        element_shape: Optional[Tuple[int, ...]] = None,
-        field_dim: Optional[int] = None,
-        needs_grad: Optional[bool] = None,
+        ndim: int | None = None,
+        element_dim: int | None = None,
+        element_shape: tuple[int, ...] | None = None,
+        field_dim: int | None = None,
+        needs_grad: bool | None = None,
         boundary: str = "unsafe",
     ):
         if field_dim is not None:
@@ -71,7 +71,7 @@ class NdarrayType:
         self.boundary = int(boundary_mode(boundary))
 
     @classmethod
-    def __class_getitem__(cls, args: Any) -> "NdarrayType":
+    def __class_getitem__(cls, args: Any) -> NdarrayType:
         return cls(*args) if isinstance(args, tuple) else cls(args)
 
     def __or__(self, other: Any):
@@ -95,7 +95,7 @@ class NdarrayType:
         raise TypeError(f"{self!r} is an annotation and cannot be called")
 
 
-def _with_element_shape(dtype: Any, element_dim: Optional[int], element_shape: Optional[tuple]) -> Any:
+def _with_element_shape(dtype: Any, element_dim: int | None, element_shape: tuple | None) -> Any:
     if element_dim is None and element_shape is None:
         return dtype
     if isinstance(dtype, TensorTypeBase):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Optional
+from typing import Any
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang.struct_type import StructType
 from quadrants.lang.tensor_types import CompoundType, MatrixType, TensorTypeBase, VectorType
 
 __all__ = [
-    "CompoundType", "MatrixType", "StructType", "TensorTypeBase", "VectorType", "dataclass", "matrix", "struct", "vector"
+    "CompoundType", "MatrixType", "StructType", "TensorTypeBase", "VectorType", "dataclass", "matrix", "struct",
+    "vector",
 ]  # fmt: skip
 
 
-def vector(n: Optional[int] = None, dtype: Any = None, *, unpacked: bool = False) -> VectorType:
+def vector(n: int | None = None, dtype: Any = None, *, unpacked: bool = False) -> VectorType:
     """Type of vectors with `n` elements of `dtype` (a primitive type, or int, float, bool).
 
     Without `dtype` it only serves to annotate `@qd.func` parameters: the shape is checked, any dtype is accepted.
@@ -23,7 +24,7 @@ def vector(n: Optional[int] = None, dtype: Any = None, *, unpacked: bool = False
     return VectorType(n, dtype, unpacked)
 
 
-def matrix(n: Optional[int] = None, m: Optional[int] = None, dtype: Any = None) -> MatrixType:
+def matrix(n: int | None = None, m: int | None = None, dtype: Any = None) -> MatrixType:
     """Type of `n` x `m` matrices with elements of `dtype` (a primitive type, or int, float, bool).
 
     Without `dtype` it only serves to annotate `@qd.func` parameters: the shape is checked, any dtype is accepted.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from quadrants.lang.matrix import Matrix, Vector, warn_if_large
 from quadrants.lang.store import store_value
 
 
-def view(cell: np.ndarray, dtype: Optional[DType] = None) -> Matrix:
+def view(cell: np.ndarray, dtype: DType | None = None) -> Matrix:
     """A live Vector or Matrix: reads see `cell` as it is now, writes convert like a field store and go to `cell`.
 
     `cell` is a NumPy view of shape (n,) or (n, m) that aliases the storage; `dtype` is the element dtype where it
@@ -24,7 +25,7 @@ def view(cell: np.ndarray, dtype: Optional[DType] = None) -> Matrix:
 
 
 def view_through(read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> Matrix:
-    """A live Vector or Matrix on memory that NumPy cannot alias: `read()` fetches it, `write(array)` stores it whole."""
+    """A live Vector or Matrix on memory out of NumPy's reach: `read()` fetches it, `write(array)` stores it whole."""
     cell = read()
     warn_if_large(cell.shape)
     out = object.__new__(RemoteMatrixView if cell.ndim == 2 else RemoteVectorView)

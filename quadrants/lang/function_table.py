@@ -7,12 +7,13 @@ it its kernel meaning. What a body here computes is the meaning in Python scope.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook
 
-KERNEL_FUNCTIONS: Dict[str, Callable] = {}
+KERNEL_FUNCTIONS: dict[str, Callable] = {}
 
 
 def _register(name: str, public: Callable) -> Callable:

@@ -7,17 +7,18 @@ value is a host value and nothing is in a kernel.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 # (name, args, kwargs) -> result. `name` is a key of KERNEL_FUNCTIONS, "Vector", "Matrix", "Matrix.<method>" (args[0]
 # is the receiver of an instance method), or "compound_type" (args[0] is the type object that was called).
-handler: Optional[Callable[[str, tuple, dict], Any]] = None
+handler: Callable[[str, tuple, dict], Any] | None = None
 
 # Class of the run-time values met while tracing.
-value_class: Optional[type] = None
+value_class: type | None = None
 
 # () -> bool: is a kernel being traced on this thread?
-scope_check: Optional[Callable[[], bool]] = None
+scope_check: Callable[[], bool] | None = None
 
 
 def is_value(x: Any) -> bool:
@@ -42,7 +43,14 @@ def in_kernel() -> bool:
     return scope_check is not None and scope_check()
 
 
-def dispatch(name: str, args: tuple, kwargs: Optional[dict] = None) -> Any:
+def python_arch() -> bool:
+    """True after `qd.init(qd.python)`, when kernels run as the plain functions they are."""
+    from quadrants import session
+
+    return session.is_python_backend()
+
+
+def dispatch(name: str, args: tuple, kwargs: dict | None = None) -> Any:
     """Let the frontend give `name(*args, **kwargs)` its kernel meaning."""
     if handler is None:
         raise RuntimeError(f"`{name}` met a run-time value, but no frontend is installed")

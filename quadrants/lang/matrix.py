@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Callable, Iterator, Optional
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +53,14 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         return wrap(data)
 
     @staticmethod
-    def _view(cell: np.ndarray, dtype: Optional[DType] = None) -> "Matrix":
+    def _view(cell: np.ndarray, dtype: DType | None = None) -> Matrix:
         """A live element of a container on memory that NumPy aliases: see `element_view.view`."""
         from quadrants.lang import element_view
 
         return element_view.view(cell, dtype)
 
     @staticmethod
-    def _view_through(read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> "Matrix":
+    def _view_through(read: Callable[[], np.ndarray], write: Callable[[np.ndarray], None]) -> Matrix:
         """A live element of a container behind two callables: see `element_view.view_through`."""
         from quadrants.lang import element_view
 
@@ -129,7 +130,7 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         shape = self._data.shape
         if value.ndim != len(shape):
             raise TypeError(f"a sequence of shape {shape} is expected, not one of rank {value.ndim}")
-        if any(have < need for have, need in zip(value.shape, shape)):
+        if any(have < need for have, need in zip(value.shape, shape, strict=True)):
             raise IndexError(f"{shape} elements are expected, but only {value.shape} are given")
         self._store(..., value[tuple(slice(0, extent) for extent in shape)])
 
@@ -156,7 +157,7 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         values = list(value) if hasattr(value, "__len__") else [value]
         if len(values) != len(found):
             raise QuadrantsRuntimeError(f"value len does not match the swizzle pattern={name}")
-        for i, x in zip(found, values):
+        for i, x in zip(found, values, strict=True):
             self._store(i, x)
 
     # Conversion
@@ -183,10 +184,10 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
     def __repr__(self) -> str:
         return str(self._data)
 
-    def __copy__(self) -> "Matrix":
+    def __copy__(self) -> Matrix:
         return wrap(np.array(self._data), Vector if isinstance(self, Vector) else Matrix)
 
-    def __deepcopy__(self, memo: dict) -> "Matrix":
+    def __deepcopy__(self, memo: dict) -> Matrix:
         return self.__copy__()
 
     def __reduce__(self):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class NDRange:
         place = [self.axes.index(k) for k in range(self.rank)]
         return (tuple(at[p] for p in place) for at in levels)
 
-    def grouped(self) -> "GroupedNDRange":
+    def grouped(self) -> GroupedNDRange:
         """The same iterations, each as one integer vector."""
         return GroupedNDRange(self)
 
@@ -112,7 +113,9 @@ def _checked_axes(axes: Any, count: int) -> tuple:
     axes = tuple(axes)
     for k in axes:
         if isinstance(k, bool) or not isinstance(k, int):
-            raise QuadrantsTypeError(f"qd.ndrange(axes={axes}) entries must be Python ints; got {type(k).__name__} ({k})")
+            raise QuadrantsTypeError(
+                f"qd.ndrange(axes={axes}) entries must be Python ints; got {type(k).__name__} ({k})"
+            )
     if len(axes) != count:
         raise QuadrantsSyntaxError(
             f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange was called with {count} dimension "

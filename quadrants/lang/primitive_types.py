@@ -105,7 +105,8 @@ def from_numpy_type(dtype: Any) -> DType:
     """Primitive type of a NumPy dtype; TypeError if there is none (complex, object, string, other byte order)."""
     found = _FROM_NUMPY.get(np.dtype(dtype))
     if found is None or not np.dtype(dtype).isnative:
-        raise TypeError(f"NumPy dtype {np.dtype(dtype)} has no primitive type. Use one of {', '.join(map(str, _NUMPY))}.")
+        names = ", ".join(map(str, _NUMPY.values()))
+        raise TypeError(f"NumPy dtype {np.dtype(dtype)} has no primitive type. Use one of {names}.")
     return found
 
 

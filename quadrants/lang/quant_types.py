@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any
 
 from quadrants.ir.types import DType, f32, i32, u32
 from quadrants.lang.primitive_types import default_fp, resolve_dtype
@@ -61,7 +61,7 @@ def _bits(value: Any, name: str, low: builtins.int, high: builtins.int) -> built
     return value
 
 
-def int(bits: builtins.int, signed: bool = True, compute: Optional[DType] = None) -> QuantInt:
+def int(bits: builtins.int, signed: bool = True, compute: DType | None = None) -> QuantInt:
     """Integer type of `bits` bits (1 to 64). compute: primitive integer type, by default i32, or u32 if unsigned."""
     if compute is None:
         compute = i32 if signed else u32
@@ -72,8 +72,8 @@ def fixed(
     bits: builtins.int,
     signed: bool = True,
     max_value: builtins.float = 1.0,
-    compute: Optional[DType] = None,
-    scale: Optional[builtins.float] = None,
+    compute: DType | None = None,
+    scale: builtins.float | None = None,
 ) -> QuantFixed:
     """Fixed-point type of `bits` bits (1 to 64) for magnitudes below `max_value`.
 
@@ -88,7 +88,7 @@ def fixed(
 
 
 def float(
-    exp: builtins.int, frac: builtins.int, signed: bool = True, compute: Optional[DType] = None
+    exp: builtins.int, frac: builtins.int, signed: bool = True, compute: DType | None = None
 ) -> QuantFloat:
     """Floating-point type of `exp` exponent bits (1 to 8) and `frac` bits of mantissa, its sign included.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, Mapping, Optional
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Struct:
         object.__setattr__(self, "_entries", {k: _entry(v) for k, v in members.items()})
 
     @classmethod
-    def _make(cls, entries: Dict[str, Any], methods: Mapping[str, Any]) -> "Struct":
+    def _make(cls, entries: dict[str, Any], methods: Mapping[str, Any]) -> Struct:
         """A struct that owns `entries` (numbers, matrices, structs) as they are."""
         out = object.__new__(Struct)
         object.__setattr__(out, "_entries", entries)
@@ -49,7 +50,7 @@ class Struct:
         return out
 
     @staticmethod
-    def _view(cells: Dict[str, Any], methods: Optional[Mapping[str, Any]] = None) -> "Struct":
+    def _view(cells: dict[str, Any], methods: Mapping[str, Any] | None = None) -> Struct:
         """A live struct element. `cells` maps names to a 0-d NumPy view or an object with `get()` and `set(value)`
         (scalar members), to `Matrix._view(...)`, and to another live struct."""
         out = object.__new__(StructView)
@@ -84,7 +85,7 @@ class Struct:
 
         With `include_methods` also "__struct_methods", with `include_ndim` also "__matrix_ndim" (rank by member).
         """
-        out: Dict[str, Any] = {}
+        out: dict[str, Any] = {}
         ranks = {}
         for key, value in self.items:
             if isinstance(value, Matrix):
@@ -154,10 +155,10 @@ class Struct:
     def __repr__(self) -> str:
         return str(self.to_dict())
 
-    def __copy__(self) -> "Struct":
+    def __copy__(self) -> Struct:
         return Struct._make(dict(self.entries), self._methods)
 
-    def __deepcopy__(self, memo: dict) -> "Struct":
+    def __deepcopy__(self, memo: dict) -> Struct:
         return Struct._make({k: _copy_entry(v, memo) for k, v in self.items}, self._methods)
 
     def __reduce__(self):

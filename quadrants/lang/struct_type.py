@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,10 @@ class StructType(CompoundType):
 
     __slots__ = ("members", "methods", "name", "unpacked")
 
-    def __init__(self, members: Mapping[str, Any], methods: Optional[Mapping[str, Any]] = None, name: str = "struct"):
-        self.members: Dict[str, Any] = {}
-        self.methods: Dict[str, Any] = dict(methods or {})
-        self.unpacked: Dict[str, VectorType] = {}
+    def __init__(self, members: Mapping[str, Any], methods: Mapping[str, Any] | None = None, name: str = "struct"):
+        self.members: dict[str, Any] = {}
+        self.methods: dict[str, Any] = dict(methods or {})
+        self.unpacked: dict[str, VectorType] = {}
         self.name = name
         for key, kind in members.items():
             if isinstance(kind, VectorType) and kind.unpacked:
@@ -47,7 +48,7 @@ class StructType(CompoundType):
             )
         self.members[key] = _member_type(key, kind)
 
-    def ir_type(self) -> Optional[ir.StructType]:
+    def ir_type(self) -> ir.StructType | None:
         """The IR struct type under the current `qd.init`; None if a member leaves its size or dtype open."""
         members = []
         for key, kind in self.members.items():
@@ -58,7 +59,7 @@ class StructType(CompoundType):
         return ir.StructType(tuple(members), self.name, self.methods or None)
 
     @property
-    def dtype(self) -> Optional[ir.StructType]:
+    def dtype(self) -> ir.StructType | None:
         """Same as `ir_type()`."""
         return self.ir_type()
 
@@ -84,7 +85,7 @@ class StructType(CompoundType):
         unknown = [k for k in kwargs if k not in self.members]
         if unknown:
             raise QuadrantsSyntaxError(f"The struct has no member {unknown[0]!r}; its members are {names}")
-        given = {**kwargs, **dict(zip(names, args))}
+        given = {**kwargs, **dict(zip(names, args, strict=False))}
         entries = {k: convert(given.get(k, 0), kind, k) for k, kind in self.members.items()}
         return Struct._make(entries, self.methods)
 

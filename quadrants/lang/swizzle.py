@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Optional, Tuple
+from functools import cache
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError
 
@@ -11,8 +10,8 @@ LETTER_SETS = ("xyzw", "rgba", "stpq")
 MAX_LENGTH = 4
 
 
-@lru_cache(maxsize=None)
-def parse(word: str) -> Optional[Tuple[int, ...]]:
+@cache
+def parse(word: str) -> tuple[int, ...] | None:
     """Component indices of a swizzle word, or None if `word` is no swizzle (mixed sets, more than 4 letters)."""
     if 1 <= len(word) <= MAX_LENGTH:
         for letters in LETTER_SETS:
@@ -21,7 +20,7 @@ def parse(word: str) -> Optional[Tuple[int, ...]]:
     return None
 
 
-def indices(word: str, shape: tuple) -> Optional[Tuple[int, ...]]:
+def indices(word: str, shape: tuple) -> tuple[int, ...] | None:
     """Component indices of `word` on a value of that shape; None if `word` is no swizzle.
 
     Raises QuadrantsIndexError on a matrix and QuadrantsSyntaxError for a letter beyond the length of the vector.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Union
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class CompoundType:
 
     __slots__ = ()
 
-    def ir_type(self) -> Union[ir.TensorType, ir.StructType, None]:
+    def ir_type(self) -> ir.TensorType | ir.StructType | None:
         """The IR type this stands for under the current `qd.init`, or None if a size or the dtype is open."""
         raise NotImplementedError
 
@@ -29,13 +30,13 @@ class TensorTypeBase(CompoundType):
 
     ndim = 0
 
-    def __init__(self, n: Optional[int], m: Optional[int], dtype: Any):
+    def __init__(self, n: int | None, m: int | None, dtype: Any):
         self.n = _extent(n, "n")
         self.m = _extent(m, "m")
         self._dtype = dtype if dtype is None or isinstance(dtype, DefaultDType) else resolve_dtype(dtype)
 
     @property
-    def dtype(self) -> Optional[ir.DType]:
+    def dtype(self) -> ir.DType | None:
         """Element dtype, or None. That of the `qd.math` types follows the last `qd.init`."""
         dtype = self._dtype
         return dtype.resolve() if isinstance(dtype, DefaultDType) else dtype
@@ -44,7 +45,7 @@ class TensorTypeBase(CompoundType):
         """(n,) of a vector type, (n, m) of a matrix type."""
         raise NotImplementedError
 
-    def ir_type(self) -> Optional[ir.TensorType]:
+    def ir_type(self) -> ir.TensorType | None:
         """IR type under the current `qd.init`; None if an extent or the dtype is open."""
         shape, dtype = self.get_shape(), self.dtype
         if dtype is None or None in shape:
@@ -118,7 +119,7 @@ class VectorType(TensorTypeBase):
 
     ndim = 1
 
-    def __init__(self, n: Optional[int] = None, dtype: Any = None, unpacked: bool = False):
+    def __init__(self, n: int | None = None, dtype: Any = None, unpacked: bool = False):
         super().__init__(n, 1, dtype)
         self.unpacked = bool(unpacked)
 
@@ -165,7 +166,7 @@ class MatrixType(TensorTypeBase):
 
     ndim = 2
 
-    def __init__(self, n: Optional[int] = None, m: Optional[int] = None, dtype: Any = None):
+    def __init__(self, n: int | None = None, m: int | None = None, dtype: Any = None):
         super().__init__(n, m, dtype)
 
     def get_shape(self) -> tuple:
@@ -177,7 +178,7 @@ class MatrixType(TensorTypeBase):
     __repr__ = __str__
 
 
-def _extent(value: Any, name: str) -> Optional[int]:
+def _extent(value: Any, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
@@ -204,7 +205,7 @@ def flatten(pieces: Sequence) -> list:
     return flat
 
 
-def _cast_list(flat: list, dtype: Optional[ir.DType]) -> np.ndarray:
+def _cast_list(flat: list, dtype: ir.DType | None) -> np.ndarray:
     if dtype is None:
         return np.array([float(x) for x in flat])
     convert = {"f": float, "b": bool}.get(dtype.kind, int)
