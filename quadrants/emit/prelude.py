@@ -43,8 +43,8 @@ override file hold only the macros that it changes), then `_base/prelude/<family
 
 from __future__ import annotations
 
-from typing import Any, Optional
-from weakref import WeakKeyDictionary
+from typing import Any, Iterator, Optional
+from weakref import WeakKeyDictionary, proxy
 
 from quadrants.emit.prelude_rules import FAMILIES, RULES
 from quadrants.emit.prelude_spelling import SPELLINGS, Spelling
@@ -161,31 +161,51 @@ class Prelude:
 
 
 class _Library:
-    """The macros of one family in one dialect, most specific file first."""
+    """The macros of one family in one dialect, most specific file first; a file is loaded when it is first looked into."""
 
-    __slots__ = ("family", "modules", "macros")
+    __slots__ = ("env", "spelling", "family", "paths", "files", "modules", "macros")
 
     def __init__(self, env, spelling: Spelling, family: str):
+        self.env = proxy(env)
+        self.spelling = spelling
         self.family = family
+        own, base = f"{spelling.dialect}/prelude/{family}.j2", f"_base/prelude/{family}.j2"
+        self.paths = [own, f"builtin/{own}", base, f"builtin/{base}"]
+        self.files: set = set()
+        self.modules: list = []
         self.macros: dict = {}
-        self.modules = []
-        dialect = spelling.dialect
-        paths = (f"{dialect}/prelude/{family}.j2", f"builtin/{dialect}/prelude/{family}.j2", f"_base/prelude/{family}.j2")
-        known = set(env.list_templates(extensions=["j2"])) if env.loader is not None else set()
-        for path in paths:
-            if path in known:
-                self.modules.append(env.get_template(path).make_module(spelling.context))
 
     def find(self, macro: str) -> Optional[Any]:
+        """The macro of that name, or None."""
         if macro not in self.macros:
-            self.macros[macro] = next((m for m in (getattr(x, macro, None) for x in self.modules) if m), None)
+            self.macros[macro] = next((m for m in (getattr(x, macro, None) for x in self._modules()) if m), None)
         return self.macros[macro]
+
+    def _modules(self) -> Iterator:
+        yield from self.modules
+        while self.paths:
+            path = self.paths.pop(0)
+            file = _file_of(self.env, path)
+            if file is not None and file not in self.files:
+                self.files.add(file)
+                self.modules.append(self.env.get_template(path).make_module(self.spelling.context))
+                yield self.modules[-1]
 
     def __getitem__(self, macro: str) -> Any:
         found = self.find(macro)
         if found is None:
             raise KeyError(f"no prelude template defines the macro '{macro}' of the family '{self.family}'")
         return found
+
+
+def _file_of(env, path: str) -> Optional[str]:
+    """What a template path stands for, so that two paths to one file can be told, or None when there is no such file."""
+    from jinja2 import TemplateNotFound
+
+    try:
+        return env.loader.get_source(env, path)[1] or path
+    except TemplateNotFound:
+        return None
 
 
 def _library(env, spelling: Spelling, family: str) -> _Library:

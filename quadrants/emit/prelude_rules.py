@@ -166,7 +166,7 @@ def check(p, op: str, what) -> str:
         return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=(i32, i64, ("lane",)))
     if op not in ("add", "sub", "mul", "shl") or what.kind not in "iu":
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
-    return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), ("print",)))
+    return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
 
 
 def print_(p) -> str:

@@ -62,6 +62,7 @@ class Spelling:
             "unsigned": unsigned,
             "number": self.number,
             "at": element_at,
+            "kind_bits": kind_bits,
             "f16": PRIMITIVES["f16"],
             "f32": PRIMITIVES["f32"],
             "f64": PRIMITIVES["f64"],
@@ -111,6 +112,11 @@ def element_at(spelling: str, operands, i) -> str:
         spelling = spelling[1:-1]
     names = zip("abcd", operands)
     return spelling.format(**{x: f"{x}.v[{i}]" if isinstance(t, TensorType) else x for x, t in names})
+
+
+def kind_bits(kinds: str) -> int:
+    """The bit mask of a failure's values: bit k is set when value k is real."""
+    return sum(1 << k for k, kind in enumerate(kinds) if kind == "f")
 
 
 def unsigned(t: DType) -> DType:
