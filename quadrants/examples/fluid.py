@@ -25,7 +25,7 @@ def sample(f: qd.template(), x, y):
 
 @qd.data_oriented
 class Smoke:
-    """Incompressible flow in a closed box of n x n unit cells, after Stam's stable fluids.
+    """Incompressible flow in a closed box of n x n unit cells, semi-Lagrangian advection and pressure projection.
 
     Velocities live where they matter for the divergence, on the faces between the cells:
 
@@ -36,13 +36,13 @@ class Smoke:
     Walls are faces whose velocity stays zero: u[0, :], u[n, :], v[:, 0], v[:, n].
     """
 
-    def __init__(self, n: int, dt: float = 0.5, buoyancy: float = 0.04, sweeps: int = 40):
+    def __init__(self, n: int, dt: float = 1.0, buoyancy: float = 0.05, sweeps: int = 40):
         self.n = n
         self.dt = dt
         self.buoyancy = buoyancy
         self.sweeps = sweeps
         # Over-relaxation near the optimum for the Poisson equation with n unknowns per side.
-        self.relaxation = 2.0 / (1.0 + np.sin(np.pi / n))
+        self.relaxation = float(2.0 / (1.0 + np.sin(np.pi / n)))
         self.u, self.u_next = (qd.field(qd.f32, shape=(n + 1, n)) for _ in range(2))
         self.v, self.v_next = (qd.field(qd.f32, shape=(n, n + 1)) for _ in range(2))
         self.smoke, self.smoke_next = (qd.field(qd.f32, shape=(n, n)) for _ in range(2))
@@ -127,11 +127,11 @@ class Smoke:
 
 
 def main(run: Run) -> None:
-    n = 512 if run.large else 192
+    n = 512 if run.large else 128
     fluid = Smoke(n)
     for frame in run.frames(150):
         # A nozzle that swings a little, so that the plume does not stay symmetric.
-        fluid.emit(n * (0.5 + 0.03 * np.sin(0.15 * frame)), n * 0.05, n * 0.08)
+        fluid.emit(n * (0.5 + 0.05 * float(np.sin(0.15 * frame))), n * 0.05, n * 0.08)
         with run.work(n * n * 2, "cell updates"):
             fluid.step()
             fluid.step()

@@ -85,7 +85,7 @@ def main(run: Run) -> None:
     for frame in run.frames(100):
         if frame % 25 == 0:
             x, y = rng.uniform(0.15, 0.85, 2)
-            drop(pond.before, pond.now, x, y, 0.03, 1.0)
+            drop(pond.before, pond.now, float(x), float(y), 0.03, 1.0)
         with run.work(pond.cells**2 * substeps, "cell updates"):
             pond.step(substeps)
         run.show(lambda: image(pond))
