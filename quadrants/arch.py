@@ -68,7 +68,7 @@ extension = Extension
 
 
 def host_arch_name() -> str:
-    """"x64" or "arm64". Any other processor runs the same portable C and goes under "x64"."""
+    """Either "x64" or "arm64". Any other processor runs the same portable C and goes under "x64"."""
     machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
     return "arm64" if machine.lower() in ("arm64", "aarch64") else "x64"
 

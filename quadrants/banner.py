@@ -151,18 +151,30 @@ def _underlined(text: str, start: int, end: int) -> list:
 
 
 def _wrapped(shown: list) -> list:
-    """Pieces of at most WIDTH columns, cut behind a blank where there is one behind the indentation."""
+    """Pieces of at most WIDTH columns, cut at blanks; only a word too long for a line of its own is cut in two."""
     pieces = []
     while sum(width for _, width, _ in shown) > WIDTH:
-        total = count = 0
-        for _, width, _ in shown:
-            if total + width > WIDTH:
-                break
-            total += width
-            count += 1
-        indent = next((i for i, (c, _, _) in enumerate(shown) if c.strip()), 0)
-        blank = max((i for i in range(indent, count) if not shown[i][0].strip()), default=-1)
-        cut = blank + 1 if blank > indent and shown[count][0].strip() else count
+        full = _fitting(shown)
+        blank = max((i for i in range(full + 1) if _is_blank(shown[i])), default=0)
+        word = next((i for i in range(blank + 1, len(shown)) if _is_blank(shown[i])), len(shown)) - blank - 1
+        indented = all(_is_blank(cell) for cell in shown[:blank])
+        cut = full if indented or word > _fitting(shown[blank + 1 :]) else blank
         pieces.append(shown[:cut])
         shown = shown[cut:]
+        while len(shown) > 1 and _is_blank(shown[0]):
+            shown = shown[1:]
     return [*pieces, shown]
+
+
+def _is_blank(cell: tuple) -> bool:
+    return not cell[0].strip()
+
+
+def _fitting(shown: list) -> int:
+    """How many of the characters fit in WIDTH columns."""
+    total = 0
+    for count, (_, width, _) in enumerate(shown):
+        total += width
+        if total > WIDTH:
+            return count
+    return len(shown)

@@ -104,9 +104,7 @@ def _rows() -> Iterable[Option]:
             "False: `and` and `or` in kernels evaluate both operands.",
             enters_cache_key=True,
         ),
-        aside(
-            "unrolling_limit", int, 32, "Longer static loops warn; 0 turns the warning off.", check=_not_negative
-        ),
+        aside("unrolling_limit", int, 32, "Longer static loops warn; 0 turns the warning off.", check=_not_negative),
         # Parallelism
         plain("num_compile_threads", int, 4, "Host threads that compile the tasks of a kernel.", check=_not_negative),
         plain(

@@ -49,7 +49,7 @@ _hooks: dict[str, list] = {name: [] for name in ("init", "materialize", "sync", 
 
 
 def on_init(callback: Callable[[CompileConfig], Any]) -> Callable:
-    """Call `callback(cfg)` when a runtime starts, in order of registration. Usable as a decorator, like all of these."""
+    """Call `callback(cfg)` when a runtime starts, in order of registration. Works as a decorator, as do the others."""
     _hooks["init"].append(callback)
     return callback
 
