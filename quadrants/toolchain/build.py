@@ -37,8 +37,10 @@ class Statistics:
 
 statistics = Statistics()
 _lock = threading.Lock()
-_made: dict[tuple, str] = {}
-_busy: dict[tuple, threading.Lock] = {}
+# A place is a key, the folder of the cache, and the process.
+_Place = tuple[str, Optional[str], int]
+_made: dict[_Place, str] = {}
+_busy: dict[_Place, threading.Lock] = {}
 
 
 def build_c(
@@ -126,7 +128,7 @@ def forget() -> None:
         _made.clear()
 
 
-def _build(request: Request, cache: Optional[DiskCache], number: int, total: int) -> tuple[tuple, str]:
+def _build(request: Request, cache: Optional[DiskCache], number: int, total: int) -> tuple[_Place, str]:
     compiler = cc.find_compiler(cache)
     key = make_key(request.source, "c", cc.identity(compiler, request.options))
     # A file in a private folder is the process's that made it; a forked child makes its own.
@@ -190,9 +192,7 @@ def _with_source(error: CompileError, source: str, cache: Optional[DiskCache], s
     if path is None:
         path = _keep_failed_outside(source, error.kernel, suffix)
     where = f"Source kept in {path}" if path else "The source could not be kept: no folder can be written"
-    return type(error)(
-        f"{error}\n{where}", kernel=error.kernel, dialect=error.dialect, source_path=path, log=error.log
-    )
+    return type(error)(f"{error}\n{where}", kernel=error.kernel, dialect=error.dialect, source_path=path, log=error.log)
 
 
 def _keep_failed_outside(source: str, name: str, suffix: str) -> Optional[str]:

@@ -98,17 +98,16 @@ class DiskCache:
         if not self._usable() or not self._writable:
             return None
         path = self.path(key, suffix)
-        for attempt in range(3):
+        content = artifact.seal(key, data)
+        for attempt in range(8):
             try:
-                self._publish(path, artifact.seal(key, data))
+                self._publish(path, content)
                 break
-            except FileNotFoundError as error:  # another process removed the empty folder between two steps
-                if attempt == 2:
+            except OSError as error:
+                # Another process that clears the cache may remove the empty folder between two steps.
+                if attempt == 7 or not isinstance(error, (FileNotFoundError, FileExistsError)):
                     self._give_up(error)
                     return None
-            except OSError as error:
-                self._give_up(error)
-                return None
         self._used.add(path)
         return path
 
@@ -300,7 +299,7 @@ def _is_trusted(state: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or state.st_uid in (os.geteuid(), 0)
 
 
-def _list(folder: str) -> list[os.DirEntry]:
+def _list(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return sorted(entries, key=lambda entry: entry.name)

@@ -92,9 +92,7 @@ def identity(compiler: Compiler, options: CcOptions) -> str:
     return "\n".join((compiler.identity, *flags(compiler, options), *link_flags(compiler, "sin")))
 
 
-def compile(
-    source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Optional[Compiler] = None
-) -> bytes:
+def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Optional[Compiler] = None) -> bytes:
     """Compile C text to the bytes of a shared object. `name` is the kernel's, for messages.
 
     Raises CompilerNotFound; CompileError with the compiler's first messages; CompileTimeout after QD_CC_TIMEOUT seconds
@@ -203,4 +201,6 @@ def _is_x86(compiler: Compiler) -> bool:
 
 
 def _is_full(log: str) -> bool:
-    return any(text in log for text in ("No space left on device", "Cannot create temporary file", "Disk quota exceeded"))
+    return any(
+        text in log for text in ("No space left on device", "Cannot create temporary file", "Disk quota exceeded")
+    )

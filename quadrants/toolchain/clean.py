@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 def choose(
     entries: Sequence[Entry], used: Collection[str], max_bytes: int, policy: str, factor: float, version: str
 ) -> list[Entry]:
-    """The entries to drop. `used` holds the paths that must stay. """
+    """The entries to drop. `used` holds the paths that must stay."""
     if policy == "never":
         return []
     if policy == "version":

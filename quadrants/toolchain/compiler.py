@@ -44,7 +44,8 @@ class Compiler(NamedTuple):
 
 
 _lock = threading.Lock()
-_found: dict[tuple, Compiler] = {}
+_found: dict[tuple[Optional[str], Optional[str]], Compiler] = {}
+_kept: set[tuple[Optional[str], str]] = set()
 
 
 def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
@@ -56,6 +57,7 @@ def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
     place = (os.environ.get("QD_CC"), os.environ.get("PATH"))
     with _lock:
         if place in _found:
+            _keep(_found[place], store)
             return _found[place]
         trouble: Optional[ToolchainError] = None
         for command in _commands():
@@ -115,14 +117,23 @@ def _zig() -> Optional[str]:
 
 def _describe(command: tuple[str, ...], store: Optional["DiskCache"]) -> Compiler:
     stamp = _stamp(command)
-    key = _key_of(stamp)
-    kept = store.get(key, ".cc") if store is not None else None
+    kept = store.get(_key_of(stamp), ".cc") if store is not None else None
     found = _thaw(command, stamp, kept) if kept is not None else None
-    if found is None:
-        found = _probe(command, stamp)
-        if store is not None:
-            store.put(key, _freeze(found), ".cc")
+    if found is not None:
+        return found
+    found = _probe(command, stamp)
+    _keep(found, store)
     return found
+
+
+def _keep(compiler: Compiler, store: Optional["DiskCache"]) -> None:
+    """Put the answers of a probe in the store, once a process and folder."""
+    if store is None or (store.root, compiler.stamp) in _kept:
+        return
+    _kept.add((store.root, compiler.stamp))
+    key = _key_of(compiler.stamp)
+    if store.get(key, ".cc") is None:
+        store.put(key, _freeze(compiler), ".cc")
 
 
 def _stamp(command: Sequence[str]) -> str:
@@ -140,8 +151,9 @@ def _stamp(command: Sequence[str]) -> str:
 def _cpu_stamp() -> str:
     machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_IDENTIFIER", "")
     try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            block = file.read(16384).split("\n\n")[0]  # the first core; reading all of them is slow on large machines
+        with open("/proc/cpuinfo", "rb") as file:
+            block = file.read(16384).decode(errors="replace")
+        block = block.split("\n\n")[0]  # the first core; reading all of them is slow on large machines
     except OSError:
         block = ""
     telling = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ", "isa", "uarch")

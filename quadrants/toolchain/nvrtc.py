@@ -134,9 +134,9 @@ def _load() -> _Library:
 def _candidates() -> Iterator[str]:
     """Libraries to try: wheels first, as they match the other CUDA wheels, then the toolkit, then the loader's path."""
     if sys.platform == "win32":
-        patterns, folders = ("nvrtc64_*.dll",), ("bin", os.path.join("bin", "x86_64"))
+        patterns, folders = ["nvrtc64_*.dll"], ["bin", "bin/x86_64"]
     else:
-        patterns, folders = ("libnvrtc.so.*", "libnvrtc.so"), ("lib64", "lib", os.path.join("targets", "x86_64-linux", "lib"))
+        patterns, folders = ["libnvrtc.so.*", "libnvrtc.so"], ["lib64", "lib", "targets/x86_64-linux/lib"]
     seen: set[str] = set()
     wheels = (os.path.join(glob.escape(entry), "nvidia", "*", sub) for entry in sys.path for sub in ("lib", "bin"))
     homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]

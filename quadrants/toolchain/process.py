@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+if TYPE_CHECKING:
+    import subprocess
 
 
 class Finished(NamedTuple):
@@ -13,7 +16,7 @@ class Finished(NamedTuple):
     output: bytes
 
 
-def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional[dict] = None) -> Finished:
+def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional[dict[str, str]] = None) -> Finished:
     """Run `argv` with `text` on its standard input; standard output and error are returned together.
 
     `timeout` is in seconds. Raises OSError when the program cannot be started.
@@ -41,7 +44,7 @@ def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional
     return Finished(child.returncode, output)
 
 
-def _kill(child) -> None:
+def _kill(child: "subprocess.Popen[bytes]") -> None:
     import signal
 
     try:
@@ -53,7 +56,7 @@ def _kill(child) -> None:
         pass  # it ended in the meantime, which is what was wanted
 
 
-def _drain(child) -> bytes:
+def _drain(child: "subprocess.Popen[bytes]") -> bytes:
     """What a killed child said. A grandchild that left the group may hold the pipe open: give it one second."""
     import subprocess
 

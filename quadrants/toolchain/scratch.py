@@ -164,7 +164,7 @@ def _sweep(parent: str) -> None:
             os.close(handle)
 
 
-def _is_ours(entry: os.DirEntry) -> bool:
+def _is_ours(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
     except OSError:
@@ -177,6 +177,11 @@ def _discard(pid: int, path: str) -> None:
 
 
 def _delete(path: str) -> None:
-    import shutil
+    try:
+        for name in os.listdir(path):
+            remove(os.path.join(path, name))
+        os.rmdir(path)
+    except OSError:
+        import shutil  # a compiler made folders of its own; rare, and the import costs more than all the rest
 
-    shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,126 @@
+"""`python -m quadrants`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from quadrants import cli
+from quadrants.cli import doctor, probes
+from quadrants.toolchain.cache import DiskCache, make_key
+
+
+def test_alone_it_lists_the_commands(capsys):
+    assert cli.main([]) == 0
+    out = capsys.readouterr().out
+    assert "cache" in out and "doctor" in out
+    for command in cli.available():
+        assert command.summary in out
+
+
+def test_an_unknown_command(capsys):
+    assert cli.main(["nope"]) == 2
+    assert "no command 'nope'" in capsys.readouterr().err
+
+
+def test_a_command_of_another_layer_is_offered_once_it_is_there(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(cli, "COMMANDS", [*cli.COMMANDS, cli.Command("extra", "qd_extra_command", "something more")])
+    assert "extra" not in [command.name for command in cli.available()]
+    (tmp_path / "qd_extra_command.py").write_text("def main(argv):\n    print('ran', argv)\n    return 7\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "extra" in [command.name for command in cli.available()]
+    assert cli.main(["extra", "a"]) == 7 and capsys.readouterr().out == "ran ['a']\n"
+
+
+def test_cache_info_and_clear(capsys, tmp_path):
+    root = str(tmp_path / "cache")
+    assert cli.main(["cache", "info", "--path", root]) == 0
+    assert "does not exist yet" in capsys.readouterr().out and not os.path.exists(root)
+    cache = DiskCache(root)
+    cache.put(make_key("a"), b"x" * 960)
+    cache.put(make_key("b"), b"x" * 960)
+    assert cli.main(["cache", "info", "--path", root]) == 0
+    out = capsys.readouterr().out
+    assert root in out and "entries  2" in out and "2.0 kB" in out and f"2 of version {cache.version}" in out
+    assert cli.main(["cache", "clear", "--path", root]) == 0
+    assert "Removed 2 entries (2.0 kB)" in capsys.readouterr().out
+    assert cache.info().entries == 0
+
+
+def test_cache_takes_the_folder_from_the_environment(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("QD_OFFLINE_CACHE_FILE_PATH", str(tmp_path / "named"))
+    cli.main(["cache", "info"])
+    assert str(tmp_path / "named") in capsys.readouterr().out
+    monkeypatch.delenv("QD_OFFLINE_CACHE_FILE_PATH")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    cli.main(["cache", "info"])
+    assert str(tmp_path / "xdg" / "quadrants" / "qdcache") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [["cache"], ["cache", "burn"], ["cache", "info", "--nope"]])
+def test_wrong_arguments(argv, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(argv)
+    assert caught.value.code == 2 and "usage: python -m quadrants cache" in capsys.readouterr().err
+
+
+def test_doctor_lists_every_backend(capsys, monkeypatch):
+    monkeypatch.setenv("QD_SOMETHING", "set")
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for name in ("cpu", "cuda", "amdgpu", "vulkan", "metal", "opencl", "python"):
+        assert f"\n{name} " in out
+    assert "QD_SOMETHING=set" in out and "kernel cache:" in out
+
+
+def test_doctor_agrees_with_what_init_would_do(gcc):
+    from quadrants import arch
+
+    for name in probes.BACKENDS:
+        found = probes.examine(name)
+        runs = arch.is_arch_supported(arch.cpu if name == "cpu" else arch.Arch(name))
+        assert (found.state == probes.READY) == runs, found
+        if found.state == probes.LACKING:
+            assert found.missing, found
+
+
+def test_doctor_without_a_compiler_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("QD_CC", "/nowhere/cc")
+    found = probes.examine("cpu")
+    assert found.state == probes.LACKING and "apt install gcc" in " ".join(found.missing)
+
+
+def test_a_look_that_fails_is_a_row(monkeypatch):
+    def broken(found, missing):
+        found.append("a half")
+        raise ZeroDivisionError("driver from hell")
+
+    monkeypatch.setitem(probes.BACKENDS, "cuda", broken)
+    row = probes.examine("cuda")
+    assert row.state == "the look failed" and row.found == ["a half"] and "driver from hell" in row.missing[0]
+    assert "driver from hell" in doctor.table([row])
+
+
+def test_the_table_lines_up():
+    rows = [probes.Finding("cpu", "ready", ["a" * 10] * 12, []), probes.Finding("cuda", "not usable here", [], ["b c"])]
+    lines = doctor.table(rows).splitlines()
+    assert all(len(line) <= 160 for line in lines) and lines[1].startswith("-------  ")
+    assert len({line.index("not usable here") for line in lines if "not usable here" in line}) == 1
+
+
+@pytest.mark.parametrize("module", ["quadrants", "quadrants.tools.diagnose"])
+def test_a_reader_that_leaves_early_is_no_error(module, tmp_path):
+    arguments = ["doctor"] if module == "quadrants" else []
+    with subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": ROOT},
+    ) as child:
+        child.stdout.close()
+        err = child.stderr.read()
+    assert (child.returncode, err) == (0, b"")

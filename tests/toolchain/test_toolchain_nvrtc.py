@@ -1,0 +1,101 @@
+"""NVRTC, which needs no GPU."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from quadrants.toolchain import build, nvrtc
+from quadrants.toolchain.cache import DiskCache
+from quadrants.toolchain.errors import CompileError, CompilerNotFound
+
+SOURCE = 'extern "C" __global__ void twice(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2.0f; }\n'
+
+
+def _installed():
+    try:
+        nvrtc.find()
+    except CompilerNotFound:
+        return False
+    return True
+
+
+needs_nvrtc = pytest.mark.skipif(not _installed(), reason="needs NVRTC (pip install nvidia-cuda-nvrtc)")
+
+
+@needs_nvrtc
+def test_a_cubin():
+    assert nvrtc.compile(SOURCE, "twice", "sm_90")[:4] == b"\x7fELF"
+
+
+@needs_nvrtc
+def test_ptx():
+    text = nvrtc.compile(SOURCE, "twice", "compute_90")
+    assert b".target sm_90" in text and b".entry twice" in text
+
+
+@needs_nvrtc
+def test_options_reach_the_compiler():
+    assert nvrtc.compile("#ifndef N\n#error no N\n#endif\n" + SOURCE, "twice", options=("-DN=1",))
+
+
+@needs_nvrtc
+def test_a_failure_shows_the_log():
+    with pytest.raises(CompileError) as caught:
+        nvrtc.compile(SOURCE.replace("threadIdx", "oops"), "twice")
+    text = str(caught.value)
+    assert "kernel 'twice'" in text and "dialect cuda" in text and 'identifier "oops" is undefined' in text
+    assert caught.value.dialect == "cuda"
+
+
+@needs_nvrtc
+def test_an_arch_the_library_does_not_know():
+    assert 90 in nvrtc.supported_archs()
+    with pytest.raises(CompileError, match="sm_10"):
+        nvrtc.compile(SOURCE, "twice", "sm_10")
+
+
+@pytest.mark.parametrize("arch", ["", "90", "sm_", "sm_90;", "gfx90a"])
+def test_an_arch_of_another_form(arch):
+    with pytest.raises(ValueError, match="should look like 'sm_90'"):
+        nvrtc.compile(SOURCE, "twice", arch)
+
+
+@needs_nvrtc
+def test_binaries_are_cached(tmp_path, monkeypatch):
+    cache = DiskCache(str(tmp_path))
+    first = build.build_cuda(SOURCE, "twice", cache=cache)
+    ptx = build.build_cuda(SOURCE, "twice", "compute_90", cache=cache)
+    other = build.build_cuda(SOURCE, "twice", options=("-lineinfo",), cache=cache)
+    assert cache.info().entries == 3 and first != ptx and first != other
+    monkeypatch.setattr(nvrtc, "compile", lambda *arguments: pytest.fail("compiled again"))
+    assert build.build_cuda(SOURCE, "twice", cache=DiskCache(str(tmp_path))) == first
+
+
+@needs_nvrtc
+def test_a_failure_keeps_the_source(tmp_path):
+    with pytest.raises(CompileError, match="Source kept in") as caught:
+        build.build_cuda("oops", "twice", cache=DiskCache(str(tmp_path)))
+    assert open(caught.value.source_path).read() == "oops" and caught.value.source_path.endswith(".cu")
+
+
+def test_without_the_library_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(["/nowhere/libnvrtc.so"]))
+    with pytest.raises(CompilerNotFound, match=r"pip install quadrants\[cuda\]") as caught:
+        nvrtc.compile(SOURCE, "twice")
+    assert "/nowhere/libnvrtc.so" in str(caught.value)
+
+
+def test_a_library_that_is_something_else_is_passed_over(monkeypatch, tmp_path):
+    folder = tmp_path / "nvidia" / "cu13" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "libnvrtc.so.13").write_bytes(b"not a library")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(nvrtc, "_library", None)
+    assert next(nvrtc._candidates()) == str(folder / "libnvrtc.so.13")
+    try:
+        nvrtc.find()
+    except CompilerNotFound as error:
+        assert "libnvrtc.so.13" in str(error)
