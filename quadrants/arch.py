@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from quadrants import _logging
@@ -165,9 +165,9 @@ def get_host_arch_list() -> list:
     return [cpu]
 
 
-def is_extension_supported(arch: Arch, ext: Extension) -> bool:
+def is_extension_supported(arch: Arch | None, ext: Extension) -> bool:
     """Whether this implementation offers `ext` on `arch`."""
-    backend = _backends.get(arch.name)
+    backend = _backends.get(arch.name) if arch is not None else None
     return backend is not None and ext in backend.extensions
 
 
@@ -195,11 +195,14 @@ def from_environment() -> Arch | list | None:
         raise ValueError(f"Invalid QD_ARCH={text}: {error}") from None
 
 
-def select(wanted: None | Arch | Sequence[Arch], enable_fallback: bool = True) -> Arch:
-    """The first supported arch of `wanted` (None: the CPU). If none is, the CPU with a warning, or RuntimeError."""
+def select(wanted: object, enable_fallback: bool = True) -> Arch:
+    """The first supported arch of `wanted`: an Arch, a list or tuple of them, or None for the CPU.
+
+    If none is supported, the CPU with a warning, or RuntimeError.
+    """
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
     for arch in candidates:
-        if is_arch_supported(arch):
+        if isinstance(arch, Arch) and is_arch_supported(arch):
             return arch
     if not enable_fallback or not is_arch_supported(cpu):
         raise RuntimeError(f"Arch={candidates} is not supported")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 
@@ -207,15 +207,15 @@ def convert(row: Option, value: Any) -> Any:
     """`value` as the option stores it. Raises TypeError, ValueError, or AssertionError for default_fp/default_ip."""
     if row.type is DType:
         choices = _CHOICES[row.name]
-        assert any(value is c for c in choices), f"{row.name} must be one of {choices}, not {value!r}"
+        if not any(value is c for c in choices):
+            raise AssertionError(f"{row.name} must be one of {choices}, not {value!r}")
         return value
     if row.type is list:
         return _path_list(row, value)
     accepted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[row.type]
     if not isinstance(value, accepted):
         raise TypeError(f"{row.name} must be {row.type.__name__}, not {type(value).__name__} ({value!r})")
-    if row.type in (int, float):
-        value = row.type(value)
+    value = float(value) if row.type is float else int(value) if row.type is int else value
     if row.type is int and not _INT_MIN <= value <= _INT_MAX:
         raise ValueError(f"{row.name}={value} does not fit in 64 bits")
     wrong = row.check(value) if row.check else None
@@ -267,6 +267,10 @@ class _Options:
         self.__dict__.update((name, row.initial()) for name, row in self._rows.items())
         for name, value in values.items():
             setattr(self, name, value)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __setattr__(self, name: str, value: Any) -> None:
         row = self._rows.get(name)

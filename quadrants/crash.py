@@ -1,27 +1,24 @@
-"""What happens when the process crashes in native code while `debug=True`."""
+"""What a crash in native code prints while `debug=True`."""
 
 from __future__ import annotations
 
 import faulthandler
 import sys
 
-from quadrants import session
-
-_installed = False
+_watching = False
 
 
-@session.on_init
-def _install(cfg) -> None:
-    """Print where every thread stands on SIGSEGV, SIGABRT, SIGBUS, SIGFPE and SIGILL, unless somebody else does."""
-    global _installed
-    if cfg.debug and not faulthandler.is_enabled() and sys.__stderr__ is not None:
+def watch() -> None:
+    """Print where every thread stands on SIGSEGV, SIGABRT, SIGBUS, SIGFPE and SIGILL, unless somebody does already."""
+    global _watching
+    if not faulthandler.is_enabled() and sys.__stderr__ is not None:
         faulthandler.enable(sys.__stderr__, all_threads=True)
-        _installed = True
+        _watching = True
 
 
-@session.on_reset
-def _remove() -> None:
-    global _installed
-    if _installed:
+def unwatch() -> None:
+    """Undo `watch`."""
+    global _watching
+    if _watching:
         faulthandler.disable()
-        _installed = False
+        _watching = False

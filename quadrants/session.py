@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from quadrants import _logging, startup
+from quadrants import _logging, crash, startup
 from quadrants import arch as _arch
 from quadrants.config import CompileConfig, SideOptions
 from quadrants.errors import QuadrantsRuntimeError
@@ -319,6 +319,14 @@ def _finish() -> None:
         _runtime._prog.drain()
     for step in (_runtime.clear, *reversed(_hooks["exit"])):
         dropping_failures(step)
+
+
+@on_init
+def _watch_for_crashes(cfg: CompileConfig) -> None:
+    if cfg.debug:
+        crash.watch()
+    else:
+        crash.unwatch()
 
 
 @on_init

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from quadrants import session
@@ -55,7 +55,7 @@ class KernelRecords:
     def __len__(self) -> int:
         return len(self._launches)
 
-    def __iter__(self) -> Iterable[Launch]:
+    def __iter__(self) -> Iterator[Launch]:
         return iter(list(self._launches))
 
     def statistics(self) -> list[StatisticalResult]:

@@ -324,7 +324,7 @@ def test_python_arch_has_no_cfg(monkeypatch):
 
 
 def test_a_crash_in_debug_mode_shows_where(tmp_path):
-    crash = "import quadrants.crash, ctypes\nsession.init(debug={})\ndef culprit(): ctypes.string_at(0)\nculprit()"
+    crash = "import ctypes\nsession.init(debug={})\ndef culprit(): ctypes.string_at(0)\nculprit()"
     silent, loud = (_python(FAKE_CORE + crash.format(flag)) for flag in (False, True))
     assert silent.returncode == loud.returncode != 0
     assert "culprit" not in silent.stderr
