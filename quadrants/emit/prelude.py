@@ -58,8 +58,8 @@ class Prelude:
     """Collects what one kernel needs from the prelude of a dialect ("c" or "cuda") and renders it.
 
     simd: let the C compiler replace calls of sinf, expf and the like inside vectorised loops by the vector
-    versions of glibc's libmvec (x86-64, gcc). The link then needs `-lmvec` in front of `-lm`; see `needs_libmvec`.
-    Give the version of glibc, as in (2, 31), to use only what that version has; True uses everything (2.35).
+    versions of glibc's libmvec (x86-64, gcc), which glibc's `-lm` brings along. Give the version of glibc, as in
+    (2, 31), to use only what that version has; True uses everything (2.35).
 
     fast_math: the compiler may multiply by reciprocals and divide approximately; floor division then corrects itself.
     """
@@ -68,7 +68,6 @@ class Prelude:
         self.spelling: Spelling = SPELLINGS[dialect]
         self.simd: tuple = (99, 0) if simd is True else simd or (0, 0)
         self.fast_math = fast_math
-        self.needs_libmvec = False
         self._names: dict = {}  # (family, *params) -> name
         self._owners: dict = {}  # name -> (family, *params)
         self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments)

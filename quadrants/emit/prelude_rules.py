@@ -24,7 +24,7 @@ LIBM = {
 }  # fmt: skip
 # Functions written out in float.j2 and the others of the family that they call, in the order of the macro's parameters.
 FLOAT_OPS = {
-    "floordiv": ("floor", "abs"), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
+    "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
     "rsqrt": ("sqrt",), "round": ("trunc", "copysign"), "frexp_mantissa": ("frexp",), "frexp_exponent": ("frexp",),
 }  # fmt: skip
 # Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
@@ -102,7 +102,6 @@ def libm(p, op: str, t: DType) -> str:
     name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
     if p.spelling.dialect == "c":
         vector = op in LIBMVEC and p.simd >= LIBMVEC[op]
-        p.needs_libmvec |= vector
         p.add("libm", name, "declare", t, LIBM[op], op, vector)
     return name
 
