@@ -124,11 +124,11 @@ def _checked_dim(dim: Any) -> int:
 class OptionalNdarray:
     """`NDArray[...] | None`: an array parameter that may be None; each presence is its own specialisation."""
 
-    def __init__(self, inner: NdarrayType):
-        self.inner = inner
+    def __init__(self, base: NdarrayType):
+        self.base = base
 
     def __repr__(self) -> str:
-        return f"OptionalNdarray(inner={self.inner})"
+        return f"OptionalNdarray(base={self.base})"
 
 
 class BufferViewType:

@@ -12,7 +12,7 @@ from quadrants.ir.types import DType
 from quadrants.lang.function_table import both_scopes, kernel_only
 from quadrants.lang.host_math import apply
 from quadrants.lang.matrix import Matrix
-from quadrants.lang.primitive_types import default_fp, default_ip, resolve_dtype, to_numpy_type
+from quadrants.lang.primitive_types import default_fp, default_ip, resolve_dtype, to_numpy_type, wrap_int
 
 __all__ = ["bit_cast", "bit_shr", "cast", "raw_div", "raw_mod"]
 
@@ -20,8 +20,7 @@ __all__ = ["bit_cast", "bit_shr", "cast", "raw_div", "raw_mod"]
 def _converted(x: Any, dtype: DType) -> Any:
     target = to_numpy_type(dtype)
     if isinstance(x, int) and dtype.kind in "iu":
-        wrapped = int(x) & ((1 << dtype.bits) - 1)
-        return target.type(wrapped - (1 << dtype.bits) if wrapped > dtype.max else wrapped)
+        return target.type(wrap_int(x, dtype))
     # A cast out of range is undefined in kernels, so it is no reason to warn here.
     with np.errstate(invalid="ignore", over="ignore"):
         return np.asarray(x).astype(target)[()]

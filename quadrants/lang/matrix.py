@@ -12,6 +12,7 @@ import numpy as np
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.types import DType
 from quadrants.lang import kernel_hook, swizzle
+from quadrants.lang.matrix_containers import MatrixContainers, VectorContainers
 from quadrants.lang.matrix_factories import MatrixFactories
 from quadrants.lang.matrix_methods import MatrixMethods
 from quadrants.lang.matrix_ops import MatrixOperators, operand
@@ -20,7 +21,7 @@ from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
 MAX_SUGGESTED_ENTRIES = 144
 
 
-class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
+class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
     """A small matrix (or vector: the rank follows the nesting of `arr`) with one element dtype.
 
     Args:
@@ -194,7 +195,7 @@ class Matrix(MatrixFactories, MatrixMethods, MatrixOperators):
         return (wrap, (np.array(self._data), Vector if isinstance(self, Vector) else Matrix))
 
 
-class Vector(Matrix):
+class Vector(VectorContainers, Matrix):
     """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`)."""
 
     __slots__ = ()

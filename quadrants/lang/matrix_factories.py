@@ -1,4 +1,4 @@
-"""Static constructors of `qd.Matrix` and `qd.Vector`, and the doors to their containers."""
+"""Static constructors of `qd.Matrix` and `qd.Vector`."""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from quadrants.lang.primitive_types import from_numpy_type, wrap_int
+
 
 def store_value(value: Any, dtype: np.dtype) -> Any:
     """`value` (a number, a sequence or an array) as it is stored in memory of `dtype`.
@@ -28,11 +30,7 @@ def store_value(value: Any, dtype: np.dtype) -> Any:
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
     if not -(1 << 63) <= value < (1 << 64):
         raise TypeError(f"cannot store {value} in memory of type {dtype}: it does not fit in 64 bits")
-    bits = dtype.itemsize * 8
-    value &= (1 << bits) - 1
-    if dtype.kind == "i" and value >> (bits - 1):
-        value -= 1 << bits
-    return dtype.type(value)
+    return dtype.type(wrap_int(value, from_numpy_type(dtype)))
 
 
 def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -11,7 +11,7 @@ from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import kernel_hook
 from quadrants.lang.matrix import Matrix
-from quadrants.lang.primitive_types import DefaultDType, resolve_dtype
+from quadrants.lang.primitive_types import DefaultDType, resolve_dtype, wrap_int
 from quadrants.lang.struct import Struct
 from quadrants.lang.tensor_types import CompoundType, TensorTypeBase, VectorType
 
@@ -144,11 +144,8 @@ def convert(value: Any, kind: Any, key: str) -> Any:
         raise TypeError(f"member '{key}' needs a number, not {type(value).__name__}")
     if dtype.is_real:
         return float(value)
-    if dtype.kind == "b":
-        return int(value != 0)
-    # Wrapped in Python: the value a kernel would see, whatever the size of the Python int.
-    value = int(value) & ((1 << dtype.bits) - 1)
-    return value - (1 << dtype.bits) if value > dtype.max else value
+    # Wrapped: the value a kernel would see, whatever the size of the Python int.
+    return int(value != 0) if dtype.kind == "b" else wrap_int(int(value), dtype)
 
 
 def _convert_struct(value: Any, kind: StructType, key: str) -> Struct:
