@@ -169,7 +169,7 @@ def _rows() -> Iterable[Option]:
         key("template_path", list, list, "Folders searched for kernel templates before the built-in ones."),
         # Diagnostics
         aside("log_level", str, "info", "trace, debug, info, warn, error, critical or off."),
-        aside("gdb_trigger", bool, False, "Attach gdb when the process crashes."),
+        aside("gdb_trigger", bool, False, "Accepted for old scripts; has no effect."),
         aside("print_full_traceback", bool, False, "Raise compile errors with every internal frame."),
         aside("print_non_pure", bool, False, "Name each kernel that is not pure when it is compiled.", env=None),
         key("kernel_profiler", bool, False, "Time every task."),
@@ -212,7 +212,7 @@ def convert(row: Option, value: Any) -> Any:
         return value
     if row.type is list:
         return _path_list(row, value)
-    accepted = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[row.type]
+    accepted: Any = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[row.type]
     if not isinstance(value, accepted):
         raise TypeError(f"{row.name} must be {row.type.__name__}, not {type(value).__name__} ({value!r})")
     value = float(value) if row.type is float else int(value) if row.type is int else value

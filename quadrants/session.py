@@ -321,6 +321,16 @@ def _finish() -> None:
         dropping_failures(step)
 
 
+def _after_fork_in_child() -> None:
+    """The thread that held the lock at the fork does not exist here, so it will never let go of it."""
+    _runtime.compilation_lock = threading.RLock()
+    _runtime._materializing = False
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
 @on_init
 def _watch_for_crashes(cfg: CompileConfig) -> None:
     if cfg.debug:

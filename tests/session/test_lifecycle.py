@@ -250,6 +250,31 @@ def test_the_working_directory_is_restored(hooks, tmp_path, monkeypatch):
     assert Path.cwd() == tmp_path
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system with fork")
+def test_a_forked_child_is_not_locked_out_by_a_compile_in_the_parent():
+    code = FAKE_CORE + (
+        "import os, threading, time\n"
+        "session.init()\n"
+        "held = threading.Event()\n"
+        "def compile_for_long():\n"
+        "    with session.get_runtime().compilation_lock: held.set(); time.sleep(60)\n"
+        "threading.Thread(target=compile_for_long, daemon=True).start()\n"
+        "held.wait()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    session.get_runtime().materialize(); os._exit(3)\n"
+        "deadline = time.time() + 20\n"
+        "while time.time() < deadline:\n"
+        "    done, status = os.waitpid(child, os.WNOHANG)\n"
+        "    if done: break\n"
+        "    time.sleep(0.01)\n"
+        "else: os.kill(child, 9); os.waitpid(child, 0); status = -1\n"
+        "print('child', os.waitstatus_to_exitcode(status) if status >= 0 else 'hung', flush=True)\n"
+        "os._exit(0)\n"
+    )
+    assert _python(code).stdout.splitlines()[-1] == "child 3"
+
+
 def test_ndarrays_are_held_weakly():
     class Thing:
         pass
