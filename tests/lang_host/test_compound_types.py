@@ -1,0 +1,109 @@
+"""Type objects: attributes, live defaults, instances in Python scope."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from quadrants import types
+from quadrants.errors import QuadrantsSyntaxError
+from quadrants.ir import types as ir
+from quadrants.ir.types import f32, f64, i32, i64, u1, u8, u32, u64
+from quadrants.lang import math_primitives as qmath
+from quadrants.lang.matrix import Matrix, Vector
+
+
+def test_attributes():
+    v, m = types.vector(3, f32), types.matrix(3, 2, i32)
+    assert (v.n, v.m, v.ndim, v.dtype, v.get_shape()) == (3, 1, 1, f32, (3,))
+    assert (m.n, m.m, m.ndim, m.dtype, m.get_shape()) == (3, 2, 2, i32, (3, 2))
+    assert v.to_string() == "VectorType[3, f32]" and m.to_string() == "MatrixType[3,2, i32]"
+    assert types.vector(3, i32, unpacked=True).to_string() == "VectorType[3, i32, unpacked=True]"
+    assert v != types.vector(3, f32)
+
+
+def test_ir_types():
+    assert types.vector(3, f32).ir_type() is ir.tensor_type((3,), f32)
+    assert types.matrix(2, 1, bool).ir_type() is ir.tensor_type((2, 1), u1)
+    assert types.vector(3).ir_type() is None and types.vector().ir_type() is None
+
+
+def test_math_types_follow_the_defaults(default_types):
+    assert (qmath.vec3.dtype, qmath.ivec3.dtype, qmath.uvec3.dtype, qmath.mat2.dtype) == (f32, i32, u32, f32)
+    default_types(f64, i64)
+    assert (qmath.vec3.dtype, qmath.ivec3.dtype, qmath.uvec3.dtype, qmath.mat2.dtype) == (f64, i64, u64, f64)
+    assert qmath.vec3(1, 2, 3).to_numpy().dtype == np.float64
+
+
+def test_python_types_are_resolved_when_the_type_is_made(default_types):
+    before = types.vector(3, float)
+    default_types(f64)
+    assert before.dtype is f32 and types.vector(3, float).dtype is f64
+
+
+@pytest.mark.parametrize("bad", ["a", np.float32, list, 3])
+def test_invalid_dtype(bad):
+    with pytest.raises(ValueError, match="Invalid data type"):
+        types.vector(3, bad)
+
+
+@pytest.mark.parametrize(
+    "args, want",
+    [
+        ((1,), [1, 1, 1]),
+        ((1, 2, 3), [1, 2, 3]),
+        (([1, 2, 3],), [1, 2, 3]),
+        ((np.ones((1, 3)),), [1, 1, 1]),
+        (([[1, 2], 3],), [1, 2, 3]),
+        ((Vector([1, 2]), 3), [1, 2, 3]),
+        ((1, 2, 3, 4), [1, 2, 3]),
+    ],
+)
+def test_vector_instances(args, want):
+    v = types.vector(3, f32)(*args)
+    assert type(v) is Vector and v.to_numpy().dtype == np.float32 and v.to_list() == want
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (1, 2, 3, 4),
+        ([1, 2], [3, 4]),
+        ([[1, 2], [3, 4]],),
+        (Vector([1, 2]), Vector([3, 4])),
+        (Matrix([[1, 2], [3, 4]]),),
+    ],
+)
+def test_matrix_instances(args):
+    m = types.matrix(2, 2, i32)(*args)
+    assert type(m) is Matrix and m.to_list() == [[1, 2], [3, 4]]
+
+
+def test_conversion_of_elements():
+    assert qmath.ivec3(1.9, -2.9, 3).to_list() == [1, -2, 3]
+    assert types.vector(3, u1)(0.5, 0, -1).to_list() == [True, False, True]
+    with pytest.raises(OverflowError):
+        types.vector(2, u8)(300, 1)
+
+
+def test_instance_errors():
+    with pytest.raises(QuadrantsSyntaxError, match="need to be created with an initial value"):
+        qmath.vec3()
+    with pytest.raises(IndexError):
+        qmath.vec3(1, 2)
+    with pytest.raises(IndexError):
+        qmath.mat2(1, 2, 3)
+    with pytest.raises(QuadrantsSyntaxError, match="no size"):
+        types.vector()(1)
+
+
+@pytest.mark.parametrize("use", [lambda t: t(1, 2, 3), lambda t: t.field(shape=3), lambda t: t.ndarray(shape=3)])
+def test_unpacked_is_a_storage_hint_only(use):
+    with pytest.raises(QuadrantsSyntaxError, match="unpacked=True"):
+        use(types.vector(3, i32, unpacked=True))
+
+
+def test_pickle_keeps_the_live_default(default_types):
+    vec3 = pickle.loads(pickle.dumps(qmath.vec3))
+    default_types(f64)
+    assert vec3.dtype is f64 and vec3.n == 3
