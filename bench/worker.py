@@ -54,7 +54,6 @@ class Session:
         """Initialise the package and build the case; a steady case also runs once and is checked."""
         if self.case.kind != "import":
             self.qd.init(arch=self.qd.cpu, offline_cache=False)
-        assert self.case.build is not None
         self.work = self.case.build(self.qd)
         problem = None
         if self.case.kind == "steady":

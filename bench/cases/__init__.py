@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_MODULES = ("launch", "cold", "imports", "bandwidth", "nbody", "mpm")
+_MODULES = ("launch", "imports", "cold", "bandwidth", "nbody", "mpm")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Case:
     batch_seconds: float
     limit_seconds: float | None
     throughput: bool
-    build: Callable[[object], Work] | None
+    build: Callable[[object], Work]
 
 
 _REGISTRY: dict[str, Case] = {}
@@ -83,7 +83,8 @@ def all_cases() -> dict[str, Case]:
     """Every case by name, in the order of the report."""
     for module in _MODULES:
         importlib.import_module(f"cases.{module}")
-    return dict(_REGISTRY)
+    order = {f"cases.{module}": k for k, module in enumerate(_MODULES)}
+    return dict(sorted(_REGISTRY.items(), key=lambda item: order[item[1].build.__module__]))
 
 
 def differs(name: str, got, want, *, rtol: float = 1e-5, atol: float = 1e-6) -> str | None:

@@ -1,0 +1,6 @@
+"""Puts this folder on the import path, so that tests and programs find the harness however pytest is started."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
