@@ -56,4 +56,4 @@ def compare(ours: dict, wanted: dict, tolerance: tuple[float, float]) -> list[st
             found = [difference(got, want, *tolerance, key) for want in choices]
             if all(found):
                 problems.append(str(found[0]))
-    return problems
+    return problems + [f"message: {text}" for text in ours["messages"] if problems]

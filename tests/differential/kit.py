@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 
+# Texts of errors that lacked the wanted fragment: for the reader of a failing test, never part of a result.
+messages: list[str] = []
+
+
 def fails(action: Callable[[], object], fragment: str = "") -> str:
     """Run `action`: "CLASS: FRAGMENT" if it raised and the text holds `fragment` (white space folded), else what happened."""
     try:
@@ -23,7 +27,8 @@ def fails(action: Callable[[], object], fragment: str = "") -> str:
         text = " ".join(str(error).split())
         if " ".join(fragment.split()) in text:
             return f"{type(error).__name__}: {fragment}"
-        return f"{type(error).__name__} without {fragment!r}: {text[-400:]}"
+        messages.append(f"{type(error).__name__}: {text[-400:]}")
+        return f"{type(error).__name__} without {fragment!r}"
     return "no error"
 
 
