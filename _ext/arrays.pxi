@@ -39,7 +39,7 @@ cdef class ArrayBase(TokenBase):
             self.shape[axis] = checked[axis]
         self.ndim = ndim
         self.data = <void *> address
-        self.grad = grad
+        _, self.grad = self.grad, grad  # the old one must not die while the attribute still points to it
         previous, self.owner = self.owner, buffer
         bury(previous)
 

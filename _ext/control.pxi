@@ -108,4 +108,14 @@ def _end_of_process():
         stop_idle_workers()
 
 
+def _start_of_child():
+    # The threads whose launches were under way do not exist in a forked child.
+    global _running, _tracing
+    _running = 0
+    _tracing = 0
+    update_special()
+
+
 atexit.register(_end_of_process)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_of_child)

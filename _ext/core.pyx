@@ -15,10 +15,12 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
 """
 
 import atexit
+import os
 import sys
 import threading
 import weakref
 
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_FillInfo
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject

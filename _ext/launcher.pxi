@@ -7,6 +7,17 @@ cdef struct Selector:
     Memo memo
 
 
+@cython.final
+cdef class Specialisation:
+    # A plan under the tokens it is stored for. One object, so that the pair is always read and replaced as one.
+    cdef bytes key
+    cdef Plan plan
+
+    def __cinit__(self, bytes key not None, Plan plan not None):
+        self.key = key
+        self.plan = plan
+
+
 cdef object _launchers = weakref.WeakSet()
 cdef uint64_t _generation = 0  # bumped by clear_all: a plan compiled before it must not be stored after it
 
@@ -35,8 +46,7 @@ cdef class Launcher:
     cdef Selector *selectors
     cdef object compile_miss, bind, slow_token
     cdef dict plans
-    cdef bytes last_key
-    cdef Plan last
+    cdef Specialisation last
     cdef object __weakref__
 
     def __cinit__(self, *args, **kwargs):
@@ -80,6 +90,13 @@ cdef class Launcher:
     def __get__(self, instance, owner):
         return self if instance is None else BoundLauncher(self, instance)
 
+    # Like functions, kernels are copied as themselves.
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __len__(self):
         return sum([len(candidates) for candidates in self.plans.values()])
 
@@ -89,16 +106,16 @@ cdef class Launcher:
     def clear(self):
         """Forget all plans and everything remembered about arguments."""
         cdef int at
-        self.plans = {}
-        self.last = None
-        self.last_key = None
+        # Local references until both are replaced: what a plan keeps alive may run Python code when it dies.
+        plans, self.plans = self.plans, {}
+        last, self.last = self.last, None
         for at in range(self.selector_count):
             forget(&self.selectors[at].memo)
 
     @property
     def _plans(self):
         """The stored plans, as a new list."""
-        return [plan for candidates in self.plans.values() for plan in candidates]
+        return [(<Specialisation> item).plan for candidates in self.plans.values() for item in candidates]
 
     cdef call_carefully(self, tuple args, dict kwargs):
         # Everything that is not a plain positional call of the right length under an ordinary runtime.
@@ -120,6 +137,7 @@ cdef class Launcher:
     cdef launch(self, PyObject *const *args, tuple positional):
         # `positional` is None unless the arguments are in a tuple already.
         cdef Frame frame
+        cdef Specialisation last
         cdef Plan plan
         cdef int at
         cdef int own_externals
@@ -133,8 +151,9 @@ cdef class Launcher:
                 args[selector.index], selector.kind, selector.index, selector.index, self.slow_token, &selector.memo,
                 &frame,
             )
-        plan = self.last
-        if plan is not None and memcmp(<const char *> self.last_key, frame.tokens.data, key_bytes) == 0:
+        last = self.last
+        if last is not None and memcmp(<const char *> last.key, frame.tokens.data, key_bytes) == 0:
+            plan = last.plan
             if plan.node_count == 0:
                 return plan.run(args, &frame)
             own_externals = frame.externals.count
@@ -146,17 +165,17 @@ cdef class Launcher:
 
     cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
         # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.
+        cdef Specialisation known
         cdef Plan plan
         cdef int own_externals = frame.externals.count
         cdef uint64_t generation = _generation
         candidates = self.plans.get(key)
         if candidates is not None:
-            for plan in tuple(candidates):
+            for known in tuple(candidates):
                 frame.externals.count = own_externals
-                if plan.match(args, self.slow_token, frame):
-                    self.last = plan
-                    self.last_key = key
-                    return plan
+                if known.plan.match(args, self.slow_token, frame):
+                    self.remember(known)
+                    return known.plan
         if positional is None:
             positional = positional_arguments(args, self.param_count)
         plan = self.compile(positional)
@@ -166,10 +185,13 @@ cdef class Launcher:
                 f"the plan of kernel {plan.name} does not match the members of the arguments that it was compiled for"
             )
         if generation == _generation:
-            self.plans.setdefault(key, []).append(plan)
-            self.last = plan
-            self.last_key = key
+            known = Specialisation(key, plan)
+            self.plans.setdefault(key, []).append(known)
+            self.remember(known)
         return plan
+
+    cdef remember(self, Specialisation known):
+        previous, self.last = self.last, known
 
     cdef Plan compile(self, tuple positional):
         plan = self.compile_miss(positional)

@@ -289,7 +289,7 @@ cdef class Plan:
                     finish = getattr(keep, "finish", None)
                     if finish is not None:
                         finish()
-            if launch.printed and launch.capture:
+            if launch.printed and launch.capture and sys.stdout is not None:
                 sys.stdout.write(launch.text.data()[: launch.text.size()].decode("utf-8", "replace"))
         finally:
             if launch.rt.error.flag != 0:

@@ -11,6 +11,7 @@
 
 #ifndef _WIN32
 #include <pthread.h>
+#include <signal.h>
 #endif
 
 #include "fpmode.hpp"
@@ -69,6 +70,16 @@ bool spin_until(Condition condition) {
 }
 
 int32_t hardware_threads() { return static_cast<int32_t>(std::max(1u, std::thread::hardware_concurrency())); }
+
+// Signals sent to the process are for the threads of Python. Faults stay open: they belong to the thread at fault.
+void leave_signals_to_others() {
+#ifndef _WIN32
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&blocked, fault);
+    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+#endif
+}
 
 class Pool {
   public:
@@ -158,6 +169,7 @@ class Pool {
     }
 
     void loop() {
+        leave_signals_to_others();
         flush_denormals();
         std::unique_lock<std::mutex> lock(mutex_);
         while (!stopping_) {

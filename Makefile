@@ -1,0 +1,53 @@
+# Everything runs in .venv, which the first target that needs it creates. Needs git, python3 and a C++ compiler.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help env build test test-fast demo wheel lint docs clean
+
+help:
+	@echo "make demo       run the mpm88 example"
+	@echo "make test       all tests (test-fast: without the slow ones)"
+	@echo "make build      rebuild the launch core in place"
+	@echo "make wheel      a wheel in dist/"
+	@echo "make lint       ruff, mypy, import rules, Cython lint"
+	@echo "make docs       the manual in build/docs"
+	@echo "make env        only the environment in .venv"
+
+env: $(READY)
+
+$(READY): setup.py pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --upgrade pip
+	$(RUN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+build: $(READY)
+	$(RUN)/python setup.py --quiet build_ext --inplace
+
+test: build
+	$(RUN)/python -m pytest -n auto
+
+test-fast: build
+	$(RUN)/python -m pytest -n auto -m "not slow"
+
+demo: build
+	$(RUN)/python -m quadrants.examples mpm88
+
+wheel: $(READY)
+	$(RUN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+lint: $(READY)
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+	$(RUN)/cython-lint _ext
+
+docs: $(READY)
+	$(RUN)/python -m pip install --quiet '.[docs]'
+	$(RUN)/python -m mkdocs build --strict --site-dir build/docs
+
+clean:
+	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so
