@@ -232,6 +232,10 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
     if len(arr) and isinstance(arr[0], Matrix):
         raise Exception("cols/rows required when using list of vectors")
     data = np.array(arr, None if dt is None else to_numpy_type(_element_type(dt)))
+    if data.dtype.kind not in "biuf":
+        raise QuadrantsTypeError(
+            f"Element type of the matrix is invalid. Got {data.dtype} from {arr!r}; use numbers that fit in 64 bits."
+        )
     if data.ndim > 2:
         raise QuadrantsTypeError(f"Matrices have 1 or 2 axes, but the given entries have {data.ndim}")
     return data

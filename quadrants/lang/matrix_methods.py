@@ -116,7 +116,7 @@ class MatrixMethods:
         return _fold(np.diagonal(_square(self._data)))
 
     def sum(self) -> Any:
-        """Sum of all elements in the element dtype: small integers wrap, booleans add modulo 2."""
+        """Sum of all elements in the element dtype: small integers wrap, booleans saturate (they do not in kernels)."""
         return _fold(self._data)
 
     def max(self) -> Any:
@@ -145,7 +145,5 @@ class MatrixMethods:
 
 
 def _fold(data: np.ndarray) -> Any:
-    # NumPy would widen small integers and count booleans.
-    if data.dtype.kind == "b":
-        return np.logical_xor.reduce(data, axis=None)
+    # Left alone, NumPy would widen small integers and count booleans.
     return data.sum(dtype=data.dtype)
