@@ -1,7 +1,7 @@
 """The command line: `python -m quadrants COMMAND`.
 
-A command is a row of `COMMANDS` and a module with `main(argv) -> int`; the module is imported when its command is run. A
-row whose module is not part of this installation is not offered.
+A command is a row of `COMMANDS` and a module with `main(argv) -> int`; the module is imported when its command is run.
+A row whose module is not part of this installation is not offered.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def main(argv: Sequence[str]) -> int:
         return 0
     for command in COMMANDS:
         if command.name == argv[0]:
-            return importlib.import_module(command.module).main(list(argv[1:]))
+            status: int = importlib.import_module(command.module).main(list(argv[1:]))
+            return status
     print(f"quadrants: there is no command {argv[0]!r}\n\n{_usage(available())}", file=sys.stderr)
     return 2
 

@@ -8,6 +8,7 @@ import platform
 import shutil
 import sys
 import textwrap
+from typing import Sequence
 
 from quadrants import config
 from quadrants._version import __version_str__
@@ -56,7 +57,7 @@ def table(findings: list[probes.Finding]) -> str:
     return "\n".join(lines)
 
 
-def _row(cells, widths) -> list[str]:
+def _row(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
     wrapped = [textwrap.wrap(cell, width, break_on_hyphens=False) or [""] for cell, width in zip(cells, widths)]
     height = max(map(len, wrapped))
     padded = [column + [""] * (height - len(column)) for column in wrapped]

@@ -8,7 +8,7 @@ import glob
 import importlib.util
 import os
 import sys
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 from quadrants import arch
 from quadrants.toolchain import build, cc, nvrtc
@@ -38,6 +38,8 @@ def examine(name: str) -> Finding:
         state = _state(name)
     except Exception as error:
         return Finding(name, "the look failed", found, [*missing, f"{type(error).__name__}: {error}"])
+    if state == LACKING and os.environ.get(f"QD_ENABLE_{name.upper()}") == "0":
+        missing.append(f"it is hidden: unset QD_ENABLE_{name.upper()}")
     if state == READY and name == "cpu" and missing:
         state = LACKING
     return Finding(name, state, found, missing)
@@ -158,7 +160,7 @@ def _module(name: str, package: str, found: list[str], missing: list[str]) -> No
         missing.append(f"{name}: `pip install {package}`")
 
 
-def _library(name: str, folders: list[str] = []) -> str:
+def _library(name: str, folders: Sequence[str] = ()) -> str:
     for folder in folders:
         for path in sorted(glob.glob(os.path.join(folder, f"lib{name}.*"))):
             return path

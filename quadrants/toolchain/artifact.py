@@ -4,8 +4,8 @@
     | payload                   | length, 8 bytes| digest, 24 bytes   | "qdcache1" |
     +---------------------------+----------------+--------------------+------------+
 
-It comes last so that a sealed shared object still loads: the dynamic loader never looks behind what the ELF headers name.
-The digest covers the key, so that a file under a wrong name does not pass.
+It comes last so that a sealed shared object still loads: the dynamic loader never looks behind what the ELF headers
+name. The digest covers the key, so that a file under a wrong name does not pass.
 """
 
 from __future__ import annotations

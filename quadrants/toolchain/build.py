@@ -43,6 +43,17 @@ _made: dict[_Place, str] = {}
 _busy: dict[_Place, threading.Lock] = {}
 
 
+def _after_fork() -> None:
+    """A lock that another thread held at the fork would stay held for ever in the child."""
+    global _lock
+    _lock = threading.Lock()
+    _busy.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def build_c(
     source: str,
     name: str,

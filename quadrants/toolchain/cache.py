@@ -24,6 +24,8 @@ _STALE_SECONDS = 3600.0
 _TEMPORARY = ".tmp-"
 _FAILED = "failed"
 _FAILED_KEPT = 20
+# Paths that this process has read or written, through whichever cache object: cleaning spares them.
+_used: set[str] = set()
 
 
 def make_key(*parts: str) -> str:
@@ -71,7 +73,6 @@ class DiskCache:
         self.factor = factor
         self.version = version
         self._lock = threading.Lock()
-        self._used: set[str] = set()
         self._trusted: Optional[bool] = None
         self._writable = True
 
@@ -108,7 +109,7 @@ class DiskCache:
                 if attempt == 7 or not isinstance(error, (FileNotFoundError, FileExistsError)):
                     self._give_up(error)
                     return None
-        self._used.add(path)
+        _used.add(path)
         return path
 
     def keep_failed(self, text: str, name: str, suffix: str) -> Optional[str]:
@@ -141,7 +142,6 @@ class DiskCache:
         """Remove every artifact, kept source and leftover; files that are not of the cache stay. Returns how many
         artifacts went."""
         removed = sum(_remove(entry.path) for entry in self._entries())
-        self._used.clear()
         if self.root is not None:
             for path in _files(os.path.join(self.root, _FAILED)):
                 _remove(path)
@@ -160,7 +160,7 @@ class DiskCache:
             return 0
         self._sweep(_STALE_SECONDS)
         entries = list(self._entries())
-        used = self._used if self.max_bytes > 0 else set()
+        used = _used if self.max_bytes > 0 else set()
         doomed = choose(entries, used, self.max_bytes, self.policy, self.factor, self.version)
         removed = sum(_remove(entry.path) for entry in doomed)
         if removed:
@@ -200,7 +200,7 @@ class DiskCache:
         if payload is None:
             _logging.debug(f"Ignored the cached kernel {path}: it is damaged; it will be compiled again")
             return None
-        self._used.add(path)
+        _used.add(path)
         try:
             os.utime(path, ns=(time.time_ns(), owner.st_mtime_ns))
         except OSError:
@@ -240,7 +240,7 @@ class DiskCache:
     def _warn(self, reason: str) -> None:
         _logging.warn(
             f"The kernel cache {self.root} cannot be used: {reason}. Kernels are compiled again in every process. "
-            "Name another folder with qd.init(offline_cache_file_path=...), or turn the cache off with offline_cache=False."
+            "Name another folder with qd.init(offline_cache_file_path=...), or turn it off with offline_cache=False."
         )
 
     # ---- the files

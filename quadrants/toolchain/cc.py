@@ -61,7 +61,8 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     if _is_x86(compiler):
         chosen += ["-fcf-protection=none"]
     if compiler.kind == "gcc":
-        chosen += ["-fno-stack-clash-protection"]
+        # Without the second, gcc inlines no function that another library could replace.
+        chosen += ["-fno-stack-clash-protection", "-fno-semantic-interposition"]
     if compiler.kind == "zig":
         chosen += ["-fno-sanitize=undefined"]
     if options.debug:
@@ -140,8 +141,8 @@ def _run(compiler: Compiler, options: CcOptions, text: bytes, source: str, name:
     log = output.decode(errors="replace")
     if status is None:
         raise CompileTimeout(
-            f"The C compiler was stopped after {limit:g} s on kernel '{name}' ({_size(source)}). Split the kernel, unroll "
-            f"less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}",
+            f"The C compiler was stopped after {limit:g} s on kernel '{name}' (dialect c, {_size(source)}). Split the "
+            f"kernel, unroll less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}",
             kernel=name,
             dialect="c",
             log=log,

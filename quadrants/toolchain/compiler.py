@@ -48,6 +48,15 @@ _found: dict[tuple[Optional[str], Optional[str]], Compiler] = {}
 _kept: set[tuple[Optional[str], str]] = set()
 
 
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
     """The compiler to use: $QD_CC, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
 

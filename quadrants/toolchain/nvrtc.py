@@ -14,6 +14,7 @@ from quadrants.toolchain.errors import CompileError, CompilerNotFound, Toolchain
 
 _lock = threading.Lock()
 _library: Optional["_Library"] = None
+_identity: Optional[str] = None
 
 
 class _Library:
@@ -38,13 +39,20 @@ def find() -> tuple[str, tuple[int, int]]:
 
 
 def identity() -> str:
-    """Text for cache keys: changes with the library. Raises as `find`."""
-    path, version = find()
-    try:
-        state = os.stat(path)
-    except OSError:  # found by the loader under a bare name
-        return f"nvrtc {version[0]}.{version[1]} {path}"
-    return f"nvrtc {version[0]}.{version[1]} {state.st_size} {state.st_mtime_ns}"
+    """Text for cache keys: changes with the library. Raises as `find`.
+
+    The library is only looked at: loading it takes longer than all the rest of a start with a warm cache.
+    """
+    global _identity
+    if _identity is None:
+        path = next((path for path in _candidates() if os.path.isfile(path)), None)
+        if path is None:  # the loader knows it, under a bare name
+            name, version = find()
+            _identity = f"nvrtc {version[0]}.{version[1]} {name}"
+        else:
+            state = os.stat(path)
+            _identity = f"nvrtc {os.path.basename(path)} {state.st_size} {state.st_mtime_ns}"
+    return _identity
 
 
 def supported_archs() -> list[int]:

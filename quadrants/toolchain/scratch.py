@@ -20,6 +20,15 @@ _held: list[int] = []
 _serial = 0
 
 
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def candidates() -> Iterator[str]:
     """Parents to try, best first."""
     named = [os.environ.get(variable) for variable in ("QD_TMP_DIR", "TMPDIR", "TEMP", "TMP")]

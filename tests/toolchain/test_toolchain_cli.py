@@ -88,6 +88,12 @@ def test_doctor_agrees_with_what_init_would_do(gcc):
             assert found.missing, found
 
 
+def test_a_hidden_backend_is_said_to_be(monkeypatch):
+    monkeypatch.setenv("QD_ENABLE_CPU", "0")
+    found = probes.examine("cpu")
+    assert found.state == probes.LACKING and "unset QD_ENABLE_CPU" in " ".join(found.missing)
+
+
 def test_doctor_without_a_compiler_says_what_to_install(monkeypatch):
     monkeypatch.setenv("QD_CC", "/nowhere/cc")
     found = probes.examine("cpu")

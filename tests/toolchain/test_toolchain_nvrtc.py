@@ -80,6 +80,20 @@ def test_a_failure_keeps_the_source(tmp_path):
     assert open(caught.value.source_path).read() == "oops" and caught.value.source_path.endswith(".cu")
 
 
+@needs_nvrtc
+def test_a_warm_start_does_not_load_the_library(tmp_path, python):
+    code = """
+import sys
+from quadrants.toolchain import build, nvrtc
+from quadrants.toolchain.cache import DiskCache
+build.build_cuda(sys.argv[1], "twice", cache=DiskCache(sys.argv[2]))
+print(nvrtc._library is not None)
+"""
+    for expected in ("True\n", "False\n"):
+        out, err = python(code, SOURCE, str(tmp_path)).communicate(timeout=60)
+        assert (out, err) == (expected, "")
+
+
 def test_without_the_library_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(nvrtc, "_library", None)
     monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(["/nowhere/libnvrtc.so"]))

@@ -52,6 +52,39 @@ def test_a_process_killed_in_the_middle_of_a_compile(fake_cc, gcc, python, tmp_p
     assert finish(python(BUILD, root, "1", SOURCE)) == [0, 1]
 
 
+def test_an_interrupt_stops_the_compiler_and_leaves_nothing(fake_cc, gcc, python, tmp_path):
+    started = str(tmp_path / "started")
+    fake_cc(f"echo $$ > {started}; sleep 60")
+    (tmp_path / "private").mkdir()
+    child = python(BUILD, str(tmp_path / "cache"), "1", SOURCE, QD_TMP_DIR=str(tmp_path / "private"))
+    compiler = int(wait_for(started))
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=10)
+    assert child.returncode != 0 and err.rstrip().endswith("KeyboardInterrupt")
+    assert not os.path.exists(f"/proc/{compiler}")
+    assert os.listdir(tmp_path / "private") == []
+
+
+def test_a_child_forked_while_another_thread_compiles(fake_cc, gcc, python, tmp_path):
+    started = str(tmp_path / "started")
+    fake_cc(f'echo $$ > {started}; sleep 0.5; exec {gcc} "$@"')
+    code = f"""
+import ctypes, os, sys, threading, time
+from quadrants.toolchain import build
+thread = threading.Thread(target=build.build_c, args=({SOURCE!r}, "k"))
+thread.start()
+while not os.path.exists({started!r}):
+    time.sleep(0.01)
+pid = os.fork()
+if pid == 0:
+    os._exit(0 if ctypes.CDLL(build.build_c({SOURCE!r}, "k")).qd_answer(20) == 41 else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+thread.join()
+"""
+    out, err = python(code).communicate(timeout=60)
+    assert out == "0\n" and "Error" not in err
+
+
 def test_a_process_killed_after_its_first_kernel_has_published_it(python, tmp_path):
     root = str(tmp_path / "cache")
     child = python(BUILD + "\nsys.stdout.flush(); os.kill(os.getpid(), 9)", root, "1", SOURCE)
