@@ -59,6 +59,10 @@ def _kernel_scope(fn: Callable, error: Callable[[str], Exception]) -> Callable:
     def public(*args: Any, **kwargs: Any) -> Any:
         if kernel_hook.in_kernel() or kernel_hook.has_value(args) or kernel_hook.has_value(kwargs.values()):
             return kernel_hook.dispatch(name, args, kwargs)
+        if kernel_hook.python_arch():
+            from quadrants.lang import python_arch
+
+            return python_arch.call(name, args, kwargs)
         raise error(name)
 
     return _register(name, public)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 # (name, args, kwargs) -> result. `name` is a key of KERNEL_FUNCTIONS, "Vector", "Matrix", "Matrix.<method>" (args[0]
-# is the receiver of an instance method), or "compound_type" (args[0] is the type object that was called).
+# is the receiver of an instance method), "compound_type" or "dtype" (args[0] is the type object that was called).
 handler: Callable[[str, tuple, dict], Any] | None = None
 
 # Class of the run-time values met while tracing.

@@ -9,6 +9,7 @@ import numpy as np
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.ir.types import DType, f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+from quadrants.lang import kernel_hook
 
 float16, float32, float64 = f16, f32, f64
 int8, int16, int32, int64 = i8, i16, i32, i64
@@ -144,6 +145,20 @@ def host_cast_error(dt: DType, *args: Any, **kwargs: Any) -> None:
         "Quadrants data types cannot be called outside Quadrants kernels. "
         f"In Python scope use `np.{dt.numpy_name}(...)` or `qd.cast(x, qd.{dt.name})`."
     )
+
+
+def call_dtype(dt: DType, *args: Any, **kwargs: Any) -> Any:
+    """`qd.f32(x)`: a typed literal or cast in kernels, a cast on the python arch, else QuadrantsSyntaxError."""
+    if kernel_hook.in_kernel() or kernel_hook.has_value(args):
+        return kernel_hook.dispatch("dtype", (dt, *args), kwargs)
+    if kernel_hook.python_arch():
+        from quadrants.lang.casts import cast
+
+        return cast(*args, dt)
+    return host_cast_error(dt, *args, **kwargs)
+
+
+DType.call_hook = call_dtype
 
 
 __all__ = [

@@ -156,7 +156,7 @@ class Struct:
         return str(self.to_dict())
 
     def __copy__(self) -> Struct:
-        return Struct._make(dict(self.entries), self._methods)
+        return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict) -> Struct:
         return Struct._make({k: _copy_entry(v, memo) for k, v in self.items}, self._methods)
@@ -207,10 +207,7 @@ class StructView(Struct):
     def _write(self, key: str, value: Any) -> None:
         cell = self._entries[key]
         if isinstance(cell, (Matrix, Struct)):
-            if isinstance(cell, Matrix) and _is_number(value):
-                cell.fill(value)
-            else:
-                cell._assign(value)
+            cell._assign(value)
         elif isinstance(cell, np.ndarray):
             cell[()] = store_value(_number(value), cell.dtype)
         else:

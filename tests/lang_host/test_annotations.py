@@ -44,8 +44,9 @@ def test_numpy_types_without_counterpart(dtype):
 
 
 def test_calling_a_dtype_on_the_host():
-    with pytest.raises(QuadrantsSyntaxError, match="cannot be called outside Quadrants kernels"):
-        primitive_types.host_cast_error(f32, 3)
+    for call in (lambda: f32(3), lambda: primitive_types.host_cast_error(f32, 3)):
+        with pytest.raises(QuadrantsSyntaxError, match="cannot be called outside Quadrants kernels"):
+            call()
 
 
 def test_ndarray_annotations():

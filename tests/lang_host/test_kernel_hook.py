@@ -54,6 +54,7 @@ PAIR = types.struct(a=i32, p=VEC3)
         (lambda: PAIR(a=X), "compound_type"),
         (lambda: PAIR(p=[X, 1, 2]), "compound_type"),
         (lambda: Struct(a={"b": X}), "Struct"),
+        (lambda: f32(X), "dtype"),
         (lambda: Vector([1, 2]).dot(X), "Matrix.dot"),
         (lambda: Vector([1, 2])[X], "Matrix.__getitem__"),
     ],

@@ -172,14 +172,15 @@ def test_live_structs():
     s.p.x = 3
     s.n.flag = 7
     assert a == -(2**31) and p.tolist() == [3, 4, 0] and flag and s.n.flag == 1
-    s.p = 6
+    s.p = [6, 6, 6]
     assert p.tolist() == [6, 6, 6]
     a[()] = 21
     assert s.twice() == 42
     assert s.to_dict() == {"a": 21, "p": [6, 6, 6], "n": {"flag": 1}}
-    with pytest.raises(TypeError):
-        s.a = 1.5
-    plain = copy.deepcopy(s)
+    for name, value in [("a", 1.5), ("a", "x"), ("p", 6), ("n", 1)]:
+        with pytest.raises(TypeError):
+            setattr(s, name, value)
+    plain = copy.copy(s)
     plain.p.x = 1
     assert p[0] == 6
     s._assign({"a": 1, "p": [7, 8, 9], "n": {"flag": 0}})
