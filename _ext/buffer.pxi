@@ -10,7 +10,7 @@ cdef class Buffer:
     """`nbytes` bytes of zeroed host memory, aligned to 64 bytes, with the writable buffer protocol.
 
     `numpy.frombuffer(buffer, dtype)` is a live view that keeps the memory. Freed with the last reference, from any
-    thread. Raises `QuadrantsRuntimeError` if there is no such amount of memory, `ValueError` if `nbytes` is negative."""
+    thread. Raises `QuadrantsRuntimeError` if there is not that much memory, `ValueError` if `nbytes` is negative."""
     cdef void *data
     cdef readonly Py_ssize_t nbytes
     cdef object __weakref__

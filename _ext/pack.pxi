@@ -21,7 +21,6 @@ cdef struct Op:
     PyObject *packer
 
 
-
 cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
     cdef int overflow = 0
     cdef int64_t number

@@ -14,11 +14,12 @@ cdef struct Node:
 cdef class Plan:
     """A compiled kernel and how to call it; see docs/development/contracts.md, section 2.
 
-    entry: address of a `qd_kernel_fn`. args_template: bytes copied into a fresh block at each launch. members:
-    `(param_index, path, token)` for objects reached through attributes. pack: `(code, source, offset, extra)`. ret: None,
-    `(dtype_name, offset)` or a callable of the block's memoryview. sites: callables `(values, worker) -> exception`.
-    keepalive: anything that must outlive the plan. parallel_ok=False keeps a launch on the calling thread. Offsets are
-    in bytes. Raises `ValueError` or `TypeError` for a description that does not hold together."""
+    entry: address of a `qd_kernel_fn`. args_template: bytes copied into a fresh block at each launch.
+    members: `(param_index, path, token)` for objects reached through attributes. pack: `(code, source, offset, extra)`.
+    ret: None, `(dtype_name, offset)` or a callable of the block's memoryview.
+    sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
+    parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
+    Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
     cdef const char *template
     cdef Py_ssize_t block_bytes

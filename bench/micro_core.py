@@ -13,7 +13,6 @@ from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 
 import numpy as np
-
 from quadrants._ext import core
 
 
@@ -74,7 +73,8 @@ def cases(entry: int) -> dict:
         "1 int": (kernel(entry, [core.SCALAR], scalars[:1], nbytes=16), (1,)),
         "4 ints": (kernel(entry, [core.SCALAR] * 4, scalars, nbytes=16), (1, 2, 3, 4)),
         "4 floats as f32": (
-            kernel(entry, [core.SCALAR] * 4, [("f32", i, 4 * i, None) for i in range(4)], nbytes=16), (1.0, 2.0, 3.0, 4.0)
+            kernel(entry, [core.SCALAR] * 4, [("f32", i, 4 * i, None) for i in range(4)], nbytes=16),
+            (1.0, 2.0, 3.0, 4.0),
         ),
     }
     for count in (1, 4, 16):
@@ -82,7 +82,10 @@ def cases(entry: int) -> dict:
         found[f"{count} ndarrays"] = (kernel(entry, [core.ARRAY] * count, arrays[:count], nbytes=32 * count), values)
     for count in (1, 4):
         values = tuple(np.zeros((4, 4), np.float32) for _ in range(count))
-        found[f"{count} numpy arrays"] = (kernel(entry, [core.ARRAY] * count, arrays[:count], nbytes=32 * count), values)
+        found[f"{count} numpy arrays"] = (
+            kernel(entry, [core.ARRAY] * count, arrays[:count], nbytes=32 * count),
+            values,
+        )
     for count in (1, 10, 100):
         found[f"dataclass, {count} members"] = (members(count), (structure(count),))
     core.register_type_token(Nested, ("type", "Nested"))

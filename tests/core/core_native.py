@@ -8,7 +8,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from functools import lru_cache
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -32,7 +32,7 @@ static void fail(qd_runtime *rt, int site, int worker, int count, int64_t kinds,
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def library(source: str) -> ctypes.CDLL:
     """A shared object of C source that may use `qd_abi.h`."""
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from core_native import Recorder, entry, make_array
 from quadrants._ext import core
+
 from quadrants.errors import QuadrantsRuntimeError
 
 NOTHING = entry("")
@@ -88,7 +89,9 @@ def test_everything_else_is_left_to_the_slow_path(make):
     assert [(index, asked is value) for index, asked in seen.asked] == [(0, True)]
 
 
-@pytest.mark.parametrize("make", [lambda: np.zeros((0, 3)), lambda: np.zeros((3, 0, 2)), lambda: np.zeros((1, 5))[:, ::1]])
+@pytest.mark.parametrize(
+    "make", [lambda: np.zeros((0, 3)), lambda: np.zeros((3, 0, 2)), lambda: np.zeros((1, 5))[:, ::1]]
+)
 def test_degenerate_layouts_count_as_contiguous(make):
     seen = kernel()
     seen(make())

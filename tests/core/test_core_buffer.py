@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 from quadrants._ext import core
+
 from quadrants.errors import QuadrantsRuntimeError
 
 

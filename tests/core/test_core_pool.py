@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from core_native import FAIL, Recorder, entry
 from quadrants._ext import core
+
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError
 
 COVER = entry(
@@ -31,7 +32,13 @@ COVER = entry(
 
 
 def cover_plan(**extra):
-    pack = [("array", 0, 0, None), ("array", 1, 8, None), ("i64", 2, 16, None), ("i64", 3, 24, None), ("i32", 4, 32, None)]
+    pack = [
+        ("array", 0, 0, None),
+        ("array", 1, 8, None),
+        ("i64", 2, 16, None),
+        ("i64", 3, 24, None),
+        ("i32", 4, 32, None),
+    ]
     return core.Plan(COVER, bytes(40), [], pack, name="cover", **extra)
 
 
