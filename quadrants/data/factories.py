@@ -51,7 +51,8 @@ def _field(dtype, shape=None, order=None, name="", offset=None, needs_grad=False
 
 
 def matrix_field(
-    n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=_AOS, ndim=None
+    n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=_AOS,
+    ndim=None,
 ):  # fmt: skip
     """A field of `n` x `m` matrices, or of vectors of `n` if `ndim` is 1.
 
@@ -71,7 +72,7 @@ def matrix_field(
 
 
 def struct_field(
-    members, methods={}, shape=None, name="<Struct>", offset=None, needs_grad=False, needs_dual=False, layout=_AOS
+    members, methods=None, shape=None, name="<Struct>", offset=None, needs_grad=False, needs_dual=False, layout=_AOS
 ):  # fmt: skip
     """A field of structs. `members`: name -> scalar, vector, matrix or struct type (or a nested dict).
 

@@ -65,9 +65,6 @@ class Field(TokenBase):
         """The fields that `place` should place for this one."""
         return [self]
 
-    def _placed(self) -> None:
-        snode.placed(self)
-
     def _is_placed(self) -> bool:
         return all(leaf.snode is not None for leaf in self._leaves)
 

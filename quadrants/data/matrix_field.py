@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quadrants.data import bulk, dtypes, host_access, layout
+from quadrants.data import bulk, dtypes, host_access, host_values, layout
 from quadrants.data.field import Field, ScalarField, copy_field, new_leaf
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
@@ -108,19 +108,17 @@ class MatrixField(NumpyExchange, Field):
 
         `vf[i]`, `vf[i, j]`, `vf[[i, j]]`, `vf[None]`; index errors as for scalar fields.
         """
-        from quadrants.lang.matrix import Matrix
-
         array, index = self._element(key)
         if array is not None:
-            return Matrix._view(array, self.dtype)
-        return Matrix._view_through(lambda: self._gather(index), lambda values: self._scatter(index, values))
+            return host_values.live_matrix(array, self.dtype)
+        return host_values.remote_matrix(
+            lambda: self._gather(index), lambda values: self._scatter(index, values)
+        )
 
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
-        from quadrants.lang.store import store_value
-
         array, index = self._element(key)
-        values = store_value(
+        values = host_values.store_value(
             host_access.element_values(value, self._element_shape), dtypes.numpy_dtype(self.dtype)
         )
         if array is not None:

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from quadrants._ext.core import ArrayBase, Buffer, intern_token
 
-from quadrants.data import bulk, context, dtypes, host_access, shapes
+from quadrants.data import bulk, context, dtypes, host_access, host_values, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import tensor_type
@@ -144,17 +144,13 @@ class Ndarray(NumpyExchange, ArrayBase):
         return index
 
     def _read(self, index: tuple):
-        from quadrants.lang.matrix import Matrix
-
-        return Matrix._view(self._items[index], self.dtype)
+        return host_values.live_matrix(self._items[index], self.dtype)
 
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
-        from quadrants.lang.store import store_value
-
         index = self._position(key)
         values = host_access.element_values(value, self._element_shape)
-        self._items[index] = store_value(values, dtypes.numpy_dtype(self.dtype))
+        self._items[index] = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
 
     # -- whole content
 

@@ -135,8 +135,6 @@ class SNode(TreeBuilding):
         offset = self._check_offset(offset)
         for leaf in leaves:
             self.attach(leaf, offset)
-        for field in fields:
-            field._placed()
 
     def attach(self, leaf: Leaf, offset: tuple | None) -> None:
         """Make `leaf` a place child of this node. Nothing is checked here."""

@@ -117,10 +117,6 @@ def declare(field) -> None:
     _state.unplaced.add(field)
 
 
-def placed(field) -> None:
-    _state.unplaced.discard(field)
-
-
 def pending() -> bool:
     """True if a materialization would allocate something."""
     return _state.building is not None and bool(_state.building.root.children)
@@ -171,6 +167,11 @@ def _check_builders() -> None:
 
 
 def _check_unplaced() -> None:
+    if not _state.unplaced:
+        return
+    for field in list(_state.unplaced):
+        if field._is_placed():
+            _state.unplaced.discard(field)
     if not _state.unplaced:
         return
     rule = "=" * 44

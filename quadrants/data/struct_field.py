@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quadrants.data import host_values
 from quadrants.data.field import Field, ScalarField
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -80,10 +81,8 @@ class StructField(Field):
 
     def __getitem__(self, indices):
         """The element as a live `qd.Struct`: `sf[i].a = x` and `sf[i].p[k] = x` write to the field."""
-        from quadrants.lang.struct import Struct
-
         self._allocate()
-        return Struct._view(self._cell_views(indices), self._methods)
+        return host_values.live_struct(self._cell_views(indices), self._methods)
 
     def _cell_views(self, indices) -> dict:
         # Members without a gradient are left out; a scalar member becomes a 0-d array over its storage.

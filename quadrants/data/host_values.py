@@ -1,0 +1,35 @@
+"""Vector, matrix and struct values of Python scope, fetched from the language layer on first use."""
+
+from __future__ import annotations
+
+_loaded: dict = {}
+
+
+def _load() -> dict:
+    # At call time: the language layer builds on this package.
+    from quadrants.lang.matrix import Matrix
+    from quadrants.lang.store import store_value
+    from quadrants.lang.struct import Struct
+
+    _loaded.update(Matrix=Matrix, Struct=Struct, store_value=store_value)
+    return _loaded
+
+
+def live_matrix(cell, dtype):
+    """A live vector or matrix over a NumPy view of one element."""
+    return (_loaded or _load())["Matrix"]._view(cell, dtype)
+
+
+def remote_matrix(read, write):
+    """A live vector or matrix whose element `read()` fetches and `write(array)` stores."""
+    return (_loaded or _load())["Matrix"]._view_through(read, write)
+
+
+def live_struct(cells: dict, methods: dict):
+    """A live struct over views of its members."""
+    return (_loaded or _load())["Struct"]._view(cells, methods)
+
+
+def store_value(value, dtype):
+    """`value` as a host write stores it in memory of the NumPy dtype `dtype`."""
+    return (_loaded or _load())["store_value"](value, dtype)

@@ -1,0 +1,34 @@
+"""Shared by the data tests: all dtypes, and the address formula of the contract as an independent model."""
+
+import ctypes
+
+import numpy as np
+
+from quadrants.ir.types import PRIMITIVES
+
+DTYPES = list(PRIMITIVES.values())
+INTEGERS = [t for t in DTYPES if not t.is_real and t.name != "u1"]
+REALS = [t for t in DTYPES if t.is_real]
+
+
+def samples(dtype, shape, seed=0):
+    """An array of varied values of that type, extremes included."""
+    count = int(np.prod(shape, dtype=int))
+    rng = np.random.default_rng(seed)
+    if dtype.name == "u1":
+        flat = rng.integers(0, 2, count).astype(bool)
+    elif dtype.is_real:
+        flat = rng.normal(size=count).astype(dtype.numpy_name)
+    else:
+        flat = rng.integers(dtype.min, dtype.max, count, dtype=dtype.numpy_name, endpoint=True)
+        flat[:2] = [dtype.min, dtype.max][: min(2, count)]
+    return flat.reshape(shape)
+
+
+def read_by_address(cell, index):
+    """One element through the byte address that kernels compute from a CellLayout."""
+    address = cell.tree.buffer.ptr + cell.offset
+    for axis, extent, divisor, stride in cell.levels:
+        address += (index[axis] - cell.index_offset[axis]) // divisor % extent * stride
+    raw = ctypes.string_at(address, cell.dtype.size)
+    return np.frombuffer(raw, cell.dtype.numpy_name)[0]
