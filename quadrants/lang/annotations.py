@@ -18,7 +18,7 @@ class Template(Generic[T]):
     Attributes: `element_type` and `ndim`, informative only.
     """
 
-    def __init__(self, element_type: type[T] = object, ndim: int | None = None):
+    def __init__(self, element_type: type = object, ndim: int | None = None):
         self.element_type = element_type
         self.ndim = ndim
 
@@ -112,7 +112,7 @@ def _with_element_shape(dtype: Any, element_dim: int | None, element_shape: tupl
     rank = _checked_dim(len(element_shape))
     if rank == 0:
         return dtype
-    return VectorType(element_shape[0], dtype) if rank == 1 else MatrixType(*element_shape, dtype)
+    return VectorType(element_shape[0], dtype) if rank == 1 else MatrixType(element_shape[0], element_shape[1], dtype)
 
 
 def _checked_dim(dim: Any) -> int:

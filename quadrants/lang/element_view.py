@@ -49,7 +49,7 @@ class _View(Matrix):
     __slots__ = ()
 
     @property
-    def _data(self) -> np.ndarray:
+    def _data(self) -> np.ndarray:  # type: ignore[override]
         cell = self._cell
         return cell.astype(_wide(cell.dtype))
 
@@ -64,7 +64,7 @@ class _View(Matrix):
         self._cell[indices] = store_value(item, self._cell.dtype)
 
 
-class VectorView(_View, Vector):
+class VectorView(_View, Vector):  # type: ignore[misc]
     """Live vector element of a container on which NumPy has a view."""
 
     __slots__ = ("_cell",)
@@ -91,7 +91,7 @@ class _RemoteView(_View):
         self._write(cell)
 
 
-class RemoteVectorView(_RemoteView, Vector):
+class RemoteVectorView(_RemoteView, Vector):  # type: ignore[misc]
     """Live vector element of a container on a device."""
 
     __slots__ = ("_read", "_write")

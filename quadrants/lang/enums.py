@@ -58,7 +58,7 @@ _FORMATS = (
     "rgba32i r32f rg32f rgb32f rgba32f depth16 depth24stencil8 depth32f"
 )
 
-Format = _Named("Format", _FORMATS.split(), module=__name__, start=0)
+Format = _Named("Format", _FORMATS.split(), module=__name__, start=0)  # type: ignore
 Format.__doc__ = "Texel formats of images: channels, bits a channel, and u, i or f for unsigned, signed or real."
 
 

@@ -195,7 +195,7 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
         return (wrap, (np.array(self._data), Vector if isinstance(self, Vector) else Matrix))
 
 
-class Vector(VectorContainers, Matrix):
+class Vector(VectorContainers, Matrix):  # type: ignore[misc]  # the doors of a vector take no m
     """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`)."""
 
     __slots__ = ()

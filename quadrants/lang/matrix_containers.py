@@ -72,7 +72,7 @@ class VectorContainers:
         """A field of vectors with n elements: arguments after `dtype` as for `qd.Matrix.field`, from `shape` on."""
         from quadrants.data import factories
 
-        return factories.matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)
+        return factories.matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)  # type: ignore[misc]
 
     @classmethod
     def ndarray(cls, n: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:

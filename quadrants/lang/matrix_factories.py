@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class MatrixFactories:
     """Mixin of `qd.Matrix`; every method is also reachable as `qd.Vector.<name>`."""
 
     __slots__ = ()
+
+    get_shape: Callable[[], tuple]
 
     @staticmethod
     def zero(dt: Any, n: int, m: Any = None) -> Any:

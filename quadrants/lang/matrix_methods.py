@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ class MatrixMethods:
     """Mixin that needs `_data`, `_wrap` and `_store`. All methods but `fill` return new values."""
 
     __slots__ = ()
+
+    _data: np.ndarray
+    _wrap: Callable[[Any], Any]
+    _store: Callable[[Any, Any], None]
 
     def dot(self, other: Any) -> Any:
         """Sum of products of two vectors of one length; QuadrantsCompilationError if an operand is no vector."""

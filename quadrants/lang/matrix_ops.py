@@ -61,6 +61,9 @@ class MatrixOperators:
 
     __slots__ = ()
 
+    _data: np.ndarray
+    _wrap: Callable[[Any], Any]
+
     # NumPy arrays and scalars on the left hand the operation over to the reflected methods below.
     __array_priority__ = 1000.0
 

@@ -34,6 +34,8 @@ class StructType(CompoundType):
         self.name = name
         for key, kind in members.items():
             if isinstance(kind, VectorType) and kind.unpacked:
+                if kind.n is None:
+                    raise ValueError(f"Invalid data type {kind} of member '{key}': give its size")
                 self.unpacked[key] = kind
                 for i in range(kind.n):
                     self._add(f"_{key}{i}", kind._dtype)
@@ -164,7 +166,7 @@ def _convert_struct(value: Any, kind: StructType, key: str) -> Struct:
 
 def _fits(value: Any, kind: Any) -> bool:
     if isinstance(kind, StructType):
-        return isinstance(value, kind)
+        return kind.__instancecheck__(value)
     if isinstance(kind, TensorTypeBase):
         return isinstance(value, Matrix) and value.get_shape() == kind.get_shape()
     return isinstance(value, (int, float, np.number, np.bool_))
