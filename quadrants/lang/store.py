@@ -22,14 +22,14 @@ def store_value(value: Any, dtype: np.dtype) -> Any:
     if array.dtype.kind == "O":
         return _store_objects(array, dtype)
     if array.dtype.kind not in ("iufb" if kind == "f" else "iub"):
-        raise TypeError(f"cannot store {_describe(value)} in memory of type {dtype}; convert it explicitly first")
+        raise TypeError(f"cannot store {_describe(value)} as {from_numpy_type(dtype)}; convert it explicitly first")
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)
 
 
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
     if not -(1 << 63) <= value < (1 << 64):
-        raise TypeError(f"cannot store {value} in memory of type {dtype}: it does not fit in 64 bits")
+        raise TypeError(f"cannot store {value} as {from_numpy_type(dtype)}: it does not fit in 64 bits")
     return dtype.type(wrap_int(value, from_numpy_type(dtype)))
 
 
@@ -39,7 +39,7 @@ def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     for i, x in np.ndenumerate(array):
         whole = isinstance(x, (int, np.integer, np.bool_))
         if not whole and not (dtype.kind == "f" and isinstance(x, (float, np.floating))):
-            raise TypeError(f"cannot store {_describe(x)} in memory of type {dtype}; convert it explicitly first")
+            raise TypeError(f"cannot store {_describe(x)} as {from_numpy_type(dtype)}; convert it explicitly first")
         with np.errstate(over="ignore"):
             out[i] = float(x) if dtype.kind == "f" else bool(x) if dtype.kind == "b" else _wrap_int(int(x), dtype)
     return out
