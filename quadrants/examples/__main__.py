@@ -7,8 +7,8 @@ import importlib
 import sys
 from pathlib import Path
 
-from ._run import Run
 from ._catalogue import describe, names
+from ._run import Run
 
 _ARCHES = ("cpu", "gpu", "cuda", "amdgpu", "vulkan", "metal", "opencl")
 

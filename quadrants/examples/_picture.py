@@ -14,7 +14,9 @@ from pathlib import Path
 import numpy as np
 
 # Dark blue through teal and yellow to white: dark to light, so it also reads in grey.
-_STOPS = np.array([[8, 10, 40], [24, 60, 130], [20, 140, 150], [140, 200, 110], [250, 220, 100], [255, 255, 245]], float)
+_STOPS = np.array(
+    [[8, 10, 40], [24, 60, 130], [20, 140, 150], [140, 200, 110], [250, 220, 100], [255, 255, 245]], float
+)
 
 
 def upright(grid: np.ndarray) -> np.ndarray:

@@ -44,8 +44,9 @@ class Run:
     def frames(self, default: int) -> Iterator[int]:
         """Frame numbers from 0, with a progress bar on a terminal."""
         self._count = self._wanted_frames or default
-        for self._frame in bar(range(self._count), self.name):
-            yield self._frame
+        for frame in bar(range(self._count), self.name):
+            self._frame = frame
+            yield frame
 
     @contextmanager
     def work(self, amount: float, unit: str):

@@ -19,11 +19,11 @@ class Cloth:
     """A square cloth of n x n points and total mass 1 over a ball.
 
     side: length of the cloth. stiffness: of a spring per mass of a point, in 1/s^2. damping: of the stretching of a
-    spring, in 1/s. drag: of the air, in 1/s.
+    spring, in 1/s. drag: of the air, in 1/s. friction: coefficient of the ball.
     """
 
     def __init__(self, n: int, side: float = 1.0, stiffness: float = 3e5, damping: float = 60.0, drag: float = 0.3,
-                 gravity: float = 9.8, ball: float = 0.25):  # fmt: skip
+                 gravity: float = 9.8, ball: float = 0.25, friction: float = 0.6):  # fmt: skip
         self.n = n
         self.spacing = side / (n - 1)
         self.stiffness = stiffness
@@ -31,6 +31,7 @@ class Cloth:
         self.drag = drag
         self.gravity = gravity
         self.ball = ball
+        self.friction = friction
         # A point with 12 springs oscillates at most at 2 sqrt(12 stiffness); dt stays well below 2 over that.
         self.dt = 0.4 / float(np.sqrt(12.0 * stiffness))
         self.x = qd.Vector.field(3, qd.f32, shape=(n, n))
@@ -62,17 +63,20 @@ class Cloth:
 
     @qd.kernel
     def move(self):
-        for I in qd.grouped(self.x):
-            v = self.v[I] + self.dt * self.a[I]
-            x = self.x[I] + self.dt * v
+        for point in qd.grouped(self.x):
+            v = self.v[point] + self.dt * self.a[point]
+            x = self.x[point] + self.dt * v
             distance = x.norm()
             if distance < self.ball:
-                # Back to the surface, and no motion into it; some friction along it.
+                # Back to the surface, and no motion into it. Friction along it is at most what stops the point.
                 normal = x / distance
                 x = normal * self.ball
-                v = 0.999 * (v - qd.min(v.dot(normal), 0.0) * normal)
-            self.v[I] = v
-            self.x[I] = x
+                impact = qd.min(v.dot(normal), 0.0)
+                slide = v - v.dot(normal) * normal
+                grip = qd.min(-self.friction * impact / (slide.norm() + 1e-9), 1.0)
+                v -= impact * normal + grip * slide
+            self.v[point] = v
+            self.x[point] = x
 
     @qd.kernel
     def energy(self) -> qd.f64:
@@ -102,15 +106,15 @@ def image(cloth: Cloth) -> np.ndarray:
     shade = 0.25 + 0.75 * np.abs(normal @ np.array([0.4, 0.8, 0.45]))
     checks = ((np.indices(shade.shape) * 8 // cloth.n).sum(axis=0) % 2)[..., None]
     colours = shade[..., None] * np.where(checks == 1, (230, 90, 90), (240, 220, 200))
-    points, depth = project(x.reshape(-1, 3) * 0.7 + (0.5, 0.5, 0.5))
+    points, depth = project(x.reshape(-1, 3) * 1.1 + (0.5, 0.55, 0.5))
     order = np.argsort(-depth)
     return scatter(points[order], colours.reshape(-1, 3)[order], radius=max(2, 256 // cloth.n))
 
 
 def main(run: Run) -> None:
     cloth = Cloth(192 if run.large else 80)
-    cloth.lay_out(0.3, 0.05)
-    substeps = 64
+    cloth.lay_out(0.3, 0.02)
+    substeps = 40
     for _ in run.frames(100):
         with run.work(cloth.n**2 * substeps, "point updates"):
             cloth.step(substeps)

@@ -43,7 +43,8 @@ class Life:
 
 def image(life: Life) -> np.ndarray:
     grid = upright(life.cells())
-    return enlarge(np.where(grid[..., None] == 1, (120, 230, 140), (12, 16, 32)).astype(np.uint8), max(1, 384 // len(grid)))
+    colours = np.where(grid[..., None] == 1, (120, 230, 140), (12, 16, 32)).astype(np.uint8)
+    return enlarge(colours, max(1, 384 // len(grid)))
 
 
 def main(run: Run) -> None:

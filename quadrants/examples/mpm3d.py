@@ -66,9 +66,9 @@ def kirchhoff_stress(F, mu, lam):
 
 @qd.kernel
 def clear(grid: Grid):
-    for I in qd.grouped(grid.m):
-        grid.v[I] = vec3(0.0)
-        grid.m[I] = 0.0
+    for cell in qd.grouped(grid.m):
+        grid.v[cell] = vec3(0.0)
+        grid.m[cell] = 0.0
 
 
 @qd.kernel
@@ -88,19 +88,19 @@ def particles_to_grid(particles: Particles, grid: Grid, k: Material):
 
 @qd.kernel
 def move_grid(grid: Grid, k: Material):
-    for I in qd.grouped(grid.m):
-        if grid.m[I] > 0.0:
-            v = grid.v[I] / grid.m[I]
+    for cell in qd.grouped(grid.m):
+        if grid.m[cell] > 0.0:
+            v = grid.v[cell] / grid.m[cell]
             v.y -= k.dt * k.gravity
             for axis in qd.static(range(3)):
                 # Sticky floor, slippery walls.
-                if I[axis] < WALL and v[axis] < 0.0:
+                if cell[axis] < WALL and v[axis] < 0.0:
                     v[axis] = 0.0
                     if qd.static(axis == 1):
                         v = vec3(0.0)
-                if I[axis] > grid.m.shape[axis] - WALL and v[axis] > 0.0:
+                if cell[axis] > grid.m.shape[axis] - WALL and v[axis] > 0.0:
                     v[axis] = 0.0
-            grid.v[I] = v
+            grid.v[cell] = v
 
 
 @qd.kernel

@@ -62,9 +62,9 @@ class Water:
 
     @qd.kernel
     def clear_grid(self):
-        for I in qd.grouped(self.grid_m):
-            self.grid_v[I] = [0.0, 0.0]
-            self.grid_m[I] = 0.0
+        for cell in qd.grouped(self.grid_m):
+            self.grid_v[cell] = [0.0, 0.0]
+            self.grid_m[cell] = 0.0
 
     @qd.kernel
     def particles_to_grid(self):

@@ -107,7 +107,7 @@ def galaxies(count: int, seed: int = 1) -> Bodies:
     rng = np.random.default_rng(seed)
     first = disc(rng, count // 2, (-1.3, -0.4, 0.0), (0.45, 0.1, 0.0), 0.3)
     second = disc(rng, count - count // 2, (1.3, 0.4, 0.0), (-0.45, -0.1, 0.0), -1.0)
-    x, v, mass = (np.concatenate(pair) for pair in zip(first, second))
+    x, v, mass = (np.concatenate(pair) for pair in zip(first, second, strict=True))
     return Bodies(x, v, mass, softening=0.1)
 
 

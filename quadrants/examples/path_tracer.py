@@ -52,8 +52,8 @@ class Scene:
     """Balls in the cube [-1, 1]^3, whose walls may be left out, in an environment of constant radiance.
 
     balls: list of (centre, radius, albedo, kind). walls: whether the cube is there: red left, green right, else white.
-    light: radiance of the square in the ceiling. glow: radiance of all walls. environment: radiance of what no ray hits.
-    depth: surfaces that a path may meet.
+    light: radiance of the square in the ceiling. glow: radiance of all walls. environment: radiance where rays hit
+    nothing. depth: surfaces that a path may meet.
     """
 
     def __init__(self, size: int, balls, walls: bool = True, wall_albedo: float = 0.75, light: float = 6.0,
@@ -184,7 +184,7 @@ class Scene:
 
 BALLS = [
     ((-0.5, -0.65, -0.45), 0.35, (0.95, 0.95, 0.95), MIRROR),
-    ((0.45, -0.7, 0.05), 0.3, (1.0, 1.0, 1.0), GLASS),
+    ((0.5, -0.68, -0.15), 0.32, (1.0, 1.0, 1.0), GLASS),
     ((0.1, -0.8, -0.65), 0.2, (0.25, 0.45, 0.9), DIFFUSE),
 ]
 

@@ -79,9 +79,12 @@ def measure_density(x: Points, start: Integers, density: Scalars, mass: qd.f32, 
 @qd.kernel
 def accelerate(
     x: Points, v: Points, start: Integers, density: Scalars, a: Points, mass: qd.f32, h: qd.f32, sound: qd.f32,
-    rest_density: qd.f32, viscosity: qd.f32, gravity: qd.f32, side: qd.i32,
+    rest_density: qd.f32, viscosity: qd.f32, gravity: qd.f32, box: qd.f32, side: qd.i32,
 ):  # fmt: skip
-    """Pressure and artificial viscosity. The force of j on i is minus that of i on j, so momentum is conserved."""
+    """Pressure, artificial viscosity, gravity, and walls that push like a compressed fluid within a distance h.
+
+    The force of j on i is minus that of i on j, so away from walls momentum is conserved.
+    """
     for i in range(x.shape[0]):
         cell = cell_of(x[i], 2.0 * h, side)
         low = qd.max(cell - 1, 0)
@@ -98,7 +101,8 @@ def accelerate(
                     approach = qd.min((v[i] - v[j]).dot(d), 0.0) * h / (r * r + 0.01 * h * h)
                     friction = -viscosity * sound * approach * 2.0 / (density[i] + density[j])
                     total -= mass * (pi + pj + friction) * spline_slope(r, h) / r * d
-        a[i] = total
+        near = qd.max(h - x[i], 0.0) - qd.max(h - (box - x[i]), 0.0)
+        a[i] = total + 0.3 * (sound / h) ** 2 * near
 
 
 @qd.kernel
@@ -148,7 +152,7 @@ class Water:
         for _ in range(count):
             self.find_neighbours()
             accelerate(self.x, self.v, self.start, self.density, self.a, self.mass, self.h, self.sound, 1.0,
-                       self.viscosity, self.gravity, self.side)  # fmt: skip
+                       self.viscosity, self.gravity, self.box, self.side)  # fmt: skip
             move(self.x, self.v, self.a, self.dt, self.box, 0.3)
 
 
@@ -167,7 +171,7 @@ def image(water: Water) -> np.ndarray:
 def main(run: Run) -> None:
     rows = 160 if run.large else 50
     spacing = 0.6 / rows
-    x = block((0.5 * spacing, 0.5 * spacing), rows * 2 // 3, rows, spacing)
+    x = block((1.3 * spacing, 1.3 * spacing), rows * 2 // 3, rows, spacing)
     water = Water(x, np.zeros_like(x), spacing)
     # Pictures are 12 ms of simulated time apart.
     substeps = max(1, round(0.012 / water.dt))

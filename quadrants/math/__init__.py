@@ -6,6 +6,7 @@ this package are kernel scope only.
 
 from __future__ import annotations
 
+from quadrants import acos, asin, atan2, ceil, cos, exp, floor, log, max, min, pow, round, sin, sqrt, tan, tanh
 from quadrants.lang.math_primitives import (
     clz,
     e,
@@ -29,8 +30,6 @@ from quadrants.lang.math_primitives import (
     vec3,
     vec4,
 )
-
-from quadrants import acos, asin, atan2, ceil, cos, exp, floor, log, max, min, pow, round, sin, sqrt, tan, tanh
 
 from .bits import fns
 from .complex import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt

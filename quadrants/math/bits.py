@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from quadrants.lang.math_primitives import clz, ffs
-
 import quadrants as qd
+from quadrants.lang.math_primitives import clz, ffs
 
 
 @qd.func

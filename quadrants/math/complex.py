@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from quadrants.lang.math_primitives import vec2
-
 import quadrants as qd
+from quadrants.lang.math_primitives import vec2
 
 
 @qd.func

@@ -5,9 +5,8 @@ Arguments are scalars, vectors or matrices; scalars broadcast against tensors, t
 
 from __future__ import annotations
 
-from quadrants.lang.math_primitives import pi
-
 import quadrants as qd
+from quadrants.lang.math_primitives import pi
 
 _RADIANS_PER_DEGREE = pi / 180.0
 _DEGREES_PER_RADIAN = 180.0 / pi

@@ -6,9 +6,8 @@ row-vector convention (`v @ M`), that is, they are the transposes of the usual t
 
 from __future__ import annotations
 
-from quadrants.lang.math_primitives import mat2, mat4, vec2
-
 import quadrants as qd
+from quadrants.lang.math_primitives import mat2, mat4, vec2
 
 
 @qd.func

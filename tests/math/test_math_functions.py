@@ -262,7 +262,7 @@ def test_fns():
             r[i] = M.fns(m[i], b[i], o[i])
 
     run(mask, base, offset, out)
-    expected = [nth_set_bit(int(m), int(b), int(o)) for m, b, o in zip(mask, base, offset)]
+    expected = [nth_set_bit(int(m), int(b), int(o)) for m, b, o in zip(mask, base, offset, strict=True)]
     assert out.tolist() == expected
 
 
