@@ -42,7 +42,7 @@ def extensions():
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
         language="c++",
-        extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-fvisibility=hidden", "-pthread"],
+        extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread"],
         extra_link_args=[] if WINDOWS else ["-pthread"],
     )
     return cythonize([core])
