@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
+export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .PHONY: help env build test test-fast demo wheel lint docs clean
 
