@@ -36,14 +36,15 @@ The printer asks while it prints and splices the rendered text in front of the k
     check   op, dtype         add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>"
     print                     (lane, format, ...)
 
-Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. For
-a family the macros are looked up in `<dialect>/prelude/<family>.j2`, then `builtin/<dialect>/prelude/...` (which lets an
-override file hold only the macros that it changes), then `_base/prelude/<family>.j2`.
+Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. The
+macros of a family are looked up in `<dialect>/prelude/<family>.j2`, `builtin/<dialect>/prelude/<family>.j2`,
+`_base/prelude/<family>.j2` and `builtin/_base/prelude/<family>.j2`, so a user's file holds only what it changes.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional
+from collections.abc import Iterator
+from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
 from quadrants.emit.prelude_rules import FAMILIES, RULES
@@ -51,7 +52,7 @@ from quadrants.emit.prelude_spelling import SPELLINGS, Spelling
 from quadrants.ir.types import DType, TensorType
 
 # Macro libraries by environment, then dialect and family; an environment that dies takes its compiled macros along.
-_LIBRARIES: "WeakKeyDictionary[Any, dict]" = WeakKeyDictionary()
+_LIBRARIES: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 
 
 class Prelude:
@@ -160,7 +161,7 @@ class Prelude:
 
 
 class _Library:
-    """The macros of one family in one dialect, most specific file first; a file is loaded when it is first looked into."""
+    """The macros of one family in one dialect, most specific file first; files are loaded when first looked into."""
 
     __slots__ = ("env", "spelling", "family", "paths", "files", "modules", "macros")
 
@@ -174,7 +175,7 @@ class _Library:
         self.modules: list = []
         self.macros: dict = {}
 
-    def find(self, macro: str) -> Optional[Any]:
+    def find(self, macro: str) -> Any | None:
         """The macro of that name, or None."""
         if macro not in self.macros:
             self.macros[macro] = next((m for m in (getattr(x, macro, None) for x in self._modules()) if m), None)
@@ -197,8 +198,8 @@ class _Library:
         return found
 
 
-def _file_of(env, path: str) -> Optional[str]:
-    """What a template path stands for, so that two paths to one file can be told, or None when there is no such file."""
+def _file_of(env, path: str) -> str | None:
+    """The file behind a template path (two paths may lead to one), or None when there is none."""
     from jinja2 import TemplateNotFound
 
     try:
@@ -214,4 +215,3 @@ def _library(env, spelling: Spelling, family: str) -> _Library:
     if library is None:
         library = libraries[key] = _Library(env, spelling, family)
     return library
-

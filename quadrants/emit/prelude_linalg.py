@@ -1,19 +1,19 @@
 """Rules of the tensor families: `map` (one scalar expression for every element) and `linalg`.
 
-    need("linalg", op, type, ...)         result in brackets; all operands of one call have one dtype
-      splat            type                (x) [type]: every element x
-      sum max min      type                (a) [dtype]: left fold, row major; a u1 sum is taken mod 2
-      any all          type                (a) [u1]
-      norm_sqr         type                (a) [dtype]: sum of squares
-      dot              type                (a, b) [dtype]: sum of products, vectors or matrices of one shape
-      cross            type                (a, b) [dtype for vec2, type for vec3]
-      outer            type a, type b      (a, b) [n x m]
-      matmul           type a, type b      (a, b) [mat @ mat, mat @ vec, vec @ mat]
-      transpose        type                (a) [m x n]
-      row column       type                (a, int32_t i) [vector]
-      trace            type                (a) [dtype]; square
-      determinant      type                (a) [dtype]; 1x1 to 4x4
-      inverse          type                (a) [type]; real, 1x1 to 12x12
+need("linalg", op, type, ...)         result in brackets; all operands of one call have one dtype
+  splat            type                (x) [type]: every element x
+  sum max min      type                (a) [dtype]: left fold, row major; a u1 sum is taken mod 2
+  any all          type                (a) [u1]
+  norm_sqr         type                (a) [dtype]: sum of squares
+  dot              type                (a, b) [dtype]: sum of products, vectors or matrices of one shape
+  cross            type                (a, b) [dtype for vec2, type for vec3]
+  outer            type a, type b      (a, b) [n x m]
+  matmul           type a, type b      (a, b) [mat @ mat, mat @ vec, vec @ mat]
+  transpose        type                (a) [m x n]
+  row column       type                (a, int32_t i) [vector]
+  trace            type                (a) [dtype]; square
+  determinant      type                (a) [dtype]; 1x1 to 4x4
+  inverse          type                (a) [type]; real, 1x1 to 12x12
 """
 
 from __future__ import annotations

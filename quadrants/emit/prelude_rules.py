@@ -72,7 +72,10 @@ def cast(p, op: str, source: DType, target: DType) -> str:
 
 def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi" and exponent.is_integral:
-        return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, needs=(t, exponent, unsigned(exponent)))
+        # Products of narrow integers are taken in u32, where they wrap: the square of a u16 overflows an int.
+        work = f32 if t is f16 else t if t.is_real else u32 if t.bits < 32 else unsigned(t)
+        needs = (t, exponent, unsigned(exponent), work)
+        return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, work, needs=needs)
     if op not in INT_OPS or t.is_real:
         raise ValueError(f"the prelude has no integer function '{op}' for {t}")
     return p.add("int", f"qd_{op}_{t}", op, t, needs=(t, unsigned(t), i32))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+
 from quadrants.ir.types import PRIMITIVES, DType, TensorType
 
 _COMMON = {
@@ -21,10 +22,10 @@ alignas alignof constexpr nullptr static_assert thread_local true false unix lin
 # Names of the C library that prelude text declares or calls, and compilers know by heart. A global of the user with
 # one of these names would change their meaning.
 _LIBRARY_NAMES = """
-sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 log log2 log10 pow sqrt rsqrt cbrt floor ceil round trunc rint fabs
-abs labs fmod fmin fmax fma frexp ldexp copysign hypot signbit isnan isinf isfinite nan printf puts putchar memcpy memset
-memmove malloc calloc free abort exit main strlen strcmp setjmp longjmp y0 y1 yn j0 j1 jn gamma lgamma tgamma erf erfc index
-remainder nextafter modf div ldiv time clock rand random select signal read write open close
+sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 log log2 log10 pow sqrt rsqrt cbrt floor ceil round trunc rint
+fabs abs labs fmod fmin fmax fma frexp ldexp copysign hypot signbit isnan isinf isfinite nan printf puts putchar memcpy
+memset memmove malloc calloc free abort exit main strlen strcmp setjmp longjmp y0 y1 yn j0 j1 jn gamma lgamma tgamma erf
+erfc index remainder nextafter modf div ldiv time clock rand random select signal read write open close
 """
 
 _CPP_KEYWORDS = """
@@ -41,7 +42,9 @@ _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 class Spelling:
     """The spellings of one dialect."""
 
-    def __init__(self, dialect: str, types: dict, declared: str, builtin: str, prefix: str, aggregate: str, reserved: str):
+    def __init__(
+        self, dialect: str, types: dict, *, declared: str, builtin: str, prefix: str, aggregate: str, reserved: str
+    ):
         self.dialect = dialect
         self.declared = frozenset(PRIMITIVES[name] for name in declared.split())
         """Primitive types that the prelude has to declare."""
@@ -110,7 +113,7 @@ def element_at(spelling: str, operands, i) -> str:
     """`spelling` with {a}, {b} .. replaced by element i of the operands of a map, or by scalar operands."""
     if _PARENTHESISED.match(spelling):
         spelling = spelling[1:-1]
-    names = zip("abcd", operands)
+    names = zip("abcd", operands, strict=False)
     return spelling.format(**{x: f"{x}.v[{i}]" if isinstance(t, TensorType) else x for x, t in names})
 
 

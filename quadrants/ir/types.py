@@ -120,10 +120,11 @@ def tensor_type(shape: tuple, dtype: DType) -> TensorType:
 
 @dataclass(frozen=True)
 class StructType:
-    """A value struct. members: tuple of (name, type); equality is by members, the name is only for printing."""
+    """A value struct. members: tuple of (name, type); equality is by members; name and methods ride along."""
 
     members: tuple
     name: str = "struct"
+    methods: Optional[dict] = None  # name -> user function; not part of equality
 
     def __eq__(self, other) -> bool:
         return isinstance(other, StructType) and self.members == other.members

@@ -1,0 +1,42 @@
+"""One record a dialect: what differs between the C-family languages, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a dialect writes what the others write differently.
+
+    template: the skeleton, relative to the template folder. comment: prefix of a line comment.
+    literals: spelling of special constants by (dtype name, 'inf' | 'nan').
+    suffixes: suffix of number literals by dtype name.
+    lane: how a task names its per-thread record in expressions; frame: how it reads the kernel's frame.
+    restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
+    """
+
+    name: str
+    template: str
+    prelude: str
+    frame: str
+    lane: str
+    restrict: str
+    function: str
+    comment: str = "//"
+    literals: dict = field(default_factory=dict)
+    suffixes: dict = field(default_factory=dict)
+    parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
+
+
+_SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
+
+
+def get(name: str) -> Dialect:
+    """The record of a dialect by name."""
+    from quadrants.emit.dialects import c, cuda
+
+    known = {"c": c.DIALECT, "cuda": cuda.DIALECT}
+    if name not in known:
+        raise ValueError(f"unknown dialect '{name}'; there are {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,94 @@
+"""The whole pipeline: from a kernel and the arguments of one call to a plan the launch core can run."""
+
+from __future__ import annotations
+
+import time
+
+from quadrants import profiler, session
+from quadrants._ext import core
+from quadrants.data import annotation as array_annotation
+from quadrants.emit import dialects
+from quadrants.emit.render import render
+from quadrants.frontend import annotations as ann
+from quadrants.frontend.refs import FIELD_KINDS, kind_of
+from quadrants.frontend.trace import trace_kernel
+from quadrants.passes import pipeline
+from quadrants.runtime import cpu, registry
+
+
+BACKENDS = (cpu,)  # importing a backend registers it
+
+
+def compile_kernel(kernel, args: tuple):
+    """The plan of one specialisation; raises what the user did wrong, with file and line."""
+    runtime = session.require_runtime()
+    if session.is_python_backend():
+        return None
+    with runtime.compilation_lock:
+        started = time.perf_counter()
+        runtime.materialize()
+        check_arguments(kernel, args)
+        backend = registry.current()
+        options = compile_options(runtime)
+        traced = trace(kernel, args, options)
+        runtime.materialize()
+        with profiler.scope("emit"):
+            rendered = render(traced.module, backend.dialect, options, kernel.template_path)
+        plan = backend.build(kernel, args, traced, rendered, options)
+        kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
+        runtime.prog.compile_seconds += time.perf_counter() - started
+        return plan
+
+
+def trace(kernel, args: tuple, options: dict):
+    """Frontend and passes."""
+    core.enter_tracing()
+    try:
+        with profiler.scope("trace"):
+            traced = trace_kernel(kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure)
+    finally:
+        core.leave_tracing()
+    with profiler.scope("passes"):
+        pipeline.run(traced.module)
+    return traced
+
+
+def source_of(kernel, args: tuple, arch=None) -> str:
+    """The rendered text for a dialect; needs `qd.init` for default types, but no device."""
+    runtime = session.require_runtime()
+    with runtime.compilation_lock:
+        runtime.materialize()
+        options = compile_options(runtime)
+        name = registry.dialect_name(arch)
+        traced = trace(kernel, args, options)
+        return render(traced.module, dialects.get(name), options, kernel.template_path).text
+
+
+def compile_options(runtime) -> dict:
+    """Options of this runtime that the frontend, the passes and codegen read."""
+    cfg = runtime.cfg
+    names = ("default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop")
+    options = {name: getattr(cfg, name) for name in names}
+    side = runtime.side
+    for name in ("short_circuit_operators", "unrolling_limit", "print_full_traceback", "template_path"):
+        options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
+    options["threads"] = 1 if not cfg.make_cpu_multithreading_loop else max(1, cfg.cpu_max_num_threads)
+    return options
+
+
+def check_arguments(kernel, args: tuple) -> None:
+    """Arrays against their annotations, before anything is traced."""
+    for (name, a), x in zip(kernel.parameters, args):
+        base = ann.optional_base(a)
+        if base is not None and x is None or not ann.is_ndarray_annotation(base or a):
+            continue
+        want = (base or a)() if isinstance(base or a, type) else (base or a)
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) in FIELD_KINDS:
+            raise array_annotation.not_an_array(want, x, name)
+        try:
+            array_annotation.check_annotation(want, x, name)
+        except (TypeError, ValueError) as error:
+            if type(error) in (TypeError, ValueError):
+                raise type(error)(f"exception while trying to ensure compiled {kernel.fn}:\n{error}") from None
+            raise

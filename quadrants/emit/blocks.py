@@ -1,0 +1,209 @@
+"""IR statements as indented lines."""
+
+from __future__ import annotations
+
+from quadrants.emit.printer import Printer, _c_string
+from quadrants.ir import nodes as n
+from quadrants.ir.types import DType
+
+INDENT = "    "
+
+
+class BlockPrinter(Printer):
+    """Prints statements into `self.lines`."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.lines: list = []
+        self.depth = 1
+        self.line_of = None
+        self.label = 0
+        self.uses_check = False
+
+    def put(self, text: str) -> None:
+        self.lines.append(INDENT * self.depth + text)
+
+    def block(self, body: list) -> None:
+        self.depth += 1
+        for stmt in body:
+            self.statement(stmt)
+        self.depth -= 1
+
+    def statement(self, s) -> None:
+        self.mark(s)
+        getattr(self, "stmt_" + type(s).__name__)(s)
+
+    def mark(self, s) -> None:
+        """A comment with function and line wherever the user's line changes."""
+        if s.loc is None:
+            return
+        _, line, function = s.loc.frames[-1]
+        if (line, function) != self.line_of:
+            self.line_of = (line, function)
+            self.pending = f"{self.dialect.comment} {function}:{line - self.first_lines.get(function, line) + 1}"
+        else:
+            self.pending = ""
+
+    pending = ""
+    first_lines: dict = {}
+
+    def put_marked(self, text: str) -> None:
+        line = INDENT * self.depth + text
+        if self.pending:
+            line = f"{line:<72}  {self.pending}"
+            self.pending = ""
+        self.lines.append(line)
+
+    # ------------------------------------------------------------ statements
+
+    def stmt_Declare(self, s) -> None:
+        var = s.var
+        if var.shared:
+            self.uses_frame = True
+            self.put_marked(f"{self.dialect.frame}{var.name} = {self.text(s.init)};")
+            return
+        const = "" if var.mutable else "const "
+        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.text(s.init)};")
+
+    def stmt_Store(self, s) -> None:
+        place = s.place
+        if isinstance(place, n.VarPlace) and isinstance(s.value, n.Binary):
+            compound = self._compound(place, s.value)
+            if compound:
+                self.put_marked(compound)
+                return
+        target, _ = self.place(place)
+        self.put_marked(f"{target} = {self.text(s.value)};")
+
+    def _compound(self, place, value) -> str:
+        """`x += e` for `x = x + e`, where the type is computed at its own width."""
+        symbols = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+        a = value.a
+        if value.op not in symbols or value.loc is not None or not isinstance(value.type, DType) or value.type.bits < 32:
+            return ""
+        if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
+            return f"{self.place(place)[0]} {symbols[value.op]}= {self.text(value.b)};"
+        return ""
+
+    def stmt_Eval(self, s) -> None:
+        self.put_marked(f"{self.text(s.value)};")
+
+    def stmt_If(self, s) -> None:
+        cond = self.text(s.cond)
+        if not s.then and s.orelse:
+            self.put_marked(f"if (!({cond})) {{")
+            self.block(s.orelse)
+            self.put("}")
+            return
+        self.put_marked(f"if ({cond}) {{")
+        self.block(s.then)
+        while len(s.orelse) == 1 and isinstance(s.orelse[0], n.If):
+            s = s.orelse[0]
+            self.put(f"}} else if ({self.text(s.cond)}) {{")
+            self.block(s.then)
+        if s.orelse:
+            self.put("} else {")
+            self.block(s.orelse)
+        self.put("}")
+
+    def stmt_For(self, s) -> None:
+        """A sequential loop, nested for every axis; break leaves the whole product."""
+        label = ""
+        if s.has_break and len(s.vars) > 1:
+            self.label += 1
+            label = f"leave_{self.label}"
+        self.break_labels.append(label)
+        empty_rank = not s.vars
+        if empty_rank:
+            self.put_marked("{")
+        for var, (begin, end) in zip(s.vars, s.bounds):
+            self.put_marked(self.for_header(var, self.text(begin), self.text(end, 9)))
+            self.depth += 1
+        if empty_rank:
+            self.depth += 1
+        for stmt in s.body:
+            self.statement(stmt)
+        for _ in range(max(1, len(s.vars))):
+            self.depth -= 1
+            self.put("}")
+        self.break_labels.pop()
+        if label:
+            self.put(f"{label}:;")
+
+    def for_header(self, var, begin: str, end: str) -> str:
+        return f"for ({self.type(var.type)} {var.name} = {begin}; {var.name} < {end}; ++{var.name}) {{"
+
+    def stmt_While(self, s) -> None:
+        self.break_labels.append("")
+        if not s.pre:
+            self.put_marked(f"while ({self.text(s.cond)}) {{")
+        else:
+            self.put_marked("while (1) {")
+            self.block(s.pre)
+            self.depth += 1
+            self.put(f"if (!({self.text(s.cond)})) break;")
+            self.depth -= 1
+        self.block(s.body)
+        self.put("}")
+        self.break_labels.pop()
+
+    def stmt_Break(self, s) -> None:
+        label = self.break_labels[-1] if self.break_labels else ""
+        self.put_marked(f"goto {label};" if label else "break;")
+
+    def stmt_Continue(self, s) -> None:
+        self.put_marked("continue;")
+
+    def stmt_Return(self, s) -> None:
+        if self.result_name is None:  # a kernel: results go to the argument block
+            for k, value in enumerate(s.values):
+                self.put_marked(f"{self.result_place}{k} = {self.text(value)};")
+            return
+        if len(s.values) == 1:
+            self.put_marked(f"return {self.text(s.values[0])};")
+        else:
+            self.put_marked(f"return {self.prelude.literal(self.result_name, [self.text(v) for v in s.values])};")
+
+    result_name = None
+    result_place = "frame->args->result"
+
+    def stmt_Check(self, s) -> None:
+        self.uses_check = True
+        kinds = "".join("f" if v.type.is_real else "i" for v in s.values)
+        name = self.prelude.need("check", "fail", kinds)
+        args = "".join(f", {self.text(v)}" for v in s.values)
+        self.put_marked(f"if (!({self.text(s.cond)})) {name}({self.lane()}, {s.site}{args});")
+
+    def stmt_Print(self, s) -> None:
+        self.prelude.need("print")
+        fmt, args = "", []
+        for part in s.parts:
+            if isinstance(part, str):
+                fmt += part.replace("%", "%%")
+                continue
+            e, spec = part
+            conversion, text = self._print_argument(e, spec)
+            fmt += conversion
+            args.append(text)
+        tail = "".join(f", {a}" for a in args)
+        self.put_marked(f"qd_print({self.lane()}, {_c_string(fmt)}{tail});")
+
+    def _print_argument(self, e, spec: str):
+        t = e.type
+        letter = spec[-1] if spec and spec[-1].isalpha() else ""
+        body = spec[: len(spec) - len(letter)]
+        if t.is_real:
+            default = "f" if t.bits <= 32 else ("f" if body else ".12f")
+            return f"%{body}{letter or default}", f"(double){self.text(e, 15)}"
+        if t.bits <= 32:
+            wide = "int" if t.kind != "u" else "unsigned"
+            return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", f"({wide}){self.text(e, 15)}"
+        wide = "long long" if t.kind == "i" else "unsigned long long"
+        return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", f"({wide}){self.text(e, 15)}"
+
+    def stmt_Comment(self, s) -> None:
+        self.put(f"{self.dialect.comment} {s.text}")
+
+    break_labels: list = []
+
+

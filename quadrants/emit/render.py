@@ -1,0 +1,353 @@
+"""An IR module as the source text of one kernel, through the skeleton of a dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quadrants.emit import environment
+from quadrants.emit.blocks import BlockPrinter
+from quadrants.emit.dialects import Dialect
+from quadrants.emit.layout import ArgsLayout, args_layout
+from quadrants.emit.prelude import Prelude
+from quadrants.emit.printer import cell_unit
+from quadrants.ir import walk
+from quadrants.ir.nodes import Call, Check, Module, Rand
+from quadrants.ir.types import element_dtype
+
+
+@dataclass(slots=True)
+class Rendered:
+    text: str
+    layout: ArgsLayout
+    entry: str
+
+
+@dataclass(slots=True)
+class Piece:
+    """An emitted function or task, ready for the skeleton."""
+
+    name: str
+    kind: str
+    result: str
+    params: list
+    lines: list
+    prologue: list
+    doc: str = ""
+    lane: bool = False
+    check: bool = False
+    random: bool = False
+    loop: object = None
+    opening: tuple = ()
+    closing: tuple = ()
+    number: int = 0
+    grain: int = 1
+    max_threads: int = 0
+    block_dim: int = 0
+
+
+class Renderer:
+    """Prints the functions and tasks of one module."""
+
+    def __init__(self, module: Module, dialect: Dialect, options):
+        self.module = module
+        self.dialect = dialect
+        self.options = options
+        self.prelude = Prelude(
+            dialect.prelude, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
+        )
+        self.layout = args_layout(module)
+        self.restrict = _disjoint(module)
+        self.needs_lane = _functions_with_lane(module)
+        self.first_lines = _first_lines(module)
+
+    def printer(self, plain: bool) -> BlockPrinter:
+        p = BlockPrinter(self.dialect, self.prelude, self.options)
+        p.plain = plain
+        p.parameters = {v.id: v for v in self.module.params}
+        p.needs_lane = self.needs_lane
+        p.first_lines = self.first_lines
+        p.break_labels = []
+        return p
+
+    # ------------------------------------------------------------ functions
+
+    def function(self, f) -> Piece:
+        p = self.printer(self.serial_atomics)
+        p.result_name = "" if not f.result else f.result[0]
+        if len(f.result) > 1:
+            from quadrants.frontend.funccall import result_struct
+
+            p.result_name = result_struct(f.result)
+        for s in f.body:
+            p.statement(s)
+        params = [
+            f"{'' if v.mutable or v.by_ref else 'const '}{p.type(v.type)} {'*' if v.by_ref else ''}{v.name}" for v in f.params
+        ]
+        lane = f.name in self.needs_lane
+        if lane:
+            params.insert(0, "qd_lane *lane")
+            self.prelude.need("lane")
+        result = "void" if not f.result else p.type(p.result_name)
+        return Piece(f.name, "function", result, params, p.lines, self.prologue(p), f.doc, lane=lane)
+
+    @property
+    def serial_atomics(self) -> bool:
+        """Whether no two threads ever run at once."""
+        return self.options.get("threads", 2) == 1 and self.dialect.parallel == "chunk" or not any(
+            t.loop for t in self.module.tasks
+        )
+
+    def prologue(self, p: BlockPrinter) -> list:
+        """Locals for the arrays, extents and parameters the text uses."""
+        lines = []
+        for decl in sorted(p.arrays.values(), key=lambda d: d.number):
+            if decl.components is not None:
+                continue
+            restrict = self.dialect.restrict if decl.number in self.restrict else ""
+            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = frame->args->{decl.name};")
+            if decl.shape is None:
+                used = "\n".join(p.lines) + "\n".join(lines)
+                for axis in range(decl.ndim):
+                    name = f"{decl.name}_shape{axis}"
+                    if name in used or self.extra_use(name):
+                        lines.append(f"const int32_t {name} = frame->args->{decl.name}_shape[{axis}];")
+        for var in p.values.values():
+            lines.append(f"const {p.type(var.type)} {var.name} = frame->args->{var.name};")
+        return lines
+
+    loop_text = ""
+
+    def extra_use(self, name: str) -> bool:
+        return name in self.loop_text
+
+    def element_type(self, decl) -> str:
+        t = decl.type if cell_unit(decl) > 1 else element_dtype(decl.type)
+        return self.prelude.type(t)
+
+    # ------------------------------------------------------------ tasks
+
+    def task(self, t, number: int) -> Piece:
+        p = self.printer(self.serial_atomics or t.loop is None)
+        loop = t.loop
+        self.loop_text = ""
+        opening, closing = [], []
+        if loop is not None:
+            p.depth = self.body_depth(loop)
+        for declare, _ in t.reductions:
+            opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
+        for s in t.body:
+            p.statement(s)
+        lines = p.lines
+        for _, final in t.reductions:
+            closing.append(f"{p.text(final.value)};")
+        axes = self.axes(p, loop) if loop is not None else []
+        self.loop_text = "\n".join(f"{a['begin']} {a['end']}" for a in axes)
+        uses = _features(t.body)
+        lane = p.uses_lane or uses["random"] or uses["check"]
+        if lane:
+            self.prelude.need("lane")
+        if uses["random"]:
+            self.prelude.need("random", "begin")
+        piece = Piece(
+            name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=self.prologue(p), lane=lane,
+            check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
+            number=number,
+        )  # fmt: skip
+        if loop is not None:
+            piece.grain = grain_of(t)
+            config = loop.config
+            piece.max_threads = (config.parallelize or 0) if config is not None else 0
+            piece.block_dim = (config.block_dim or 0) if config is not None else 0
+        self.loop_text = ""
+        return piece
+
+    def body_depth(self, loop) -> int:
+        if self.dialect.parallel == "grid" or len(loop.vars) < 2:
+            return 2
+        return 3
+
+    def axes(self, p: BlockPrinter, loop) -> list:
+        out = []
+        for var, (begin, end) in zip(loop.vars, loop.bounds):
+            b, e = p.text(begin), p.text(end)
+            zero = b == "0"
+            out.append(
+                {
+                    "name": var.name,
+                    "begin": "" if zero else b,
+                    "end": e,
+                    "extent": e if zero else f"({e} - {b if b.isidentifier() else f'({b})'})",
+                    "constant": e.isdigit() and zero,
+                }
+            )
+        return out
+
+    # ------------------------------------------------------------ the whole text
+
+    def render(self, kernel_path=None) -> Rendered:
+        module = self.module
+        for name in ("i32", "i64"):
+            self.prelude.type(element_dtype_named(name))
+        if self.dialect.parallel == "chunk":
+            self.prelude.need("lane", "runtime")
+        functions = [self.function(f) for f in module.functions]
+        tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
+        launch = self.launch_lines(tasks)
+        context = {
+            "kernel": module.name,
+            "doc": module.doc,
+            "args": self.args_members(),
+            "frame": [f"{self.prelude.type(v.type)} {v.name};" for v in module.shared],
+            "functions": functions,
+            "tasks": tasks,
+            "launch": launch,
+            "debug": bool(self.options.get("debug")),
+        }
+        env = environment.environment(
+            environment.search_path(kernel_path, self.options.get("template_path") or ())
+        )
+        context["prelude"] = self.prelude.render(env)
+        text = env.get_template(self.dialect.template).render(context)
+        return Rendered(text, self.layout, f"qd_kernel_{module.name}")
+
+    def args_members(self) -> list:
+        lines = []
+        for kind, what in self.layout.members:
+            if kind == "pointer":
+                lines.append(f"{self.element_type(what)} *{what.name};")
+            elif kind == "shape":
+                lines.append(f"int32_t {what.name}_shape[{what.ndim}];")
+            elif kind == "value":
+                lines.append(f"{self.prelude.type(what.type)} {what.name};")
+            else:
+                k, t = what
+                lines.append(f"{self.prelude.type(t)} result{k};")
+        return lines
+
+    def launch_lines(self, tasks: list) -> dict:
+        """For every parallel task the iteration count as text over `frame`."""
+        out = {}
+        for t, piece in zip(self.module.tasks, tasks):
+            if t.loop is None:
+                continue
+            p = self.printer(True)
+            axes = self.axes(p, t.loop)
+            self.loop_text = "\n".join(f"{a['begin']} {a['end']}" for a in axes)
+            extents = [a["extent"] for a in axes] or ["1"]
+            out[piece.name] = {"extents": extents, "locals": self.prologue(p), "constant": _constant_count(axes)}
+            self.loop_text = ""
+        return out
+
+
+def element_dtype_named(name: str):
+    from quadrants.ir.types import primitive
+
+    return primitive(name)
+
+
+def _constant_count(axes):
+    total = 1
+    for a in axes:
+        if not a["constant"]:
+            return None
+        total *= int(a["end"])
+    return total
+
+
+def _features(body, seen=None) -> dict:
+    """What a body does, also through the functions it calls."""
+    seen = set() if seen is None else seen
+    out = {"random": False, "check": False}
+    for node in walk.walk(body):
+        if isinstance(node, Rand):
+            out["random"] = True
+        elif isinstance(node, Check):
+            out["check"] = True
+        elif isinstance(node, Call) and id(node.func) not in seen:
+            seen.add(id(node.func))
+            inner = _features(node.func.body, seen)
+            out = {k: out[k] or inner[k] for k in out}
+    return out
+
+
+def _functions_with_lane(module: Module) -> set:
+    """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call."""
+    params = {v.id for v in module.params}
+    names: set = set()
+    for f in module.functions:
+        for node in walk.walk(f.body):
+            kind = type(node).__name__
+            if kind in ("Cell", "Extent", "Rand", "Check", "Print", "Builtin"):
+                names.add(f.name)
+            elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
+                names.add(f.name)
+            elif kind == "Binary" and node.loc is not None:
+                names.add(f.name)
+            elif isinstance(node, Call) and node.func.name in names:
+                names.add(f.name)
+    return names
+
+
+def _first_lines(module: Module) -> dict:
+    """The `def` line of every function whose statements appear."""
+    lines: dict = {}
+    for body in [module.body, *(f.body for f in module.functions)]:
+        for node in walk.walk(body):
+            loc = getattr(node, "loc", None)
+            if loc is not None:
+                for _, line, function in loc.frames:
+                    lines[function] = min(line, lines.get(function, line))
+    return lines
+
+
+def _disjoint(module: Module) -> set:
+    """Numbers of the field declarations that no other array of the kernel can overlap."""
+    if any(d.kind != "field" for d in module.arrays):
+        return set()
+    seen: dict = {}
+    for d in module.arrays:
+        cell = d.source
+        count = d.type.count if hasattr(d.type, "count") else 1
+        for k in range(count):
+            key = (id(cell.tree), cell.offset + k * element_dtype(d.type).size)
+            seen.setdefault(key, []).append(d.number)
+    shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
+    return {d.number for d in module.arrays} - shared
+
+
+def grain_of(task) -> int:
+    """Iterations that are worth a wake-up of another thread: about 10 microseconds of estimated work."""
+    cost = max(1, _cost(task.body))
+    return max(1, min(65536, 20000 // cost))
+
+
+def _cost(body, depth: int = 0, seen=()) -> int:
+    total = 0
+    for stmt in body:
+        kind = type(stmt).__name__
+        if kind == "For":
+            trips = 1
+            for begin, end in stmt.bounds:
+                known = hasattr(begin, "value") and hasattr(end, "value")
+                trips *= max(0, end.value - begin.value) if known else 16
+            total += min(trips, 10**6) * _cost(stmt.body, depth + 1, seen)
+        elif kind == "While":
+            total += 16 * _cost(stmt.body, depth + 1, seen)
+        elif kind == "If":
+            total += 1 + max(_cost(stmt.then, depth + 1, seen), _cost(stmt.orelse, depth + 1, seen))
+        else:
+            for node in walk.walk([stmt]):
+                total += 1
+                if isinstance(node, Call) and id(node.func) not in seen:
+                    total += _cost(node.func.body, depth + 1, (*seen, id(node.func)))
+    return min(total, 10**9)
+
+
+def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:
+    """Print `module` in `dialect`.
+
+    options: mapping with fast_math, debug, threads, simd, template_path.
+    """
+    return Renderer(module, dialect, options).render(kernel_path)
+
+

@@ -1,0 +1,346 @@
+"""Kernel parameters and what hangs below them: scalars, small tensors, arrays, containers, template objects."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import typing
+
+import numpy as np
+
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
+from quadrants.frontend import annotations as ann
+from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
+from quadrants.ir.types import PRIMITIVES, DType, primitive, tensor_type
+from quadrants.lang import tensor, typed
+from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.tensor_types import TensorTypeBase
+from quadrants.lang.value import Value
+
+
+BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
+
+
+@dataclasses.dataclass(slots=True)
+class Bound:
+    """One thing a launch hands to the kernel: where it comes from and what receives it.
+
+    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), or
+    'token' (nothing is passed: the token of the object must match).
+    """
+
+    source: tuple
+    kind: str
+    target: object = None
+
+
+class Arguments:
+    """Part of the tracer."""
+
+    def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
+        """Give the parameter its meaning in the kernel's frame."""
+        self.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
+
+    def parameter_value(self, source: tuple, name: str, a, x):
+        base = ann.optional_base(a)
+        if base is not None:
+            if x is None:
+                return None, "object"
+            a = base
+        if ann.is_scalar(a):
+            return self.scalar_parameter(source, name, self.resolve_dtype(a)), "argument"
+        kind = ann.compound_kind(a)
+        if kind == "tensor":
+            t = a.ir_type()
+            if t is None:
+                raise QuadrantsCompilationError(
+                    f"Kernel parameter '{name}': {a} needs extents and a dtype, e.g. qd.types.vector(3, qd.f32)."
+                )
+            return self.scalar_parameter(source, name, t, "tensor"), "argument"
+        if kind == "struct":
+            value = self.scalar_parameter(source, name, a.ir_type(), "struct")
+            value.immutable = ""
+            return self.declare(name, value.expr), "var"
+        if ann.is_dataclass(a):
+            return self.object_ref(source, x, typing.get_type_hints(a) if _has_strings(a) else _hints(a)), "argument"
+        if ann.is_ndarray_annotation(a):
+            return self.array_ref(source, name, x, getattr(a, "boundary", 0) == 1), "argument"
+        if ann.is_tensor_annotation(a):
+            return self.tensor_parameter(source, name, x), "argument"
+        if ann.is_view_annotation(a):
+            raise QuadrantsCompilationError("BufferView parameters are not available yet.")
+        return self.template_parameter(source, name, x), "argument"
+
+    def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
+        found = self.bound.get(source)
+        if found is None:
+            found = self.bound[source] = Var(self.global_name(name), t, mutable=False, level=0)
+            self.bindings.append(Bound(source, kind, found))
+        place = VarPlace(found, t)
+        return Value(Load(place, t), place, immutable=name)
+
+    def tensor_parameter(self, source: tuple, name: str, x):
+        """A qd.Tensor parameter: whatever array kind was passed in this call."""
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        if x is None or kind_of(x) in FIELD_KINDS:
+            return x
+        if kind_of(x) == "ndarray" or _is_external(x):
+            return self.array_ref(source, name, x)
+        return self.template_parameter(source, name, x)
+
+    def template_parameter(self, source: tuple, name: str, x):
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) == "ndarray" or _is_external(x) and not isinstance(x, np.ndarray):
+            raise QuadrantsRuntimeTypeError(
+                f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
+            )
+        return self.wrap_object(source, x)
+
+    def wrap_object(self, source: tuple, x):
+        if needs_reference(x):
+            return self.object_ref(source, x)
+        return x
+
+    def object_ref(self, source: tuple, x, members=None) -> ObjectRef:
+        found = self.bound.get(source)
+        if found is None:
+            found = self.bound[source] = ObjectRef(x, source, members)
+        return found
+
+    # ------------------------------------------------------------ arrays
+
+    def array_ref(self, source: tuple, name: str, x, clamp: bool = False) -> ArrayRef:
+        """The array found at `source`; declared once however often it is mentioned."""
+        found = self.bound.get(source)
+        if found is not None:
+            return found
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        element, ndim, layout, has_grad = describe_array(x, self.array_annotation(source))
+        decl = ArrayDecl(
+            name=self.array_name(name), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp, label=name
+        )
+        decl.source = source
+        self.add_array(decl)
+        ref = ArrayRef(decl, x)
+        if has_grad:
+            grad = ArrayDecl(
+                name=self.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp,
+                label=f"{name}.grad", source=source,
+            )  # fmt: skip
+            ref.grad = ArrayRef(grad, x.grad)
+        self.bound[source] = ref
+        self.bindings.append(Bound(source, "array", decl))
+        return ref
+
+    def array_annotation(self, source: tuple):
+        return self.parameter_annotations.get(source)
+
+    def array_attribute(self, ref: ArrayRef, name: str):
+        decl = ref.decl
+        if name == "shape":
+            return tuple(Value(e) for e in self.extents(decl))
+        if name == "grad":
+            if ref.grad is None:
+                raise QuadrantsCompilationError(
+                    f"The array '{decl.label}' has no gradient; make it with needs_grad=True to use `.grad`."
+                )
+            if ref.grad.decl.number < 0:
+                self.add_array(ref.grad.decl)
+                index, path = decl.source
+                self.bindings.append(Bound((index, (*path, "grad")), "array", ref.grad.decl))
+            return ref.grad
+        if name == "dtype":
+            return typed.element_dtype(decl.type)
+        if name in ("n", "m", "ndim") and hasattr(ref.sample, name):
+            return getattr(ref.sample, name)
+        raise QuadrantsCompilationError(f"An array has no attribute '{name}' in kernels; use .shape, .grad or an index.")
+
+    def array_argument(self, func: Func, name: str, a, x):
+        """An array parameter of a func: checks what can be known at trace time."""
+        base = ann.optional_base(a)
+        if base is not None:
+            if x is None:
+                return None
+            a = base
+        if ann.is_tensor_annotation(a):
+            return x
+        if ann.is_view_annotation(a):
+            return x
+        if not isinstance(x, ArrayRef):
+            raise QuadrantsTypeError(
+                f"Invalid type for argument '{name}' of {func.fn.__name__}: an array is expected, got "
+                f"{x.type if isinstance(x, Value) else type(x).__name__}"
+            )
+        want_ndim = getattr(a, "ndim", None)
+        if want_ndim is not None and not isinstance(a, type) and x.decl.ndim != want_ndim:
+            raise QuadrantsCompilationError(
+                f"ValueError: Invalid argument '{name}': required ndim={want_ndim}, but {x.decl.ndim}d ndarray is provided"
+            )
+        self._check_element(name, getattr(a, "dtype", None), x.decl.type)
+        return x
+
+    def _check_element(self, name: str, want, have) -> None:
+        if want is None or isinstance(want, TensorTypeBase):
+            return
+        want = self.resolve_dtype(want)
+        if typed.element_dtype(have) is not want:
+            raise QuadrantsCompilationError(
+                f"TypeError: Expect element type {want} for argument '{name}', but get {have}"
+            )
+
+    # ------------------------------------------------------------ attributes of what was passed
+
+    def object_attribute(self, ref: ObjectRef, name: str):
+        index, path = ref.source
+        source = (index, (*path, name))
+        if source in self.bound and not isinstance(self.bound[source], Var):
+            return self.bound[source]
+        if ref.members is not None:
+            return self._dataclass_member(ref, name, source)
+        obj = ref.obj
+        try:
+            x = getattr(obj, name)
+        except AttributeError as error:
+            raise QuadrantsCompilationError(f"AttributeError: {error}") from None
+        if isinstance(x, BoundFunc):
+            return BoundFunc(x.func, ref)
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) == "ndarray":
+            return self.array_ref(source, name, x)
+        if _lifted(obj) and type(x) in (int, float, bool):
+            return self._lifted_primitive(source, name, x)
+        return self.wrap_object(source, x)
+
+    def _lifted_primitive(self, source: tuple, name: str, x):
+        if self.frame.in_static:
+            raise QuadrantsSyntaxError(
+                f"'{name}' is a run-time value because its class was decorated with template_primitives=False; "
+                "it cannot be used inside qd.static()."
+            )
+        t = self.default_fp if isinstance(x, float) else (primitive("u1") if isinstance(x, bool) else self.default_ip)
+        return self.scalar_parameter(source, name, t)
+
+    def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
+        if name not in ref.members:
+            raise QuadrantsCompilationError(
+                f"{type(ref.obj).__name__} has no field '{name}'; only annotated fields exist in kernels: {list(ref.members)}"
+            )
+        a, x = ref.members[name], getattr(ref.obj, name)
+        if typing.get_origin(a) is typing.Final or _is_template_annotation(a):
+            self.bindings.append(Bound(source, "token"))
+            value = self.wrap_object(source, x)
+            self.bound.setdefault(source, value)
+            return value
+        self.parameter_annotations[source] = a
+        value, _ = self.parameter_value(source, name, a, x)
+        if not isinstance(value, (Value, ArrayRef)):
+            self.bindings.append(Bound(source, "token"))
+            if not isinstance(value, ObjectRef):
+                self.bound[source] = value
+        return value
+
+    def field_attribute(self, field, name: str):
+        if name == "fill":
+            return lambda v: self.fill_field(field, v)
+        if name in ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "to_dlpack"):
+            raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
+        return getattr(field, name)
+
+    def fill_field(self, field, value) -> None:
+        """`f.fill(v)` inside a kernel: a loop over the field."""
+        raise QuadrantsCompilationError("field.fill() in a kernel: write `for I in qd.grouped(f): f[I] = value`.")
+
+    def host_matrix_attribute(self, m, name: str):
+        from quadrants.lang import access
+
+        if name in access._METHODS or (len(name) <= 4 and any(all(c in s for c in name) for s in access.SWIZZLES)):
+            return access.attribute(tensor.construct(m), name)
+        return getattr(m, name)
+
+    def is_optional_argument(self, node) -> bool:
+        """Whether the AST names a direct parameter of the kernel (or of a func, bound to one)."""
+        if self.frame.in_static and getattr(node, "id", None) is None:
+            return False
+        found = self.frame.lookup_local(getattr(node, "id", ""))
+        return found is not None and found.kind in ("argument", "object", "var")
+
+    def atomic_target(self, x, op: str) -> Value:
+        if not isinstance(x, Value) or x.place is None:
+            raise QuadrantsSyntaxError(
+                f"cannot use a non-writable target as the first operand of atomic_{op}; index the field or array first."
+            )
+        if x.immutable:
+            raise self.immutable_error(x.immutable)
+        return x
+
+
+def describe_array(x, annotation=None):
+    """(element IR type, ndim, layout, has gradient) of an ndarray or external array."""
+    if kind_of(x) == "ndarray":
+        element = x.element_type
+        return element, len(x.shape), x.layout if _is_permutation(x.layout) else None, x.has_grad()
+    return describe_external(x, annotation)
+
+
+def describe_external(x, annotation):
+    """The same for a NumPy array or torch tensor: the annotation says which trailing axes are the element."""
+    name = x.dtype.name if isinstance(x, np.ndarray) else str(x.dtype).removeprefix("torch.")
+    dtype = BY_NUMPY_NAME.get(name)
+    if dtype is None:
+        raise QuadrantsRuntimeTypeError(f"Arrays of dtype {x.dtype} cannot be passed to a kernel; convert them first.")
+    annotation = ann.optional_base(annotation) or annotation
+    element = getattr(annotation, "dtype", None) if not isinstance(annotation, type) else None
+    rank = element.ndim if isinstance(element, TensorTypeBase) else 0
+    has_grad = not isinstance(x, np.ndarray) and bool(x.requires_grad)
+    if rank == 0:
+        return dtype, x.ndim, None, has_grad
+    return tensor_type(tuple(int(n) for n in x.shape[x.ndim - rank :]), dtype), x.ndim - rank, None, has_grad
+
+
+def _is_permutation(layout) -> bool:
+    return isinstance(layout, tuple) and layout != tuple(range(len(layout)))
+
+
+def _is_external(x) -> bool:
+    if isinstance(x, np.ndarray):
+        return True
+    return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
+
+
+def needs_reference(x) -> bool:
+    """Objects whose members a kernel may reach: their arrays are bound anew at each launch."""
+    if getattr(type(x), "_qd_data_oriented", False):
+        return True
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return True
+    if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, list, tuple, dict, set, type, DType, np.generic)):
+        return False
+    if isinstance(x, (np.ndarray, Func, BoundFunc)) or kind_of(x) or getattr(x, "_qd_host_matrix", False):
+        return False
+    if getattr(x, "_qd_host_struct", False) or callable(x) and not hasattr(x, "__dict__"):
+        return False
+    return hasattr(x, "__dict__") and not callable(x) and type(x).__module__ not in ("types", "builtins")
+
+
+def _lifted(obj) -> bool:
+    return getattr(type(obj), "_qd_template_primitives", True) is False
+
+
+def _hints(cls) -> dict:
+    return {f.name: f.type for f in dataclasses.fields(cls)}
+
+
+def _has_strings(cls) -> bool:
+    return any(isinstance(f.type, str) for f in dataclasses.fields(cls))
+
+
+def _is_template_annotation(a) -> bool:
+    return ann.is_template(a)
+
+

@@ -1,0 +1,224 @@
+"""Calls: of intrinsics, of funcs, of types, of ordinary Python functions at trace time."""
+
+from __future__ import annotations
+
+import ast
+import types
+import warnings
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend import intrinsics
+from quadrants.frontend.annotations import compound_kind
+from quadrants.frontend.expressions import is_runtime
+from quadrants.frontend.funccall import FuncCalls
+from quadrants.frontend.refs import ObjectRef, kind_of
+from quadrants.ir.types import DType
+from quadrants.lang import constants, structs, tensor, typed
+from quadrants.lang.access import KernelMethod
+from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.value import Value
+
+
+class Calls(FuncCalls):
+    """Part of the tracer."""
+
+    # ------------------------------------------------------------ recognising qd.static and friends
+
+    def quiet_eval(self, node):
+        """A name or attribute chain, without errors or notes; None if it is anything else."""
+        if isinstance(node, ast.Name):
+            found = self.frame.lookup_local(node.id)
+            if found is not None:
+                return found.value if not isinstance(found.value, Value) else None
+            if node.id in self.frame.cells or node.id in self.frame.globals:
+                return self.frame.lookup_outer(node.id)
+            return None
+        if isinstance(node, ast.Attribute):
+            base = self.quiet_eval(node.value)
+            if isinstance(base, types.ModuleType):
+                return getattr(base, node.attr, None)
+        return None
+
+    def intrinsic_name(self, func_node) -> str:
+        target = self.quiet_eval(func_node)
+        return intrinsics.name_of(target) if target is not None else ""
+
+    def is_static_call(self, node) -> bool:
+        return isinstance(node, ast.Call) and self.intrinsic_name(node.func) == "static"
+
+    def eval_static(self, call):
+        """The compile-time value inside `qd.static(...)`."""
+        if call.keywords:
+            raise QuadrantsSyntaxError("qd.static takes no keyword arguments.")
+        self.frame.in_static += 1
+        try:
+            values = [self.eval(a) for a in call.args]
+        finally:
+            self.frame.in_static -= 1
+        for v in values:
+            intrinsics.check_static(v)
+        return values[0] if len(values) == 1 else values
+
+    def static_truth(self, call) -> bool:
+        value = self.eval_static(call)
+        return bool(value)
+
+    # ------------------------------------------------------------ calls
+
+    def eval_Call(self, node):
+        function = self.eval(node.func)
+        handler = intrinsics.handler_of(function)
+        if handler is not None:
+            if handler.takes_node:
+                return handler.function(self, node)
+            args, kwargs = self.eval_arguments(node.args), self.eval_keywords(node)
+            return self._guarded(handler.function, handler.name, (self, *args), kwargs)
+        args, kwargs = self.eval_arguments(node.args), self.eval_keywords(node)
+        return self.call_object(function, args, kwargs, node)
+
+    def eval_arguments(self, nodes) -> list:
+        args: list = []
+        for a in nodes:
+            if isinstance(a, ast.Starred):
+                value = self.eval(a.value)
+                if isinstance(value, Value) or getattr(value, "_qd_host_matrix", False):
+                    args.extend(list(value))
+                elif isinstance(value, (list, tuple)):
+                    args.extend(value)
+                else:
+                    raise QuadrantsSyntaxError("Only tuples, lists and vectors can be expanded with `*`.")
+            else:
+                args.append(self.eval(a))
+        return args
+
+    def eval_keywords(self, node) -> dict:
+        out = {}
+        for k in node.keywords:
+            if k.arg is None:
+                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
+            out[k.arg] = self.eval(k.value)
+        return out
+
+    def call_object(self, function, args, kwargs, node):
+        if isinstance(function, Func):
+            return self.call_func(function, args, kwargs)
+        if isinstance(function, BoundFunc):
+            return self.call_func(function.func, [function.instance, *args], kwargs)
+        if isinstance(function, KernelMethod):
+            return self._guarded(function, function.name, args, kwargs)
+        if isinstance(function, DType):
+            return self.cast_or_literal(function, args, kwargs, node)
+        compound = compound_kind(function)
+        if compound == "tensor":
+            return self._make_tensor(function, args, kwargs)
+        if compound == "struct":
+            return self._make_struct(function, args, kwargs)
+        if kind_of(function) == "kernel":
+            raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
+        if isinstance(function, ObjectRef):
+            function = function.obj
+        if not callable(function):
+            raise QuadrantsTypeError(f"An object of type {type(function).__name__} cannot be called.")
+        return self._call_python(function, args, kwargs)
+
+    def _make_tensor(self, t, args, kwargs):
+        if kwargs:
+            raise QuadrantsSyntaxError(f"{t} takes positional arguments only")
+        if not args:
+            raise QuadrantsSyntaxError(f"A {t} need to be created with an initial value, such as {t}(0).")
+        return tensor.of_type(t.ir_type(), tuple(args))
+
+    def _make_struct(self, t, args, kwargs):
+        ir_type = t.ir_type()
+        return structs.construct(ir_type, tuple(args), kwargs)
+
+    def cast_or_literal(self, t: DType, args, kwargs, node):
+        if kwargs or len(args) != 1:
+            raise QuadrantsSyntaxError("A primitive type can only decorate a single expression.")
+        x = args[0]
+        if isinstance(x, (list, tuple)) or (isinstance(x, Value) and not x.is_scalar):
+            raise QuadrantsSyntaxError("A primitive type cannot decorate an expression with a compound type.")
+        if isinstance(x, Value):
+            return typed.cast(x, t)
+        if not typed.is_number(x):
+            raise QuadrantsSyntaxError(f"A primitive type can only decorate a number, found {type(x).__name__}")
+        return Value(intrinsics.typed_literal(x, t))
+
+    def _guarded(self, function, name, args, kwargs):
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if isinstance(error, QuadrantsCompilationError):
+                raise
+            raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
+
+    def _call_python(self, function, args, kwargs):
+        module = getattr(function, "__module__", "") or ""
+        name = getattr(function, "__name__", type(function).__name__)
+        runtime = any(is_runtime(a) for a in args) or any(is_runtime(a) for a in kwargs.values())
+        if runtime and (module in ("math", "numpy") or isinstance(function, _numpy_ufunc())):
+            raise QuadrantsTypeError(
+                f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
+            )
+        if isinstance(function, types.FunctionType) and not self.frame.in_static and not _is_ours(function):
+            self.warn_once(
+                f'Calling non-quadrants function "{name}". Scope inside the function is not processed by the Quadrants '
+                "AST transformer. The function may not work as expected. Proceed with caution! Maybe you can consider "
+                "turning it into a @qd.func?",
+                SyntaxWarning,
+            )
+        args = [self.to_host(a) for a in args]
+        kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if isinstance(error, QuadrantsCompilationError):
+                raise
+            raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
+
+    def to_host(self, x):
+        """What an ordinary Python function sees: held values, plain objects instead of references."""
+        if isinstance(x, ObjectRef):
+            return x.obj
+        if isinstance(x, Value):
+            return self.temp(x) if x.place is None else x
+        return x
+
+    def warn_once(self, text: str, category) -> None:
+        key = (text, self.line_of(self.frame))
+        if key in self.warned:
+            return
+        self.warned.add(key)
+        warnings.warn_explicit(text, category, self.frame.source.file, self.line_of(self.frame))
+
+    def log_warning(self, text: str) -> None:
+        from quadrants import _logging
+
+        _logging.warn(f"{self.frame.source.file}:{self.line_of(self.frame)}: {text}")
+
+    def resolve_dtype(self, t):
+        if t is int:
+            return self.default_ip
+        if t is float:
+            return self.default_fp
+        if t is bool:
+            return constants.u1
+        if isinstance(t, DType):
+            return t
+        raise QuadrantsTypeError(f"Invalid data type {t!r}")
+
+    def resolve_type(self, t):
+        """A dtype or compound type used as an annotation inside a body."""
+        if compound_kind(t):
+            return t.ir_type()
+        return self.resolve_dtype(t)
+
+
+def _numpy_ufunc():
+    import numpy as np
+
+    return np.ufunc
+
+
+def _is_ours(function) -> bool:
+    return (function.__module__ or "").split(".")[0] == "quadrants"

@@ -1,0 +1,425 @@
+"""Calls of @qd.func: inlined where the language's meaning needs it, else one emitted function a specialisation."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import types
+
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend import source as source_of
+from quadrants.frontend.annotations import compound_kind, is_array_annotation, is_template
+from quadrants.frontend.frame import Frame, closure_cells
+from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.structcell import StructCell
+from quadrants.ir import walk
+from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
+from quadrants.ir.types import DType, StructType
+from quadrants.lang import structs, tensor, typed
+from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.value import Value
+
+EMPTY = inspect.Parameter.empty
+MAX_DEPTH = 200
+
+
+class CannotPass(Exception):
+    """An argument that only inlining can express."""
+
+
+class FuncCalls:
+    """Part of the tracer."""
+
+    def bind_struct_method(self, method, value):
+        func = method if isinstance(method, Func) else getattr(method, "_qd_func", None)
+        if not isinstance(func, Func):
+            func = Func(method)
+        return BoundFunc(func, _Self(value))
+
+    def call_func(self, func: Func, args: list, kwargs: dict):
+        if func.requires_top_level and not self.top_level:
+            raise QuadrantsSyntaxError(
+                f"{func.fn.__name__} is declared with requires_top_level=True: "
+                "call it at kernel top level, not inside a run-time for, if or while."
+            )
+        if len(self.call_stack) > MAX_DEPTH:
+            raise QuadrantsSyntaxError(
+                f"{func.fn.__name__}: calls are nested too deeply; recursion is not supported in @qd.func."
+            )
+        bound = self.bind_arguments(func, args, kwargs)
+        if self.top_level or func.is_real_function and self.top_level:
+            return self.inline(func, bound)
+        try:
+            return self.call_emitted(func, bound)
+        except CannotPass:
+            return self.inline(func, bound)
+
+    def bind_arguments(self, func: Func, args: list, kwargs: dict) -> dict:
+        """Parameter name -> argument, with the binding errors of the language."""
+        params = list(func.signature.parameters.values())
+        if len(args) > len(params):
+            raise QuadrantsSyntaxError(f"Too many arguments. Expected ({_describe(params)}), got {len(args)}.")
+        bound = dict(zip((p.name for p in params), args))
+        for key, value in kwargs.items():
+            if key not in func.signature.parameters:
+                raise QuadrantsSyntaxError(f"Unexpected argument '{key}'.")
+            if key in bound:
+                raise QuadrantsSyntaxError(f"Multiple values for argument '{key}'.")
+            bound[key] = value
+        for p in params:
+            if p.name not in bound:
+                if p.default is EMPTY:
+                    raise QuadrantsSyntaxError(f"Missing argument '{p.name}'.")
+                bound[p.name] = p.default
+        return {p.name: bound[p.name] for p in params}
+
+    # ------------------------------------------------------------ what a parameter receives
+
+    def adapt(self, func: Func, name: str, x):
+        """(mode, value): mode 'value' (private copy), 'alias' (template place) or 'object' (compile time)."""
+        if isinstance(x, _Self):
+            return "alias", x.value
+        a = func.annotation(name)
+        if isinstance(x, (Func, BoundFunc)) and a is EMPTY:
+            raise QuadrantsTypeError(
+                f"A function was passed for the unannotated parameter '{name}'; annotate it with qd.template()."
+            )
+        if is_template(a):
+            if isinstance(x, (Value, StructCell)):
+                return "alias", x
+            return "object", x
+        if dataclasses.is_dataclass(a) and isinstance(a, type):
+            if isinstance(x, ObjectRef) or isinstance(x, a):
+                return "object", x
+            raise QuadrantsSyntaxError(f"Argument '{name}' of {func.fn.__name__} expects a {a.__name__}.")
+        if is_array_annotation(a):
+            return "object", self.array_argument(func, name, a, x)
+        if a is int or a is float or a is bool or isinstance(a, DType):
+            return "value", Value(typed.convert_expr(typed.to_expr(x), self.resolve_dtype(a), "pass"))
+        if compound_kind(a) == "tensor":
+            return "value", self._tensor_argument(name, a, x)
+        if compound_kind(a) == "struct":
+            value = x.as_value() if isinstance(x, StructCell) else x
+            return "value", Value(structs.member_expr(value, a.ir_type()))
+        return self._unannotated(name, x)
+
+    def _unannotated(self, name: str, x):
+        if isinstance(x, StructCell):
+            return "value", x.as_value()
+        if isinstance(x, Value):
+            return "value", x
+        if typed.is_number(x):
+            return "value", typed.to_value(x)
+        if isinstance(x, (list, tuple, dict)):
+            return "container", x
+        if getattr(x, "_qd_host_matrix", False) or getattr(x, "_qd_host_struct", False):
+            return "value", typed.to_value(x)
+        if kind_of(x) in FIELD_KINDS or isinstance(x, (ObjectRef, DType)) or kind_of(x) == "view":
+            return "object", x
+        if getattr(type(x), "_qd_data_oriented", False) or name == "self":
+            return "object", x
+        if isinstance(x, ArrayRef):
+            raise QuadrantsTypeError(
+                f"An array was passed for the unannotated parameter '{name}'; annotate it with qd.types.ndarray() "
+                "or qd.template()."
+            )
+        raise QuadrantsTypeError(
+            f"Invalid constant scalar data type: {type(x)} was passed for '{name}'; annotate it with qd.template()."
+        )
+
+    def _tensor_argument(self, name: str, a, x) -> Value:
+        if not isinstance(x, Value) and tensor.is_sequence(x):
+            x = tensor.construct(x)
+        if not isinstance(x, Value) or not x.is_tensor:
+            got = x.type if isinstance(x, Value) else type(x).__name__
+            raise QuadrantsSyntaxError(f"Argument {name} of type {a} is expected to be a Matrix, but got {got}.")
+        ndim = a.ndim
+        if len(x.shape) != ndim:
+            raise QuadrantsSyntaxError(
+                f"Argument {name} of type {a} is expected to be a Matrix with ndim {ndim}, but got {len(x.shape)}."
+            )
+        for label, want, have in (("n", a.n, x.shape[0]), ("m", a.m, x.shape[1] if ndim == 2 else 1)):
+            if want is not None and want != have and not (label == "m" and ndim == 1):
+                raise QuadrantsSyntaxError(
+                    f"Argument {name} of type {a} is expected to be a Matrix with {label} {want}, but got {have}."
+                )
+        return x
+
+    # ------------------------------------------------------------ inlining
+
+    def make_frame(self, func: Func, kind: str) -> Frame:
+        fn = func.fn
+        src = source_of.of_function(fn)
+        annotation = func.annotation("return")
+        owner = fn.__qualname__.split(".")
+        return Frame(
+            name=fn.__name__,
+            source=src,
+            globals=fn.__globals__,
+            cells=closure_cells(fn),
+            kind=kind,
+            return_annotation=None if annotation is EMPTY else annotation,
+            has_return_annotation=annotation is not EMPTY and annotation is not None,
+            class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
+            node=src.tree,
+        )
+
+    def inline(self, func: Func, bound: dict):
+        key = (func, "inline", tuple(_identity(v) for v in bound.values()))
+        if key in self.call_stack:
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+        prepared = []
+        for name, x in bound.items():
+            mode, value = self.adapt(func, name, x)
+            if mode == "alias" and isinstance(value, Value) and value.place is not None:
+                value = self.stable_target(value)
+            prepared.append((name, mode, value))
+        frame = self.make_frame(func, "inline")
+        self.frames.append(frame)
+        self.call_stack.append(key)
+        for name, mode, value in prepared:
+            self._bind_parameter(frame, name, mode, value)
+        self.exec_body(frame.source.tree.body)
+        self._check_returned(func, frame)
+        result = self.cast_result(frame, self._copy_result(frame.result))
+        self.call_stack.pop()
+        self.frames.pop()
+        return result
+
+    def _bind_parameter(self, frame, name, mode, value) -> None:
+        if mode == "value":
+            frame.bind(name, self.declare(name, typed.to_expr(value)), "var")
+        elif mode == "container":
+            frame.bind(name, self.copy_container(value, name), "container")
+        elif mode == "alias" and not isinstance(value, StructCell) and value.place is None:
+            held = self.temp(value)
+            frame.bind(name, Value(held.expr, None), "var")
+        elif mode == "alias":
+            frame.bind(name, value, "var")
+        else:
+            frame.bind(name, value, "object")
+
+    def _check_returned(self, func, frame) -> None:
+        if frame.has_return_annotation and not frame.returned:
+            raise QuadrantsSyntaxError(
+                f"Function {func.fn.__name__} has a return type but does not have a return statement"
+            )
+
+    def _copy_result(self, value):
+        """Run-time results are read now: the caller may change what they were read from."""
+        if isinstance(value, StructCell):
+            return self.temp(value.as_value())
+        if isinstance(value, Value):
+            return self.temp(value)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*(self._copy_result(v) for v in value))
+        if isinstance(value, (list, tuple)):
+            return type(value)([self._copy_result(v) for v in value])
+        if isinstance(value, dict):
+            return {k: self._copy_result(v) for k, v in value.items()}
+        return value
+
+    def cast_result(self, frame, value):
+        """Scalar return annotations cast; those of tuples cast each item."""
+        a = frame.return_annotation
+        if a is None or value is None:
+            return value
+        items = tuple_items(a)
+        if items is not None and isinstance(value, (tuple, list)):
+            if len(items) != len(value):
+                raise QuadrantsSyntaxError(f"{frame.name} is annotated to return {len(items)} values, not {len(value)}")
+            return tuple(self._cast_one(t, v) for t, v in zip(items, value))
+        return self._cast_one(a, value)
+
+    def _cast_one(self, a, value):
+        if a in (int, float, bool) or isinstance(a, DType):
+            return Value(typed.convert_expr(typed.to_expr(value), self.resolve_dtype(a), "return"))
+        return value
+
+    # ------------------------------------------------------------ emitted functions
+
+    def call_emitted(self, func: Func, bound: dict):
+        adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
+        keys, args = [], []
+        for name, (mode, value) in adapted.items():
+            keys.append(self._pass(mode, value, args))
+        key = (func, tuple(keys), self.frame.in_static > 0)
+        if key in self.call_stack:
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+        entry = self.functions.get(key)
+        if entry is None:
+            entry = self.functions[key] = self._trace_function(func, key, adapted)
+        function, rebuild = entry
+        return self._emit_call(function, args, rebuild)
+
+    def _pass(self, mode: str, value, args: list):
+        """Append what is passed at run time; returns the part of the specialisation key."""
+        if mode == "value":
+            e = typed.to_expr(value)
+            args.append(e)
+            return ("v", e.type)
+        if mode == "container":
+            if isinstance(value, dict):
+                raise CannotPass
+            return ("c", type(value), tuple(self._pass(*self._item_mode(v), args) for v in value))
+        if mode == "alias":
+            if isinstance(value, StructCell):
+                raise CannotPass
+            if value.place is None:
+                if hasattr(value, "targets"):
+                    raise CannotPass
+                args.append(value.expr)
+                return ("n", value.type)
+            if not isinstance(value.place, VarPlace) or not self.is_local_place(value.place) or value.immutable:
+                raise CannotPass
+            args.append(value.place)
+            return ("r", value.type)
+        self.keep.append(value)
+        return ("o", _identity(value))
+
+    @staticmethod
+    def _item_mode(x):
+        if isinstance(x, StructCell):
+            return "value", x.as_value()
+        if isinstance(x, Value):
+            return "value", x
+        if isinstance(x, (list, tuple)):
+            return "container", x
+        return "object", x
+
+    def _trace_function(self, func: Func, key, adapted: dict):
+        frame = self.make_frame(func, "function")
+        saved = (self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth)
+        saved_names, self.local_names = self.local_names, set()
+        config, self.loop_config = self.loop_config, None
+        body: list = []
+        self.block, self.loop_stack, self.static_depths = body, ["function"], []
+        self.runtime_depth, self.parallel_depth = 0, 0
+        self.in_function += 1
+        self.frames.append(frame)
+        self.call_stack.append(key)
+        params: list = []
+        for name, (mode, value) in adapted.items():
+            frame.bind(name, *self._parameter(name, mode, value, params))
+        self.exec_body(frame.source.tree.body)
+        self._check_returned(func, frame)
+        leaves: list = []
+        rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
+        result = tuple(e.type for e in leaves)
+        if leaves:
+            self.emit(Return(tuple(leaves)))
+        function = Function(
+            name=self.function_name(func),
+            params=params,
+            body=body,
+            result=result,
+            pure=not walk.has_effects(body),
+            doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
+            loc=self.loc(),
+        )
+        self.call_stack.pop()
+        self.frames.pop()
+        self.in_function -= 1
+        self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth = saved
+        self.local_names, self.loop_config = saved_names, config
+        self.function_list.append(function)
+        return function, rebuild
+
+    def _parameter(self, name: str, mode: str, value, params: list):
+        """(bound value, kind of binding) of a parameter inside the emitted function."""
+        if mode == "object":
+            return value, "object"
+        if mode == "container":
+            items = [self._parameter(f"{name}_{k}", *self._item_mode(v), params)[0] for k, v in enumerate(value)]
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                return type(value)(*items), "container"
+            return type(value)(items), "container"
+        by_ref = mode == "alias" and value.place is not None
+        e = typed.to_expr(value)
+        var = Var(self.unique_name(name), e.type, mode == "value" or by_ref, by_ref, level=1)
+        params.append(var)
+        variable = self.variable(var)
+        if mode == "alias" and not by_ref:
+            return Value(variable.expr, None), "var"
+        return variable, "var"
+
+    def function_name(self, func: Func) -> str:
+        return self.global_name(func.fn.__name__)
+
+    def _pack_result(self, value, leaves: list):
+        """A recipe that rebuilds the returned object from the leaves the emitted function returns."""
+        if isinstance(value, StructCell):
+            value = value.as_value()
+        if isinstance(value, Value):
+            leaves.append(value.expr)
+            at = len(leaves) - 1
+            return lambda parts: parts[at]
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            recipes = [self._pack_result(v, leaves) for v in value]
+            return lambda parts: type(value)(*(r(parts) for r in recipes))
+        if isinstance(value, (list, tuple)):
+            recipes = [self._pack_result(v, leaves) for v in value]
+            return lambda parts: type(value)([r(parts) for r in recipes])
+        if isinstance(value, dict):
+            recipes = {k: self._pack_result(v, leaves) for k, v in value.items()}
+            return lambda parts: {k: r(parts) for k, r in recipes.items()}
+        return lambda parts: value
+
+    def _emit_call(self, function: Function, args: list, rebuild):
+        if not function.result:
+            if not function.pure:
+                self.emit(Eval(Call(function, tuple(args), None)))
+            return rebuild([])
+        t = function.result[0] if len(function.result) == 1 else result_struct(function.result)
+        call = Call(function, tuple(args), t)
+        if len(function.result) == 1:
+            if function.pure:
+                return rebuild([Value(call)])
+            return rebuild([self.temp(Value(call))])
+        var = self.new_var("r", t, mutable=False)
+        self.emit(Declare(var, call))
+        held = self.variable(var)
+        from quadrants.lang import access
+
+        return rebuild([access.member(held, k) for k, _ in t.members])
+
+
+@dataclasses.dataclass(slots=True)
+class _Self:
+    """The struct a method was called on: bound by reference whatever the annotation says."""
+
+    value: object
+
+
+def result_struct(types_: tuple) -> StructType:
+    return StructType(tuple((f"r{k}", t) for k, t in enumerate(types_)), "result")
+
+
+def tuple_items(a):
+    """Item annotations of tuple[A, B] and (A, B); None for anything else."""
+    if isinstance(a, tuple):
+        return a
+    if isinstance(a, types.GenericAlias) and a.__origin__ is tuple:
+        return a.__args__
+    if getattr(a, "__origin__", None) is tuple:
+        return a.__args__
+    return None
+
+
+def _identity(x):
+    if isinstance(x, (Value, StructCell)):
+        return id(x)
+    if isinstance(x, (bool, int, float, str, type(None))):
+        return (type(x), x)
+    try:
+        hash(x)
+    except TypeError:
+        return id(x)
+    return id(x) if not isinstance(x, (tuple, frozenset)) else x
+
+
+def _describe(params) -> str:
+    return ", ".join(p.name if p.annotation is EMPTY else f"{p.name} : {p.annotation}" for p in params)
+
+

@@ -1,0 +1,353 @@
+"""Kernel meaning of the functions of `qd.*` and of Python builtins, found by identity."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import types
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, kind_of
+from quadrants.ir.nodes import Const, LoopConfig, Rand
+from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
+from quadrants.lang import access, constants, structs, tensor, typed
+from quadrants.lang.value import Value
+
+
+class Handler(NamedTuple):
+    name: str
+    function: Callable
+    takes_node: bool
+
+
+def _elementwise(op: str):
+    def handler(tracer, x):
+        return typed.unary(op, x)
+
+    return handler
+
+
+def _rounding(op: str):
+    def handler(tracer, x, dtype=None):
+        result = typed.unary(op, x)
+        return result if dtype is None else typed.cast(result, tracer.resolve_dtype(dtype))
+
+    return handler
+
+
+def _two(op: str):
+    def handler(tracer, a, b):
+        return typed.binary(op, a, b)
+
+    return handler
+
+
+def _extremum(op: str):
+    def handler(tracer, *args):
+        if not any(isinstance(a, Value) or tensor.is_sequence(a) for a in args):
+            return (max if op == "max" else min)(*args)
+        return typed.extremum(op, args)
+
+    return handler
+
+
+def _numeric_cast(tracer, x, t):
+    if isinstance(x, Value) or tensor.is_sequence(x):
+        return typed.cast(x, t)
+    return Value(constants.of_type(x, t)) if typed.is_number(x) else typed.cast(x, t)
+
+
+def _int(tracer, x=0):
+    return int(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_ip)
+
+
+def _float(tracer, x=0.0):
+    return float(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_fp)
+
+
+def _bool(tracer, x=False):
+    if isinstance(x, Value) or tensor.is_sequence(x):
+        return typed.cast(x, constants.u1)
+    return bool(x)
+
+
+def _cast(tracer, obj, dtype):
+    return typed.cast(obj, tracer.resolve_dtype(dtype))
+
+
+def _bit_cast(tracer, obj, dtype):
+    return typed.bit_cast(obj, tracer.resolve_dtype(dtype))
+
+
+def _abs(tracer, x):
+    return typed.unary("abs", x) if isinstance(x, Value) or tensor.is_sequence(x) else abs(x)
+
+
+def _pow(tracer, base, exponent):
+    return tracer.apply_binary("pow", base, exponent)
+
+
+def _any_all(op: str):
+    def handler(tracer, x):
+        if isinstance(x, Value):
+            if not x.is_tensor:
+                raise QuadrantsTypeError(f"{op}() needs a vector or matrix, found {x.type}")
+            return tensor.reduce(op, x)
+        if isinstance(x, (list, tuple)) and any(isinstance(e, Value) for e in x):
+            return tensor.reduce(op, tensor.construct(x))
+        return (any if op == "any" else all)(x)
+
+    return handler
+
+
+def _len(tracer, x):
+    if isinstance(x, Value):
+        return access.attribute(x, "n") if x.is_tensor else len(x)
+    return len(x)
+
+
+def _sum(tracer, *args):
+    raise QuadrantsTypeError("The builtin sum() is not supported in kernels; use v.sum().")
+
+
+def _fields_like(x) -> bool:
+    return isinstance(x, ArrayRef) or kind_of(x) in FIELD_KINDS
+
+
+def _zero_one(value: int):
+    def handler(tracer, x):
+        e = typed.to_expr(x)
+        t = e.type
+        return Value(typed.convert_expr(Const(value, i32), t))
+
+    return handler
+
+
+_RANDOM = (f16, f32, f64, i32, i64, u32, u64)
+
+
+def _random(tracer, dtype=float):
+    t = tracer.resolve_dtype(dtype)
+    if t not in _RANDOM:
+        raise QuadrantsTypeError(f"qd.random() does not support {t}; use one of {', '.join(map(str, _RANDOM))}.")
+    return tracer.temp(Value(Rand(t)), "random")
+
+
+def _atomic(op: str):
+    def handler(tracer, x, y):
+        return tracer.atomic(op, tracer.atomic_target(x, op), y)
+
+    return handler
+
+
+def _atomic_cas(tracer, x, expected, desired):
+    target = tracer.atomic_target(x, "cas")
+    if target.is_tensor:
+        raise QuadrantsTypeError("atomic_cas works on scalars only, not on vectors or matrices")
+    return tracer.atomic("cas", target, expected, extra=(typed.to_expr(desired),))
+
+
+def _static_assert(tracer, cond, msg=None):
+    if isinstance(cond, Value):
+        raise QuadrantsTypeError("Static assert with non-static condition")
+    if not cond:
+        raise QuadrantsCompilationError("AssertionError" + (f": {msg}" if msg is not None else ""))
+
+
+def _static_print(tracer, *args, sep=" ", end="\n"):
+    builtins.print(*args, sep=sep, end=end)
+
+
+def _static(tracer, node):
+    return tracer.eval_static(node)
+
+
+def check_static(v) -> None:
+    """Raise unless `v` may be the argument of qd.static."""
+    if isinstance(v, Value) and isinstance(v.expr, Const):
+        return
+    accepted = (
+        bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, enumerate, zip,
+        map, filter, types.FunctionType, types.MethodType, ArrayRef,
+    )  # fmt: skip
+    if isinstance(v, accepted) or kind_of(v) in (*FIELD_KINDS, "func", "kernel", "snode") or _is_bound_func(v):
+        return
+    if type(v).__name__ in ("_Ndrange", "ndrange", "NDRange", "GroupedNDRange") or hasattr(v, "_qd_ndrange"):
+        return
+    if getattr(v, "_qd_host_matrix", False):
+        return
+    raise QuadrantsCompilationError(
+        "Input to qd.static must be compile-time constants or global pointers, instead of "
+        f"{'a run-time value' if isinstance(v, Value) else type(v)}"
+    )
+
+
+def _is_bound_func(v) -> bool:
+    return type(v).__name__ == "BoundFunc"
+
+
+def _loop_config(tracer, node):
+    if node.args:
+        raise QuadrantsTypeError("qd.loop_config takes keyword arguments only")
+    kwargs = tracer.eval_keywords(node)
+    known = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name")
+    for key, value in kwargs.items():
+        if key not in known:
+            raise QuadrantsTypeError(f"qd.loop_config got an unexpected keyword argument '{key}'; it takes {known}")
+        if isinstance(value, Value):
+            raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
+    block_dim = kwargs.get("block_dim")
+    if block_dim is not None and (block_dim <= 0 or (block_dim & (block_dim - 1) and block_dim % 32)):
+        raise QuadrantsCompilationError(f"block_dim={block_dim} must be a power of two or a multiple of 32")
+    tracer.loop_config = LoopConfig(
+        block_dim, bool(kwargs.get("serialize", False)), kwargs.get("parallelize"), kwargs.get("name")
+    )
+
+
+def _print(tracer, node):
+    tracer.trace_print(node)
+
+
+def _host_only(name: str):
+    def handler(tracer, node):
+        raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
+
+    return handler
+
+
+def _not_in_loop(name: str):
+    def handler(tracer, node):
+        raise QuadrantsSyntaxError(f"qd.{name} belongs in the header of a `for` loop.")
+
+    return handler
+
+
+def typed_literal(x, t: DType):
+    """`qd.u32(3000000000)`: a literal with a type of its own; kinds must agree."""
+    if isinstance(x, (bool, np.bool_)):
+        return constants.of_type(int(x), t)
+    if isinstance(x, (int, np.integer)):
+        if t.is_real:
+            raise QuadrantsTypeError(
+                f"Integer literals must be annotated with a integer type. For type casting, use `qd.cast({x}, {t})`."
+            )
+        if not t.min <= int(x) <= t.max:
+            raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of specified dtype: {t}")
+        return Const(int(x), t)
+    if not t.is_real:
+        raise QuadrantsTypeError(
+            "Floating-point literals must be annotated with a floating-point type. "
+            f"For type casting, use `qd.cast({x}, {t})`."
+        )
+    return Const(constants.round_to(float(x), t), t)
+
+
+# ---------------------------------------------------------------- constructors
+
+
+def _vector(tracer, arr, dt=None):
+    return tensor.construct(arr, None if dt is None else tracer.resolve_dtype(dt))
+
+
+def _struct(tracer, *args, **kwargs):
+    if args:
+        if len(args) != 1 or not isinstance(args[0], dict):
+            raise QuadrantsSyntaxError("qd.Struct takes keyword arguments or one dict.")
+        return structs.anonymous(args[0])
+    return structs.anonymous(kwargs)
+
+
+_FACTORIES = {
+    "zero": lambda tr, dt, n, m=None: tensor.filled(0, tr.resolve_dtype(dt), n, m),
+    "one": lambda tr, dt, n, m=None: tensor.filled(1, tr.resolve_dtype(dt), n, m),
+    "identity": lambda tr, dt, n: tensor.identity(tr.resolve_dtype(dt), n),
+    "unit": lambda tr, n, i, dt=None: tensor.unit(n, i, None if dt is None else tr.resolve_dtype(dt)),
+    "diag": lambda tr, dim, val: tensor.diag(dim, val),
+    "rows": lambda tr, rows: tensor.stack(rows, True),
+    "cols": lambda tr, cols: tensor.stack(cols, False),
+}
+
+_BY_NAME: dict = {
+    **{op: _elementwise(op) for op in "sin cos tan asin acos tanh exp log sqrt rsqrt".split()},
+    **{op: _rounding(op) for op in ("floor", "ceil", "round")},
+    **{op: _elementwise(op) for op in ("popcnt", "clz", "ffs", "isnan", "isinf")},
+    **{op: _two(op) for op in ("atan2", "bit_shr", "raw_div", "raw_mod")},
+    **{f"atomic_{op}": _atomic(op) for op in "add sub mul min max and or xor exchange".split()},
+    "atomic_cas": _atomic_cas,
+    "abs": _abs,
+    "pow": _pow,
+    "max": _extremum("max"),
+    "min": _extremum("min"),
+    "select": lambda tr, c, x, y: typed.select(c, x, y),
+    "cast": _cast,
+    "bit_cast": _bit_cast,
+    "random": _random,
+    "zero": _zero_one(0),
+    "one": _zero_one(1),
+    "static_assert": _static_assert,
+    "static_print": _static_print,
+    "assume_in_range": lambda tr, val, base, low, high: val,
+    "loop_unique": lambda tr, val, covers=None: val,
+    "volatile_load": lambda tr, x: tr.temp(x),
+    "block_local": lambda tr, *a: None,
+    "cache_read_only": lambda tr, *a: None,
+    "mesh_local": lambda tr, *a: None,
+    "no_activate": lambda tr, *a: None,
+    "frexp": lambda tr, x: tr.frexp(x),
+    "global_thread_idx": lambda tr: tr.thread_index(),
+}
+_WITH_NODE = {
+    "static": _static,
+    "loop_config": _loop_config,
+    "ndrange": _not_in_loop("ndrange"),
+    "grouped": _not_in_loop("grouped"),
+}
+_BUILTINS = {
+    abs: _abs, pow: _pow, max: _extremum("max"), min: _extremum("min"), int: _int, float: _float, bool: _bool,
+    any: _any_all("any"), all: _any_all("all"), len: _len, sum: _sum, round: _rounding("round"),
+}  # fmt: skip
+
+_table: dict = {}
+_names: dict = {}
+
+
+def _add(target, handler: Handler) -> None:
+    _table[id(target)] = handler
+    _names[id(target)] = handler.name
+
+
+def _build() -> None:
+    from quadrants.lang import kernel_functions
+    from quadrants.lang.matrix import Matrix, Vector
+    from quadrants.lang.struct import Struct
+
+    for name, target in kernel_functions.KERNEL_FUNCTIONS.items():
+        if name in _BY_NAME:
+            _add(target, Handler(name, _BY_NAME[name], False))
+        elif name in _WITH_NODE:
+            _add(target, Handler(name, _WITH_NODE[name], True))
+    for target, function in _BUILTINS.items():
+        _add(target, Handler(target.__name__, function, False))
+    _add(print, Handler("print", _print, True))
+    _add(Vector, Handler("Vector", _vector, False))
+    _add(Matrix, Handler("Matrix", _vector, False))
+    _add(Struct, Handler("Struct", _struct, False))
+    for name, function in _FACTORIES.items():
+        _add(getattr(Matrix, name), Handler(name, function, False))
+        _add(getattr(Vector, name), Handler(name, function, False))
+
+
+def handler_of(target):
+    """The handler of a function object, or None."""
+    if not _table:
+        _build()
+    return _table.get(id(target))
+
+
+def name_of(target) -> str:
+    if not _table:
+        _build()
+    return _names.get(id(target), "")

@@ -1,0 +1,418 @@
+"""`for` in all its forms, `while`, `break`, `continue`."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import numpy as np
+
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
+from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, kind_of
+from quadrants.ir.nodes import Break, Const, Continue, For, While
+from quadrants.ir.types import DType, i32, tensor_type
+from quadrants.lang import tensor, typed
+from quadrants.lang.value import Value
+
+
+class _Unrolled(Exception):
+    """break or continue of a compile-time loop."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+
+
+class Loops:
+    """Part of the tracer."""
+
+    def exec_For(self, node) -> None:
+        if node.orelse:
+            raise QuadrantsSyntaxError("'else' clause for 'for' is not supported in Quadrants kernels")
+        self.run_for(node, node.iter)
+
+    def run_for(self, node, it) -> None:
+        if isinstance(it, ast.IfExp) and self.is_static_call(it.test):
+            self.run_for(node, it.body if self.static_truth(it.test) else it.orelse)
+            return
+        if isinstance(it, ast.Call):
+            decorator = self.decorator_of(it)
+            if decorator == "static":
+                self.static_for(node, it)
+                return
+            if decorator == "ndrange":
+                self.ndrange_for(node, it, grouped=False)
+                return
+            if decorator == "grouped":
+                self.grouped_for(node, it)
+                return
+            if isinstance(it.func, ast.Name) and it.func.id == "range":
+                self.range_for(node, it)
+                return
+        self.struct_for(node, self.eval(it), grouped=False)
+
+    def decorator_of(self, call) -> str:
+        """'static', 'ndrange', 'grouped' when the call is one of these, else ''."""
+        return self.intrinsic_name(call.func) if self.intrinsic_name(call.func) in _DECORATORS else ""
+
+    # ------------------------------------------------------------ compile-time loops
+
+    def static_for(self, node, call) -> None:
+        inner = call.args[0] if len(call.args) == 1 else None
+        if isinstance(inner, ast.Call) and self.decorator_of(inner) == "static":
+            raise QuadrantsSyntaxError("qd.static cannot be nested in a loop header.")
+        items = self.static_iterable(call)
+        targets = self.target_names(node.target)
+        limit = self.unrolling_limit
+        items = list(items)
+        if limit and len(items) > limit:
+            warnings.warn_explicit(
+                f"You are unrolling more than {limit} iterations, so the compile time may be extremely long. "
+                "You can use a non-static for loop if you want to decrease the compile time. "
+                "You can disable this warning by setting qd.init(unrolling_limit=0).",
+                SyntaxWarning,
+                self.frame.source.file,
+                self.line_of(self.frame),
+            )
+        self.loop_stack.append("static")
+        self.static_depths.append(self.runtime_depth)
+        try:
+            for item in items:
+                self.frame.scopes.append({})
+                try:
+                    self._bind_static_targets(targets, item)
+                    self.exec_body(node.body)
+                except _Unrolled as leave:
+                    if leave.kind == "break":
+                        break
+                finally:
+                    self.frame.scopes.pop()
+                if self.frame.returned:
+                    break
+        finally:
+            self.loop_stack.pop()
+            self.static_depths.pop()
+            self.frame.node = node
+
+    def static_iterable(self, call):
+        value = self.eval_static(call)
+        if isinstance(value, Value):
+            raise QuadrantsCompilationError(
+                "qd.static needs a compile-time iterable, got a run-time value; for a vector v "
+                "write `for i in qd.static(range(v.n))`."
+            )
+        kind = getattr(value, "_qd_kind", "")
+        if isinstance(value, (int, float)) or kind in FIELD_KINDS:
+            raise QuadrantsCompilationError(f"Cannot loop over the object {type(value)} at compile time")
+        return value
+
+    def _bind_static_targets(self, targets, item) -> None:
+        if len(targets) == 1 and not targets[0][1]:
+            self.frame.bind(targets[0][0], item, "static")
+            return
+        values = list(item) if isinstance(item, (tuple, list)) or isinstance(item, Value) else None
+        if values is None or len(values) != len(targets):
+            raise QuadrantsSyntaxError("The number of targets is not equal to the number of values per iteration")
+        for (name, _), value in zip(targets, values):
+            self.frame.bind(name, value, "static")
+
+    def target_names(self, target) -> list:
+        """[(name, is part of a tuple)]"""
+        if isinstance(target, ast.Name):
+            return [(target.id, False)]
+        if isinstance(target, ast.Tuple) and all(isinstance(e, ast.Name) for e in target.elts):
+            return [(e.id, True) for e in target.elts]
+        raise QuadrantsSyntaxError("Loop targets must be names.")
+
+    # ------------------------------------------------------------ range
+
+    def range_for(self, node, call) -> None:
+        if call.keywords or not 1 <= len(call.args) <= 2:
+            raise QuadrantsSyntaxError(
+                f"Range should have 1 or 2 arguments, found {len(call.args)}; for a step write "
+                "`for k in range((b - a + s - 1) // s): i = a + k * s`."
+            )
+        names = self.target_names(node.target)
+        if len(names) != 1 or names[0][1]:
+            raise QuadrantsSyntaxError("A range loop has exactly one target.")
+        name = names[0][0]
+        if self.frame.lookup_local(name) is not None:
+            raise QuadrantsSyntaxError(
+                f'"{name}" is already declared in the outer scope; give the loop variable another name.'
+            )
+        args = [self.range_bound(self.eval(a)) for a in call.args]
+        begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
+        self.emit_for(node, [name], [(begin, end)], bind=lambda vs: self.frame.bind(name, vs[0], "target"))
+
+    def range_bound(self, x):
+        if isinstance(x, Value):
+            e = x.expr
+            if not isinstance(e.type, DType):
+                raise QuadrantsTypeError(f"range() needs integers, found {e.type}")
+        elif isinstance(x, (bool, int, np.integer, float, np.floating)) or typed.is_number(x):
+            e = typed.to_expr(x) if not isinstance(x, (int, np.integer)) else Const(int(x), i32)
+            if isinstance(x, (int, np.integer)) and not -(2**31) <= int(x) < 2**31:
+                raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of a loop bound: i32")
+        else:
+            raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
+        if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
+            warnings.warn(f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues")
+        return typed.cast_expr(e, i32)
+
+    # ------------------------------------------------------------ ndrange
+
+    def ndrange_bounds(self, call):
+        """(bounds, axes) of a `qd.ndrange(...)` call."""
+        axes = None
+        for keyword in call.keywords:
+            if keyword.arg != "axes":
+                raise QuadrantsSyntaxError(f"ndrange() got an unexpected keyword argument '{keyword.arg}'")
+            axes = self.eval(keyword.value)
+        args = self.eval_arguments(call.args)
+        bounds = [self._ndrange_entry(a) for a in args]
+        if axes is not None:
+            axes = _check_axes(axes, len(bounds))
+        return bounds, axes
+
+    def _ndrange_entry(self, entry):
+        if isinstance(entry, (list, tuple)) or (isinstance(entry, Value) and entry.is_tensor):
+            items = list(entry)
+            if len(items) != 2:
+                raise QuadrantsSyntaxError(
+                    f"Every argument of ndrange should be a scalar or a tuple/list like (begin, end), found {len(items)} items"
+                )
+            return tuple(self._ndrange_bound(x) for x in items)
+        return Const(0, i32), self._ndrange_bound(entry)
+
+    def _ndrange_bound(self, x):
+        if isinstance(x, Value):
+            if not x.is_scalar or x.type.is_real:
+                raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
+            return typed.cast_expr(x.expr, i32)
+        if isinstance(x, (int, np.integer)):
+            return Const(int(x), i32)
+        if getattr(x, "ndim", None) == 0 and hasattr(x, "item") and isinstance(x.item(), int):
+            return Const(x.item(), i32)
+        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
+
+    def ndrange_for(self, node, call, grouped: bool) -> None:
+        bounds, axes = self.ndrange_bounds(call)
+        names = self.target_names(node.target)
+        if grouped:
+            self._grouped_targets(names)
+        elif len(names) != len(bounds):
+            raise QuadrantsSyntaxError(
+                f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange ({len(bounds)})"
+            )
+        self.product_for(node, names, bounds, axes, grouped)
+
+    def product_for(self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True) -> None:
+        """Loops over a product of ranges; targets keep argument order whatever the visiting order is."""
+        n = len(bounds)
+        order = list(axes) if axes is not None else list(range(n))
+        visited = [bounds[a] for a in order]
+        labels = [names[0][0] + f"_{a}" for a in order] if grouped else [names[a][0] for a in order]
+
+        def bind(values):
+            canonical = [None] * n
+            for a, v in zip(order, values):
+                canonical[a] = v
+            if grouped:
+                vector = tensor.make(canonical, tensor_type((n,), i32))
+                self.frame.bind(names[0][0], self.named(vector.expr, names[0][0]), "var")
+                return
+            for (name, _), v in zip(names, canonical):
+                if assignable and self._assigned_in(node, name):
+                    self.frame.bind(name, self.declare(name, v.expr), "var")
+                else:
+                    self.frame.bind(name, v, "target")
+
+        self.emit_for(node, labels, visited, bind, kind)
+
+    @staticmethod
+    def _assigned_in(node, name: str) -> bool:
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Store):
+                if child is not node.target and not _inside(node.target, child):
+                    return True
+        return False
+
+    def _grouped_targets(self, names) -> None:
+        if len(names) != 1 or names[0][1]:
+            raise QuadrantsSyntaxError("A grouped loop has exactly one target, which is a vector.")
+
+    # ------------------------------------------------------------ arrays and fields
+
+    def grouped_for(self, node, call) -> None:
+        if len(call.args) != 1:
+            raise QuadrantsSyntaxError("qd.grouped takes exactly one argument.")
+        inner = call.args[0]
+        if isinstance(inner, ast.Call):
+            decorator = self.decorator_of(inner)
+            if decorator == "ndrange":
+                self.ndrange_for(node, inner, grouped=True)
+                return
+            if decorator:
+                raise QuadrantsSyntaxError(f"qd.{decorator} cannot be used inside qd.grouped.")
+        self.struct_for(node, self.eval(inner), grouped=True)
+
+    def struct_for(self, node, obj, grouped: bool) -> None:
+        obj = getattr(obj, "_unwrapped", lambda: obj)() if kind_of(obj) == "tensor" else obj
+        kind = kind_of(obj)
+        if kind == "struct_field":
+            obj = self._first_leaf(obj)
+            kind = kind_of(obj)
+        if kind in FIELD_KINDS:
+            self._field_for(node, self.field_decl(obj), grouped)
+        elif isinstance(obj, ArrayRef):
+            decl = obj.decl
+            bounds = [(Const(0, i32), e) for e in self.extents(decl)]
+            self._array_for(node, bounds, decl.layout, grouped)
+        elif kind == "snode":
+            bounds = [(Const(0, i32), Const(int(n), i32)) for n in obj.shape]
+            self._array_for(node, bounds, None, grouped)
+        elif isinstance(obj, Value):
+            raise QuadrantsCompilationError(
+                f"Cannot loop over the object of type {obj.type}; loop over `qd.static(range(...))` or `range(...)`."
+            )
+        else:
+            raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.")
+
+    def _first_leaf(self, field):
+        while kind_of(field) == "struct_field":
+            field = field.get_member_field(field.keys[0])
+        return field
+
+    def _field_for(self, node, decl, grouped: bool) -> None:
+        if not self.top_level:
+            if self.runtime_depth or self.parallel_depth:
+                raise QuadrantsCompilationError(
+                    "RuntimeError: a struct-for over a field cannot be nested inside a kernel; "
+                    "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
+                )
+        offset = decl.index_offset or (0,) * decl.ndim
+        bounds = [(Const(o, i32), Const(o + n, i32)) for o, n in zip(offset, decl.shape)]
+        self._array_for(node, bounds, _storage_order(decl), grouped, "struct_for")
+
+    def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for") -> None:
+        names = self.target_names(node.target)
+        if grouped:
+            self._grouped_targets(names)
+        elif len(names) != len(bounds):
+            raise QuadrantsCompilationError(
+                "Number of struct-for indices does not match loop variable dimensionality: "
+                f"{len(names)} targets, {len(bounds)} axes"
+            )
+        for name, _ in names:
+            if self.frame.lookup_local(name) is not None:
+                raise QuadrantsSyntaxError(
+                    f'"{name}" is already declared in the outer scope; give the loop variable another name.'
+                )
+        if self.loop_config is not None and self.loop_config.serialize and kind == "struct_for":
+            self.log_warning("serialize is ignored on a loop over a field")
+        self.product_for(node, names, bounds, axes, grouped, kind, assignable=False)
+
+    # ------------------------------------------------------------ the loop itself
+
+    def emit_for(self, node, labels, bounds, bind, kind: str = "range_for") -> None:
+        config, self.loop_config = self.loop_config, None
+        top = self.top_level
+        serial = config is not None and (config.serialize or config.parallelize == 1)
+        parallel = top and not serial
+        if config is not None and config.name and not top:
+            self.log_warning("loop_config(name=...) is ignored on a nested loop")
+        if not parallel:
+            bounds = [tuple(self.temp(Value(e)).expr for e in pair) for pair in bounds]
+        body: list = []
+        loop = For((), tuple(bounds), body, parallel, config, kind)
+        saved_depth = self.parallel_depth
+        self.parallel_depth += int(parallel)
+        self.loop_stack.append(loop)
+        with self.runtime_control(), self.in_block(body):
+            loop.vars = tuple(self.loop_var(label) for label in labels)
+            bind([self.variable(v) for v in loop.vars])
+            self.exec_body(node.body)
+        self.loop_stack.pop()
+        self.parallel_depth = saved_depth
+        self.emit(loop)
+
+    def loop_var(self, name: str):
+        return self.new_var(name, i32, mutable=False)
+
+    def exec_While(self, node) -> None:
+        if node.orelse:
+            raise QuadrantsSyntaxError("'else' clause for 'while' is not supported in Quadrants kernels")
+        if isinstance(node.test, ast.Call) and self.intrinsic_name(node.test.func) == "do_while":
+            raise QuadrantsSyntaxError("qd.graph.do_while requires @qd.kernel(graph=True)")
+        pre: list = []
+        body: list = []
+        self.loop_stack.append("while")
+        with self.runtime_control():
+            with self.in_block(pre):
+                cond = typed.condition(self.eval(node.test), "while")
+            with self.in_block(body):
+                self.exec_body(node.body)
+        self.loop_stack.pop()
+        self.emit(While(pre, cond, body))
+
+    def exec_Break(self, node) -> None:
+        self._leave("break")
+
+    def exec_Continue(self, node) -> None:
+        self._leave("continue")
+
+    def _leave(self, kind: str) -> None:
+        if not self.loop_stack or self.loop_stack[-1] == "function":
+            raise QuadrantsSyntaxError(f"'{kind}' outside a loop")
+        loop = self.loop_stack[-1]
+        if loop == "static":
+            if self._static_under_runtime_if():
+                raise QuadrantsSyntaxError(
+                    f"You are trying to `{kind}` a static `for` loop, but the `{kind}` statement is inside a non-static `if`. "
+                )
+            raise _Unrolled(kind)
+        if kind == "break":
+            if isinstance(loop, For):
+                if loop.parallel:
+                    raise QuadrantsSyntaxError(
+                        "Cannot break in the outermost loop: its iterations run in parallel; "
+                        "put qd.loop_config(serialize=True) before the loop to run it in order."
+                    )
+                loop.has_break = True
+            self.emit(Break(loop if isinstance(loop, For) else None))
+        else:
+            self.emit(Continue())
+
+    def _static_under_runtime_if(self) -> bool:
+        return self.runtime_depth > self.static_depths[-1]
+
+
+_DECORATORS = ("static", "ndrange", "grouped")
+
+
+def _inside(tree, node) -> bool:
+    return any(child is node for child in ast.walk(tree))
+
+
+def _check_axes(axes, n: int) -> list:
+    if not isinstance(axes, (tuple, list)):
+        raise QuadrantsTypeError("ndrange axes must be a tuple; its entries must be Python ints")
+    for a in axes:
+        if isinstance(a, bool) or not isinstance(a, int):
+            raise QuadrantsTypeError(f"ndrange axes entries must be Python ints, found {type(a).__name__}")
+    if len(axes) != n:
+        raise QuadrantsSyntaxError(f"ndrange has {n} axes but `axes` has {len(axes)} entries: they must match")
+    if sorted(axes) != list(range(n)):
+        raise QuadrantsSyntaxError(f"ndrange axes={tuple(axes)} is not a permutation of range({n})")
+    return list(axes)
+
+
+def _storage_order(decl):
+    """Axes from the outermost to the innermost in memory, or None for row-major."""
+    if decl.levels is None or len(decl.levels) != decl.ndim:
+        return None
+    order = [axis for axis, _, _, _ in sorted(decl.levels, key=lambda level: -level[3])]
+    return None if order == list(range(decl.ndim)) or sorted(order) != list(range(decl.ndim)) else order

@@ -1,0 +1,137 @@
+"""Fields and array arguments as places: declarations, index arithmetic rules, bounds checks."""
+
+from __future__ import annotations
+
+from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.refs import ArrayRef, kind_of
+from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
+from quadrants.ir.types import i32, tensor_type
+from quadrants.lang import access, typed
+from quadrants.lang.value import Value
+
+
+def _levels(cell, size: int):
+    return tuple((axis, extent, divisor, stride // size) for axis, extent, divisor, stride in cell.levels)
+
+
+def _scalar_decl(field, cell, name: str) -> ArrayDecl:
+    return ArrayDecl(
+        name=name,
+        kind="field",
+        type=cell.dtype,
+        ndim=len(cell.shape),
+        shape=tuple(cell.shape),
+        levels=_levels(cell, cell.dtype.size),
+        index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
+        source=cell,
+        label=name,
+    )
+
+
+class Memory:
+    """Part of the tracer: what `x[i]` means for fields and arrays."""
+
+    def field_decl(self, field) -> ArrayDecl:
+        """The declaration of a scalar or matrix field, made once a kernel."""
+        found = self.fields.get(id(field))
+        if found is not None:
+            return found[1]
+        name = self.array_name(getattr(field, "_name", "") or self.hint or "field")
+        if kind_of(field) == "field":
+            decl = _scalar_decl(field, field.cell, name)
+        else:
+            decl = self._matrix_decl(field, name)
+        self.fields[id(field)] = (field, decl)
+        self.add_array(decl)
+        return decl
+
+    def _matrix_decl(self, field, name: str) -> ArrayDecl:
+        cells = field.cells
+        shape = (field.n,) if field.ndim == 1 else (field.n, field.m)
+        first = _scalar_decl(field, cells[0], name)
+        first.type = tensor_type(shape, cells[0].dtype)
+        if not field.interleaved:
+            parts = [_scalar_decl(field, c, f"{name}_{k}") for k, c in enumerate(cells)]
+            for part in parts:
+                self.add_array(part)
+            first.components = tuple(parts)
+        return first
+
+    def add_array(self, decl: ArrayDecl) -> None:
+        if decl.components is None:
+            decl.number = len(self.arrays)
+            self.arrays.append(decl)
+
+    def array_name(self, base: str) -> str:
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in base).strip("_") or "array"
+        if base[0].isdigit():
+            base = "f" + base
+        return self.global_name(base)
+
+    # ------------------------------------------------------------ subscripts
+
+    def subscript_array(self, decl: ArrayDecl, indices, what: str) -> Value:
+        """The cell of a field or array at canonical indices, as an assignable value."""
+        flat = access.flatten_indices(indices)
+        if any(isinstance(x, slice) for x in flat):
+            raise QuadrantsSyntaxError(
+                f"{what} cannot be sliced in a kernel; index it, or pass a qd.BufferView of a 1-D array."
+            )
+        if len(flat) != decl.ndim:
+            raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
+        exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
+        if self.check_bounds:
+            exprs = self._check_cell(decl, exprs)
+        place = Cell(decl, exprs, decl.type)
+        return Value(Load(place, decl.type), place)
+
+    def _index(self, x, axis: int, decl: ArrayDecl):
+        if isinstance(x, int) and x < 0 and decl.kind == "field":
+            return Const(int(x), i32)
+        return access.index_expr(x, axis)
+
+    def extents(self, decl: ArrayDecl) -> list:
+        """Canonical extents as i32 expressions."""
+        if decl.shape is not None:
+            return [Const(int(n), i32) for n in decl.shape]
+        return [Extent(decl, k, i32) for k in range(decl.ndim)]
+
+    def _check_cell(self, decl: ArrayDecl, exprs: tuple) -> tuple:
+        held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
+        local = held
+        if decl.index_offset:
+            local = tuple(Binary("sub", e, Const(o, i32), i32) for e, o in zip(held, decl.index_offset))
+        extents = self.extents(decl)
+        if decl.clamp:
+            return tuple(
+                typed.binary("max", typed.binary("min", Value(e), typed.binary("sub", Value(n), 1)), 0).expr
+                for e, n in zip(held, extents)
+            )
+        self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
+        return held
+
+    def check_tensor_index(self, exprs: tuple, shape: tuple) -> tuple:
+        held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
+        self.check(access.in_bounds(held, shape), ("tensor", shape), held)
+        return held
+
+    def bounds_site(self, decl: ArrayDecl):
+        if decl.kind == "field":
+            return ("field", decl.label, decl.shape, decl.index_offset)
+        return ("ndarray", decl.source[0], decl.label)
+
+    # ------------------------------------------------------------ host objects met in kernel scope
+
+    def subscript_object(self, obj, indices) -> Value:
+        kind = kind_of(obj)
+        if isinstance(obj, ArrayRef):
+            return self.subscript_array(obj.decl, indices, "Array")
+        if kind in ("field", "matrix_field"):
+            return self.subscript_array(self.field_decl(obj), indices, "Field")
+        if kind == "struct_field":
+            return StructCell(self, obj, indices)
+        raise QuadrantsTypeError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")
+
+    def variable(self, var) -> Value:
+        place = VarPlace(var, var.type)
+        return Value(Load(place, var.type), place)

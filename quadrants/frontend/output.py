@@ -1,0 +1,207 @@
+"""print, assert and their format strings."""
+
+from __future__ import annotations
+
+import ast
+import string
+
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.ir.nodes import Print
+from quadrants.ir.types import DType, StructType, TensorType, f64
+from quadrants.lang import access, tensor, typed
+from quadrants.lang.value import Value
+
+SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
+
+
+class Formatted:
+    """A format string met in a kernel: literal texts and (value, spec) pairs in order."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts):
+        self.parts = parts
+
+
+def check_spec(spec: str, t: DType) -> str:
+    """The C conversion for `spec` (printf text without the percent sign), or an error naming both."""
+    if not spec:
+        return ""
+    body = spec.rstrip(string.ascii_letters)
+    letters = spec[len(body) :]
+    if len(letters) > 1:
+        raise QuadrantsTypeError(f"'{spec}' is not supported: one conversion letter at most")
+    if letters and letters in "csnp":
+        raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+    if not all(c in "0123456789.+-# " for c in body):
+        raise QuadrantsSyntaxError(
+            f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
+        )
+    if letters:
+        fits = letters in (REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED)
+        if letters not in SIGNED + UNSIGNED + REAL:
+            raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+        if not fits:
+            raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
+    return spec
+
+
+class Output:
+    """Part of the tracer."""
+
+    def trace_print(self, node) -> None:
+        sep, end = " ", "\n"
+        for k in node.keywords:
+            if k.arg not in ("sep", "end"):
+                raise QuadrantsSyntaxError(f"print() got an unexpected keyword argument '{k.arg}'")
+            value = self.eval(k.value)
+            sep, end = (value, end) if k.arg == "sep" else (sep, value)
+        parts: list = []
+        for k, value in enumerate(self.eval_arguments(node.args)):
+            if k:
+                parts.append(sep)
+            self._print_value(value, "", parts)
+        parts.append(end)
+        self.prints = True
+        self.emit(Print(tuple(_merge(parts))))
+
+    def _print_value(self, value, spec: str, parts: list) -> None:
+        if isinstance(value, Formatted):
+            for text, item, item_spec in value.parts:
+                parts.append(text)
+                if item is not None:
+                    self._print_value(item, item_spec, parts)
+            return
+        if isinstance(value, str):
+            parts.append(value)
+            return
+        if isinstance(value, (list, tuple)):
+            parts.append("[" if isinstance(value, list) else "(")
+            for k, item in enumerate(value):
+                if k:
+                    parts.append(", ")
+                self._print_value(item, spec, parts)
+            parts.append("]" if isinstance(value, list) else ")")
+            return
+        if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
+            if not hasattr(value, "as_value"):
+                parts.append(str(value))
+                return
+        v = typed.to_value(value)
+        if isinstance(v.type, StructType):
+            raise QuadrantsTypeError("Structs cannot be printed; print their members.")
+        if isinstance(v.type, TensorType):
+            rows = access.iterate(self.temp(v))
+            self._print_value(list(rows), spec, parts)
+            return
+        parts.append((v.expr, check_spec(spec, v.type)))
+
+    # ------------------------------------------------------------ format strings
+
+    def format_string(self, node: ast.JoinedStr):
+        parts = []
+        for piece in node.values:
+            if isinstance(piece, ast.Constant):
+                parts.append((piece.value, None, ""))
+                continue
+            spec = ""
+            if piece.format_spec is not None:
+                if any(not isinstance(p, ast.Constant) for p in piece.format_spec.values):
+                    raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+                spec = "".join(p.value for p in piece.format_spec.values)
+            parts.append(("", self.eval(piece.value), spec))
+        if all(not isinstance(item, Value) and not hasattr(item, "as_value") for _, item, _ in parts):
+            if not any(spec for _, _, spec in parts):
+                return "".join(text + ("" if item is None else str(item)) for text, item, _ in parts)
+        return Formatted(parts)
+
+    def format_method(self, text: str, args: list, kwargs: dict) -> Formatted:
+        """`"...".format(...)` with positional, indexed and keyword fields."""
+        parts, used, auto = [], set(), 0
+        for literal, name, spec, _ in string.Formatter().parse(text):
+            if name is None:
+                parts.append((literal, None, ""))
+                continue
+            if "{" in (spec or ""):
+                raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+            if name == "" or name.isdigit():
+                at = auto if name == "" else int(name)
+                auto += name == ""
+                if at >= len(args):
+                    raise QuadrantsSyntaxError(f"Expected {at + 1} positional argument(s), but received {len(args)} instead.")
+                used.add(at)
+                parts.append((literal, args[at], spec))
+            else:
+                if name not in kwargs:
+                    raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
+                used.add(name)
+                parts.append((literal, kwargs[name], spec))
+        for key in kwargs:
+            if key not in used:
+                raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
+        unused = [k for k in range(len(args)) if k not in used]
+        if unused:
+            expected = len(args) - len(unused)
+            raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
+        return Formatted(parts)
+
+    # ------------------------------------------------------------ assert
+
+    def trace_assert(self, node: ast.Assert) -> None:
+        cond = typed.condition(self.eval(node.test), "assert")
+        if not self.debug:
+            return
+        texts, values = self._assert_message(node)
+        self.check(cond, ("assert", tuple(texts)), values)
+
+    def _assert_message(self, node):
+        """(texts with a slot for each value, value expressions)"""
+        if node.msg is None:
+            return [ast.unparse(node.test)], []
+        if isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod) and isinstance(node.msg.left, ast.Constant):
+            message = self._percent_message(node.msg)
+        else:
+            message = self.eval(node.msg)
+        texts, values = [""], []
+        parts: list = []
+        if isinstance(message, Formatted):
+            message = Formatted([(t, item, "") for t, item, _ in message.parts])
+        self._print_value(message if isinstance(message, (Formatted, Value)) else str(message), "", parts)
+        for part in _merge(parts):
+            if isinstance(part, str):
+                texts[-1] += part
+            else:
+                expr = part[0]
+                values.append(typed.cast_expr(expr, f64) if expr.type.is_real else expr)
+                texts.append("")
+        return texts, values
+
+    def _percent_message(self, node) -> Formatted:
+        args = self.eval(node.right)
+        args = list(args) if isinstance(args, tuple) else [args]
+        pieces = node.left.value.replace("%%", "\0").split("%")
+        parts = [(pieces[0].replace("\0", "%"), None, "")]
+        if len(pieces) - 1 != len(args):
+            raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
+        for piece, arg in zip(pieces[1:], args):
+            tail = piece.lstrip("0123456789.+-# ")[1:]
+            parts.append(("", arg, ""))
+            parts.append((tail.replace("\0", "%"), None, ""))
+        return Formatted(parts)
+
+
+def _is_tensor(x) -> bool:
+    return getattr(x, "_qd_host_matrix", False) or tensor.is_sequence(x)
+
+
+def _merge(parts: list) -> list:
+    """Neighbouring literals joined."""
+    out: list = []
+    for p in parts:
+        if isinstance(p, str) and out and isinstance(out[-1], str):
+            out[-1] += p
+        elif p != "":
+            out.append(p)
+    return out
+
+

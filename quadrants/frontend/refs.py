@@ -1,0 +1,63 @@
+"""Compile-time stand-ins for what a launch binds: arrays and containers of arrays.
+
+A launch re-reads every object behind a reference, so a reference knows its *source*: the parameter number and the attribute path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(slots=True, eq=False)
+class ArrayRef:
+    """An array argument in kernel scope. `decl` is its IR declaration, `sample` the array of the call that compiles."""
+
+    decl: Any
+    sample: Any
+    grad: Any = None
+    shape_cache: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class ObjectRef:
+    """A template object or dataclass argument whose attributes are followed at trace time.
+
+    `members`: for a dataclass parameter, the annotation of every field; None for other objects.
+    """
+
+    obj: Any
+    source: tuple  # (parameter number, path)
+    members: Any = None
+    immutable: bool = True
+
+
+_KINDS = {
+    "ScalarField": "field",
+    "MatrixField": "matrix_field",
+    "StructField": "struct_field",
+    "Ndarray": "ndarray",
+    "Tensor": "tensor",
+    "BufferView": "view",
+    "SNode": "snode",
+    "Func": "func",
+    "Kernel": "kernel",
+}
+_kind_cache: dict = {}
+
+
+def kind_of(x) -> str:
+    """'field', 'matrix_field', 'struct_field', 'ndarray', 'tensor', 'view', 'snode', 'func', 'kernel' or ''."""
+    t = type(x)
+    kind = _kind_cache.get(t)
+    if kind is None:
+        kind = ""
+        for base in t.__mro__:
+            if base.__name__ in _KINDS and base.__module__.startswith("quadrants."):
+                kind = _KINDS[base.__name__]
+                break
+        _kind_cache[t] = kind
+    return kind
+
+
+FIELD_KINDS = ("field", "matrix_field", "struct_field")

@@ -1,0 +1,437 @@
+"""Statements of the Python subset, except loops."""
+
+from __future__ import annotations
+
+import ast
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.structcell import StructCell
+from quadrants.ir.nodes import Atomic, Cell, Const, If, Return
+from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
+from quadrants.lang import typed
+from quadrants.lang.value import Value
+
+ATOMIC_AUGMENTED = {"add": "add", "sub": "sub", "bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+
+BINARY_NODES = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.BitAnd: "bit_and", ast.BitOr: "bit_or", ast.BitXor: "bit_xor", ast.LShift: "shl",
+    ast.RShift: "shr",
+}  # fmt: skip
+
+
+class Statements:
+    """Part of the tracer."""
+
+    def syntax_error(self, text: str) -> QuadrantsSyntaxError:
+        return QuadrantsSyntaxError(text)
+
+    def immutable_error(self, name: str) -> QuadrantsSyntaxError:
+        return QuadrantsSyntaxError(
+            f'Kernel argument "{name}" is immutable in the kernel. If you want to change its value, '
+            "please create a new variable."
+        )
+
+    def exec_body(self, body: list) -> None:
+        for node in body:
+            if self.frame.returned:
+                return
+            self.exec(node)
+
+    def exec(self, node) -> None:
+        frame = self.frame
+        previous, frame.node = frame.node, node
+        method = getattr(self, "exec_" + type(node).__name__, None)
+        if method is None:
+            raise QuadrantsSyntaxError(f'Unsupported node "{type(node).__name__}"')
+        method(node)
+        frame.node = previous
+
+    def exec_Pass(self, node) -> None:
+        pass
+
+    def exec_Expr(self, node) -> None:
+        if isinstance(node.value, ast.Constant):
+            return
+        if isinstance(node.value, ast.Call):
+            self.eval_Call(node.value)
+        else:
+            self.eval(node.value)
+
+    def exec_FunctionDef(self, node) -> None:
+        raise QuadrantsSyntaxError(
+            "Function definition is not allowed in 'qd.kernel'. Define it outside and decorate it with @qd.func."
+        )
+
+    # ------------------------------------------------------------ assignment
+
+    def exec_Assign(self, node) -> None:
+        if len(node.targets) == 1 and self._assign_pairwise(node.targets[0], node.value):
+            return
+        static = self.is_static_call(node.value)
+        value = self.eval(node.value)
+        if len(node.targets) > 1 and isinstance(value, Value):
+            value = self.temp(value)
+        for target in node.targets:
+            self.assign_target(target, value, static)
+
+    def _assign_pairwise(self, target, value) -> bool:
+        """`a, b = b, a`: every right side is read before the first write."""
+        if not (isinstance(target, ast.Tuple) and isinstance(value, (ast.Tuple, ast.List))):
+            return False
+        if any(isinstance(e, ast.Starred) for e in value.elts):
+            return False
+        if len(target.elts) != len(value.elts):
+            raise QuadrantsSyntaxError("The number of targets is not equal to value length")
+        values = [self.eval(e) for e in value.elts]
+        values = [self.snapshot(v) for v in values]
+        for t, v, e in zip(target.elts, values, value.elts):
+            self.assign_target(t, v, self.is_static_call(e))
+        return True
+
+    def snapshot(self, value):
+        """A copy of a run-time value that later writes cannot change; containers copy their items."""
+        if isinstance(value, StructCell):
+            return self.temp(value.as_value())
+        if isinstance(value, Value) and not isinstance(value.expr, Const):
+            return self.temp(value)
+        return value
+
+    def assign_target(self, target, value, static: bool = False) -> None:
+        frame = self.frame
+        previous, frame.node = frame.node, target if isinstance(target, ast.AST) else frame.node
+        if isinstance(target, ast.Name):
+            frame.node = previous
+            self.assign_name(target.id, value, static)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, static)
+        elif isinstance(target, ast.Starred):
+            raise QuadrantsSyntaxError("Starred targets are not supported.")
+        else:
+            if static:
+                raise QuadrantsSyntaxError("Only names can be bound to qd.static(...) values.")
+            self.assign_place(target, value)
+        frame.node = previous
+
+    def _unpack(self, target, value, static: bool) -> None:
+        if any(not isinstance(t, (ast.Name, ast.Subscript, ast.Attribute)) for t in target.elts):
+            raise QuadrantsSyntaxError("Nested, list or starred targets are not supported.")
+        items = self.unpackable(value)
+        if len(items) != len(target.elts):
+            raise QuadrantsSyntaxError("The number of targets is not equal to value length")
+        for t, item in zip(target.elts, [self.snapshot(i) for i in items]):
+            self.assign_target(t, item, static)
+
+    def unpackable(self, value) -> list:
+        if isinstance(value, (list, tuple)):
+            return list(value)
+        if isinstance(value, StructCell):
+            value = value.as_value()
+        if isinstance(value, Value):
+            if value.is_scalar:
+                raise QuadrantsSyntaxError(f"Cannot unpack type: {value.type}")
+            if len(value.shape) == 2 and value.shape[1] > 1:
+                raise QuadrantsCompilationError("Matrices with more than one columns cannot be unpacked")
+            return list(value)
+        if getattr(value, "_qd_host_matrix", False):
+            return list(value.to_list())
+        raise QuadrantsSyntaxError(f"Cannot unpack type: {type(value).__name__}")
+
+    def assign_name(self, name: str, value, static: bool = False) -> None:
+        if name.startswith("__qd_"):
+            raise QuadrantsSyntaxError(f'The name "{name}" is reserved; names must not start with __qd_')
+        found = self.frame.lookup_local(name)
+        if static:
+            if found is not None:
+                raise QuadrantsSyntaxError("Recreating variables is not allowed")
+            self.frame.bind(name, value, "static")
+            return
+        if found is None:
+            self._new_name(name, value)
+            return
+        if found.kind == "argument":
+            raise self.immutable_error(name)
+        if found.kind == "var":
+            if isinstance(value, (dict,)) and not found.value.is_struct:
+                raise QuadrantsTypeError(f"cannot assign a dict to '{found.value.type}'")
+            self.assign_to(found.value, value)
+            return
+        if found.kind == "target":
+            raise QuadrantsSyntaxError(
+                f'The loop variable "{name}" cannot be assigned; copy it to another name first.'
+            )
+        raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned: it is a compile-time name or a container.')
+
+    def _new_name(self, name: str, value) -> None:
+        if isinstance(value, StructCell):
+            value = value.as_value()
+        if isinstance(value, (list, tuple, dict)):
+            self.frame.bind(name, self.copy_container(value, name), "container")
+            return
+        if value is None:
+            raise QuadrantsSyntaxError(f'"{name} = None" is not supported: a variable needs a value with a type.')
+        if self.is_reference(value):
+            self.frame.bind(name, value, "object")
+            return
+        if kind_of(value) in FIELD_KINDS or isinstance(value, ArrayRef):
+            raise QuadrantsTypeError(
+                "Invalid constant scalar data type: a field or array cannot be stored in a variable; "
+                f"write `{name} = qd.static(...)` to give it another name."
+            )
+        expr = typed.to_expr(value)
+        self.frame.bind(name, self.named(expr, name), "var")
+
+    def is_reference(self, value) -> bool:
+        """Objects that a plain assignment aliases: data-oriented objects, dtypes, buffer views."""
+        from quadrants.ir.types import DType
+
+        if isinstance(value, (ObjectRef, DType)):
+            if isinstance(value, ObjectRef) and value.members is not None:
+                raise QuadrantsTypeError("A dataclass argument cannot be stored in a variable; use it by its own name.")
+            return True
+        return getattr(type(value), "_qd_data_oriented", False) or kind_of(value) == "view"
+
+    def copy_container(self, value, name: str):
+        """A list, tuple or dict of compile-time objects and fresh copies of run-time items."""
+        if isinstance(value, dict):
+            return {k: self.copy_container(v, name) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            items = [self.copy_container(v, name) for v in value]
+            if isinstance(value, tuple) and hasattr(value, "_fields"):
+                return type(value)(*items)
+            return type(value)(items) if type(value) in (list, tuple) else items
+        if isinstance(value, StructCell):
+            value = value.as_value()
+        if isinstance(value, Value):
+            return self.named(value.expr, name)
+        return value
+
+    def assign_place(self, target, value) -> None:
+        place = self.eval_target(target)
+        if isinstance(place, tuple):  # an item of a compile-time container
+            container, key = place
+            old = container[key]
+            if isinstance(old, Value):
+                self.assign_to(old, value)
+            else:
+                container[key] = self.copy_container(value, "item")
+            return
+        self.assign_to(place, value)
+
+    def exec_AnnAssign(self, node) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise QuadrantsSyntaxError("Only names can be declared with a type.")
+        if node.value is None:
+            raise QuadrantsSyntaxError("A declaration needs a value: write `x: T = value`.")
+        t = self.resolve_type(self.eval(node.annotation))
+        name = node.target.id
+        value = typed.to_expr(self.eval(node.value))
+        found = self.frame.lookup_local(name)
+        if found is not None:
+            if found.kind == "argument":
+                raise self.immutable_error(name)
+            if found.kind != "var" or found.value.type != t:
+                raise QuadrantsSyntaxError(
+                    f'"{name}" is already declared in this scope with another type; an annotation must repeat it exactly.'
+                )
+            self.assign_to(found.value, Value(value))
+            return
+        self.frame.bind(name, self.named(typed.convert_expr(value, t), name), "var")
+
+    def exec_AugAssign(self, node) -> None:
+        op = BINARY_NODES.get(type(node.op))
+        if op is None:
+            raise QuadrantsSyntaxError("`@=` is not supported; write `a = a @ b`.")
+        if isinstance(node.target, ast.Name):
+            target = self._augmented_name(node.target.id)
+        else:
+            target = self.eval_target(node.target)
+        value = self.eval(node.value)
+        if isinstance(target, tuple):
+            container, key = target
+            if isinstance(container[key], Value):
+                target = container[key]
+            else:
+                container[key] = self.apply_binary(op, container[key], value)
+                return
+        self.augment(target, op, value)
+
+    def _augmented_name(self, name: str):
+        found = self.frame.lookup_local(name)
+        if found is None:
+            self.frame.lookup_outer(name)
+            raise QuadrantsSyntaxError(f'"{name}" is a global name; it cannot be changed in a kernel.')
+        if found.kind == "argument":
+            raise self.immutable_error(name)
+        if found.kind != "var":
+            raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned.')
+        return found.value
+
+    def augment(self, target, op: str, value) -> None:
+        """`target op= value`: atomic for + - & | ^ on memory and on variables shared by a parallel loop."""
+        if not isinstance(target, Value) or (target.place is None and not hasattr(target, "targets")):
+            raise QuadrantsSyntaxError("cannot use a non-writable target as the first operand of an assignment")
+        if target.immutable:
+            raise self.immutable_error(target.immutable)
+        if hasattr(target, "targets"):
+            self._augment_slice(target, op, value)
+            return
+        atomic = ATOMIC_AUGMENTED.get(op)
+        if atomic is not None and not self.is_local_place(target.place):
+            self.atomic(atomic, target, value, augmented=op)
+            return
+        if atomic is not None:
+            value = Value(self.convert_for(self._check_augment(target, op, value), target.type))
+        held = self.stable_target(target)
+        self.assign_to(held, typed.binary(op, held, value))
+
+    def _check_augment(self, target, op, value):
+        typed.binary(op, target, value)
+        return value
+
+    def _augment_slice(self, target, op: str, value) -> None:
+        v = typed.to_value(value)
+        held = self.temp(v)
+        shape = target.shape
+        for k, part in enumerate(target.targets):
+            if v.is_tensor:
+                item = held[k] if len(shape) == 1 else held[k // shape[1], k % shape[1]]
+            else:
+                item = held
+            self.augment(part, op, item)
+
+    def stable_target(self, target: Value) -> Value:
+        """The same place with its index expressions evaluated once."""
+        place = target.place
+        if isinstance(place, Cell):
+            indices = tuple(self.temp(Value(e)).expr for e in place.indices)
+            fresh = Cell(place.array, indices, place.type)
+            from quadrants.ir.nodes import Load
+
+            return Value(Load(fresh, place.type), fresh)
+        return target
+
+    def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> Value:
+        """Emit an atomic on a place; elementwise on tensors. Returns the old value."""
+        symbol = augmented or op
+        t = target.type
+        dtype = element_dtype(t)
+        expr = typed.to_expr(value)
+        if isinstance(t, StructType) or isinstance(expr.type, StructType):
+            raise QuadrantsTypeError(f"unsupported operand type(s) for 'atomic_{op}': '{t}' and '{expr.type}'")
+        if isinstance(expr.type, TensorType) and (not isinstance(t, TensorType) or t.shape != expr.type.shape):
+            name = typed.OPS[symbol].symbol if symbol in typed.OPS else f"atomic_{op}"
+            name = name if augmented else f"atomic_{op}"
+            raise QuadrantsTypeError(f"unsupported operand type(s) for '{name}': '{t}' and '{expr.type}'")
+        if op in ("and", "or", "xor") and (dtype.is_real or element_dtype(expr.type).is_real):
+            raise QuadrantsTypeError(
+                f"unsupported operand type(s) for '{typed.OPS[augmented].symbol if augmented else 'atomic_' + op}': "
+                f"'{t}' and '{expr.type}'"
+            )
+        if not isinstance(t, TensorType):
+            args = (typed.cast_expr(expr, dtype),) + tuple(typed.cast_expr(e, dtype) for e in extra)
+            return self.emit_atomic(op, target.place, args, t)
+        held = self.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
+        stable = self.stable_target(target)
+        places = self._component_targets(stable)
+        olds = []
+        for k, place in enumerate(places):
+            item = held[k] if len(t.shape) == 1 else held[k // t.shape[1], k % t.shape[1]]
+            olds.append(self.emit_atomic(op, place, (item.expr,), dtype))
+        from quadrants.lang import tensor
+
+        return LazyTensor(lambda: tensor.make(olds, t))
+
+    def _component_targets(self, target: Value) -> list:
+        place = target.place
+        if isinstance(place, Cell) and place.array.components is not None:
+            return self.component_places(place)
+        shape = target.type.shape
+        if len(shape) == 1:
+            return [target[i].place for i in range(shape[0])]
+        return [target[i, j].place for i in range(shape[0]) for j in range(shape[1])]
+
+    def emit_atomic(self, op: str, place, args: tuple, t):
+        """An atomic whose old value is declared only if somebody reads it."""
+        from quadrants.ir.nodes import Eval
+
+        node = Atomic(op, place, args, t)
+        stmt = Eval(node)
+        self.emit(stmt)
+        return OldValue(self, self.block, stmt, node)
+
+    # ------------------------------------------------------------ if, assert, return, delete
+
+    def exec_If(self, node) -> None:
+        if self.is_static_call(node.test):
+            taken = self.static_truth(node.test)
+            self.frame.scopes.append({})
+            try:
+                self.exec_body(node.body if taken else node.orelse)
+            finally:
+                self.frame.scopes.pop()
+            return
+        cond = typed.condition(self.eval(node.test), "if")
+        then, orelse = [], []
+        with self.runtime_control():
+            with self.in_block(then):
+                self.exec_body(node.body)
+            with self.in_block(orelse):
+                self.exec_body(node.orelse)
+        self.emit(If(cond, then, orelse))
+
+    def exec_Return(self, node) -> None:
+        frame = self.frame
+        if frame.control_depth:
+            raise QuadrantsSyntaxError(
+                "Return inside non-static if/for is not supported: assign the result to a variable and return it at the end."
+            )
+        value = self.eval(node.value) if node.value is not None else None
+        frame.result = self.finish_return(value) if frame.kind == "kernel" else value
+        frame.returned = True
+
+    def kernel_return(self, exprs: tuple) -> None:
+        self.emit(Return(exprs))
+
+    def exec_Assert(self, node) -> None:
+        self.trace_assert(node)
+
+    def exec_With(self, node) -> None:
+        raise QuadrantsSyntaxError(
+            "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), qd.graph.parallel_context() "
+            "and qd.graph.parallel()"
+        )
+
+
+class OldValue:
+    """The old content returned by an atomic; declared as a variable at its first use."""
+
+    __slots__ = ("tracer", "block", "stmt", "node", "value")
+
+    def __init__(self, tracer, block, stmt, node):
+        self.tracer, self.block, self.stmt, self.node, self.value = tracer, block, stmt, node, None
+
+    def as_value(self) -> Value:
+        if self.value is None:
+            from quadrants.ir.nodes import Declare
+
+            var = self.tracer.new_var("old", self.node.type, mutable=False)
+            at = next(i for i, s in enumerate(self.block) if s is self.stmt)
+            self.block[at] = Declare(var, self.node, self.stmt.loc)
+            self.value = self.tracer.variable(var)
+        return self.value
+
+
+class LazyTensor:
+    """A tensor of old values, built only if used."""
+
+    __slots__ = ("build", "value")
+
+    def __init__(self, build):
+        self.build, self.value = build, None
+
+    def as_value(self) -> Value:
+        if self.value is None:
+            self.value = self.build()
+        return self.value

@@ -1,0 +1,47 @@
+"""`sf[i]` in kernel scope: one cell of a struct field, whose members live in the member fields."""
+
+from __future__ import annotations
+
+from quadrants.errors import QuadrantsCompilationError
+from quadrants.ir.nodes import Const, Make
+from quadrants.ir.types import StructType
+from quadrants.lang import access
+from quadrants.lang.value import Value
+
+
+class StructCell:
+    __slots__ = ("tracer", "field", "indices")
+
+    def __init__(self, tracer, field, indices):
+        self.tracer = tracer
+        self.field = field
+        self.indices = tuple(
+            x if not isinstance(x, Value) or isinstance(x.expr, Const) else tracer.temp(x)
+            for x in access.flatten_indices(indices)
+        )
+
+    @property
+    def keys(self) -> list:
+        return list(self.field.keys)
+
+    def member(self, name: str):
+        return self.tracer.subscript_object(self.field.get_member_field(name), self.indices)
+
+    def attribute(self, name: str):
+        if name in self.keys:
+            return self.member(name)
+        method = (getattr(self.field, "struct_methods", None) or {}).get(name)
+        if method is not None:
+            return self.tracer.bind_struct_method(method, self)
+        raise QuadrantsCompilationError(f"The struct field has no member '{name}'; it has {self.keys}")
+
+    def as_value(self) -> Value:
+        """A copy of the whole cell."""
+        exprs = {}
+        for key in self.keys:
+            part = self.member(key)
+            exprs[key] = (part.as_value() if isinstance(part, StructCell) else part).expr
+        t = StructType(
+            tuple((k, e.type) for k, e in exprs.items()), "struct", getattr(self.field, "struct_methods", None)
+        )
+        return Value(Make(tuple(exprs.values()), t))

@@ -1,0 +1,317 @@
+"""The tracer: walks the AST of a kernel once per specialisation and builds IR.
+
+State that every part shares: the block being filled, the stack of frames, declarations made so far. The parts
+(statements, loops, expressions, calls, ...) are mixins, one file each.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from quadrants import banner
+from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.frontend.arguments import Arguments
+from quadrants.frontend.calls import Calls
+from quadrants.frontend.expressions import Expressions
+from quadrants.frontend.frame import Frame
+from quadrants.frontend.loops import Loops
+from quadrants.frontend.memory import Memory
+from quadrants.frontend.output import Output
+from quadrants.frontend.purity import Purity
+from quadrants.frontend.returns import Returns
+from quadrants.frontend.statements import Statements
+from quadrants.frontend.structcell import StructCell
+from quadrants.ir.nodes import Builtin, Cast, Cell, Check, Const, Declare, Eval, Load, Loc, MatOp, Store, Var, VarPlace
+from quadrants.ir.types import DType, StructType, f32, f64, i32
+from quadrants.lang import typed
+from quadrants.lang.value import Value
+
+RESERVED = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
+    asm typeof half kernel global local private device thread constant main and or not xor class template new delete this
+    operator namespace using public protected friend virtual throw try catch export in out inout uniform buffer shared
+    y0 y1 yn j0 j1 jn gamma abs sin cos tan asin acos atan sinh cosh tanh exp log pow sqrt floor ceil round fmin fmax
+    fabs printf malloc free exit index remainder signal read write time clock div min max select unix linux frame lane
+    begin end worker args rt""".split()
+)
+
+
+class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, Memory, Purity):
+    def __init__(self, options):
+        self.options = options
+        self.default_fp = options.get("default_fp", f32)
+        self.default_ip = options.get("default_ip", i32)
+        self.debug = bool(options.get("debug"))
+        self.check_bounds = bool(options.get("check_out_of_bound")) or self.debug
+        self.short_circuit = options.get("short_circuit_operators", True)
+        self.unrolling_limit = options.get("unrolling_limit", 32)
+        self.block: list = []
+        self.frames: list = []
+        self.functions: dict = {}
+        self.function_list: list = []
+        self.arrays: list = []
+        self.fields: dict = {}
+        self.bindings: list = []
+        self.bound: dict = {}
+        self.sites: list = []
+        self.local_names: set = set()
+        self.global_names: set = set()
+        self.all_names: set = set()
+        self.hint = ""
+        self.loop_stack: list = []
+        self.static_depths: list = []
+        self.parallel_depth = 0
+        self.in_function = 0
+        self.runtime_depth = 0
+        self.loop_config = None
+        self.keep: list = []
+        self.call_stack: list = []
+        self.purity = False
+        self.kernel_name = ""
+        self.warned: set = set()
+        self.parameter_annotations: dict = {}
+        self.prints = False
+        self.called: list = []
+
+    # ------------------------------------------------------------ frames, positions, errors
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def top_level(self) -> bool:
+        """Whether a runtime `for` met now becomes a task of the kernel."""
+        return self.runtime_depth == 0 and not self.in_function
+
+    def loc(self) -> Loc:
+        return Loc(tuple((f.source.file, self.line_of(f), f.name) for f in self.frames))
+
+    @staticmethod
+    def line_of(frame: Frame) -> int:
+        line = getattr(frame.node, "lineno", 1)
+        return line + frame.source.line0
+
+    def error_frames(self) -> list:
+        out = []
+        for f in self.frames:
+            node = f.node or f.source.tree
+            out.append(
+                banner.Frame(
+                    file=f.source.file,
+                    line=node.lineno + f.source.line0,
+                    col=node.col_offset + f.source.indent,
+                    end_line=(node.end_lineno or node.lineno) + f.source.line0,
+                    end_col=(node.end_col_offset or node.col_offset) + f.source.indent,
+                    function=f.name,
+                )
+            )
+        return out
+
+    def translate_error(self, error: BaseException) -> BaseException:
+        """The user's banner around an error met while tracing; foreign exceptions become compilation errors."""
+        if getattr(error, "_qd_located", False):
+            return error
+        frames = self.error_frames()
+        if isinstance(error, QuadrantsCompilationError):
+            kind, message = type(error), str(error)
+        else:
+            kind, message = QuadrantsCompilationError, f"{type(error).__name__}: {error}"
+        located = kind(banner.format_banner(frames, message))
+        located._qd_located = True
+        return located
+
+    # ------------------------------------------------------------ names, variables, blocks
+
+    def unique_name(self, base: str) -> str:
+        """A name for a local: unused in the enclosing blocks and by functions and arrays."""
+        name = self._fresh(base, lambda n: n in self.local_names or n in self.global_names)
+        self.local_names.add(name)
+        self.all_names.add(name)
+        return name
+
+    def global_name(self, base: str) -> str:
+        """A name for a function or array: never used before in this kernel."""
+        name = self._fresh(base, lambda n: n in self.all_names)
+        self.global_names.add(name)
+        self.all_names.add(name)
+        return name
+
+    @staticmethod
+    def _fresh(base: str, taken) -> str:
+        if not base.isascii():
+            base = base.encode("ascii", "replace").decode().replace("?", "u")
+        if base.startswith("qd_") or base.startswith("_") or base in RESERVED:
+            base = f"{base.lstrip('_') or 'x'}_"
+        if not taken(base):
+            return base
+        k = 1
+        while taken(f"{base}_{k}"):
+            k += 1
+        return f"{base}_{k}"
+
+    def emit(self, stmt) -> None:
+        if stmt.loc is None:
+            stmt.loc = self.loc()
+        self.block.append(stmt)
+
+    @contextmanager
+    def in_block(self, block: list, fresh_names: bool = True):
+        saved, self.block = self.block, block
+        names = set(self.local_names) if fresh_names else None
+        self.frame.scopes.append({})
+        try:
+            yield block
+        finally:
+            self.frame.scopes.pop()
+            self.block = saved
+            if names is not None:
+                self.local_names = names
+
+    @contextmanager
+    def runtime_control(self):
+        """Inside a run-time if, for or while: no tasks, no returns."""
+        self.runtime_depth += 1
+        self.frame.control_depth += 1
+        try:
+            yield
+        finally:
+            self.runtime_depth -= 1
+            self.frame.control_depth -= 1
+
+    def new_var(self, name: str, t, mutable: bool = True) -> Var:
+        level = 1 if (self.parallel_depth or self.in_function) else 0
+        return Var(self.unique_name(name), t, mutable, level=level)
+
+    def declare(self, name: str, expr, mutable: bool = True) -> Value:
+        var = self.new_var(name, expr.type, mutable)
+        self.emit(Declare(var, expr))
+        return self.variable(var)
+
+    def temp(self, value, name: str = "t") -> Value:
+        """A value that may be read several times: itself when it is a constant or an unassigned variable."""
+        v = typed.to_value(value)
+        e = v.expr
+        if isinstance(e, Const):
+            return v
+        if isinstance(e, Load) and isinstance(e.place, VarPlace) and not e.place.var.mutable:
+            return v
+        held = self.declare(name, e, mutable=False)
+        held.place.var.temporary = True
+        return held
+
+    def named(self, expr, name: str) -> Value:
+        """Declare a user's variable; takes over a temporary that was made for this very value."""
+        last = self.block[-1] if self.block else None
+        if (
+            isinstance(last, Declare)
+            and isinstance(expr, Load)
+            and isinstance(expr.place, VarPlace)
+            and expr.place.var is last.var
+            and last.var.temporary
+        ):
+            last.var.temporary = False
+            last.var.name = self.unique_name(name)
+            last.var.mutable = True
+            return self.variable(last.var)
+        return self.declare(name, expr)
+
+    # ------------------------------------------------------------ assignment
+
+    def assign_to(self, target, value) -> None:
+        """Store `value` to a place: a variable, cell, component, slice or struct cell."""
+        if isinstance(target, StructCell):
+            self._assign_struct_cell(target, value)
+            return
+        if isinstance(target, Value) and target.immutable:
+            raise self.immutable_error(target.immutable)
+        targets = getattr(target, "targets", None)
+        if targets is not None:
+            self._assign_slice(target, targets, value)
+            return
+        if not isinstance(target, Value) or target.place is None:
+            raise self.syntax_error("cannot assign to this expression: it is not a variable or an element")
+        t = target.type
+        expr = self.convert_for(value, t)
+        place = target.place
+        if isinstance(place, Cell) and place.array.components is not None:
+            held = self.temp(Value(expr))
+            for k, part in enumerate(self.component_places(place)):
+                element = held[k] if len(t.shape) == 1 else held[k // t.shape[1], k % t.shape[1]]
+                self._store(part, element.expr)
+            return
+        self._store(place, expr)
+
+    def _store(self, place, expr) -> None:
+        self.emit(Store(place, expr))
+
+    def convert_for(self, value, t):
+        from quadrants.lang import structs
+
+        if isinstance(t, StructType) and isinstance(value, dict):
+            return structs.construct(t, (), value).expr
+        return typed.convert_expr(typed.to_expr(value), t)
+
+    def component_places(self, place) -> list:
+        """The places of a cell whose components live in separate arrays."""
+        indices = tuple(self.temp(Value(e)).expr for e in place.indices)
+        return [Cell(part, indices, part.type) for part in place.array.components]
+
+    def _assign_slice(self, target, targets, value) -> None:
+        held = self.temp(Value(typed.convert_expr(typed.to_expr(value), target.type)))
+        shape = target.shape
+        for k, part in enumerate(targets):
+            self.assign_to(part, held[k] if len(shape) == 1 else held[k // shape[1], k % shape[1]])
+
+    def _assign_struct_cell(self, target: StructCell, value) -> None:
+        if isinstance(value, dict):
+            items = value
+        else:
+            v = value.as_value() if isinstance(value, StructCell) else typed.to_value(value)
+            if not v.is_struct:
+                raise QuadrantsTypeError(f"cannot assign '{v.type}' to a struct")
+            if [k for k, _ in v.type.members] != target.keys:
+                raise QuadrantsTypeError(
+                    f"Member mismatch between structs: {target.keys} and {[k for k, _ in v.type.members]}"
+                )
+            held = self.temp(v)
+            items = {k: getattr(held, k) for k in target.keys}
+        for key, item in items.items():
+            self.assign_to(target.member(key), item)
+
+    # ------------------------------------------------------------ checks that may fail at run time
+
+    def check(self, cond, message, values=(), need_debug: bool = False) -> None:
+        """Fail the launch with `message` (a site description) unless `cond` holds."""
+        if isinstance(cond, Const) and cond.value:
+            return
+        self.sites.append((message, self.error_frames(), self.kernel_name))
+        exprs = tuple(e if isinstance(e.type, DType) else Cast(e, f32) for e in values)
+        self.emit(Check(cond, len(self.sites) - 1, exprs))
+
+    def is_local_place(self, place) -> bool:
+        """Whether a place is private to this thread: its root is a variable declared inside the loop or function."""
+        while not isinstance(place, VarPlace):
+            if isinstance(place, Cell):
+                return False
+            place = place.base
+        var = place.var
+        if var.by_ref or self.in_function:
+            return True
+        return var.level > 0 or self.parallel_depth == 0
+
+    def evaluate_effect(self, expr) -> None:
+        self.emit(Eval(expr))
+
+    def thread_index(self) -> Value:
+        return Value(Builtin("thread_index", i32))
+
+    def frexp(self, x):
+        """(mantissa, exponent) of a real value."""
+        held = self.temp(x)
+        if held.type not in (f32, f64):
+            raise QuadrantsTypeError(f"'frexp' takes f32 or f64, however '{held.type}' is provided")
+        mantissa = Value(MatOp("frexp_mantissa", (held.expr,), held.type))
+        exponent = Value(MatOp("frexp_exponent", (held.expr,), i32))
+        return mantissa, exponent

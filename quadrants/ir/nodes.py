@@ -1,0 +1,373 @@
+"""Node kinds of the structured IR. Pure data: typed expressions, explicit places, statements, tasks, functions.
+
+A *place* says where a load, store or atomic goes; there are no raw pointers, so that a dialect without pointers can print
+every node. Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend binds those to
+a `Declare` or an `Eval`, so that evaluation order is the order of statements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Optional
+
+_ids = count()
+
+
+@dataclass(slots=True, frozen=True)
+class Loc:
+    """Where a node came from: one frame per inlined function, outermost first, as (file, line, function)."""
+
+    frames: tuple
+
+    @property
+    def file(self) -> str:
+        return self.frames[-1][0]
+
+    @property
+    def line(self) -> int:
+        return self.frames[-1][1]
+
+
+# ---------------------------------------------------------------- declarations
+
+
+@dataclass(slots=True, eq=False)
+class Var:
+    """A variable of a function or task. `shared` is set by task splitting: it lives in the kernel's frame."""
+
+    name: str
+    type: Any
+    mutable: bool = False
+    by_ref: bool = False
+    shared: bool = False
+    level: int = 0
+    temporary: bool = False  # made by the frontend, not named by the user
+    id: int = field(default_factory=lambda: next(_ids))
+
+
+@dataclass(slots=True, eq=False)
+class ArrayDecl:
+    """Memory a kernel can index: a dense field or an array argument.
+
+    `levels` (fields): (axis, extent, divisor, stride in scalar elements); the element index of canonical index I is
+    `sum((I[axis] - index_offset[axis]) // divisor % extent * stride)`. Array arguments are row-major over their run-time extents
+    in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one cell, in
+    scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
+    """
+
+    name: str
+    kind: str  # "field" | "array"
+    type: Any  # cell type: DType or TensorType
+    ndim: int
+    shape: Optional[tuple] = None
+    levels: Optional[tuple] = None
+    index_offset: Optional[tuple] = None
+    components: Optional[tuple] = None
+    layout: Optional[tuple] = None
+    clamp: bool = False
+    source: Any = None  # how the launch finds the memory: opaque to IR and emit
+    number: int = -1
+    label: str = ""
+    id: int = field(default_factory=lambda: next(_ids))
+
+
+# ---------------------------------------------------------------- places
+
+
+@dataclass(slots=True, eq=False)
+class VarPlace:
+    var: Var
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    array: ArrayDecl
+    indices: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class ElemPlace:
+    """A component of a tensor place; one index per axis."""
+
+    base: Any
+    indices: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class MemberPlace:
+    base: Any
+    name: str
+    type: Any
+
+
+# ---------------------------------------------------------------- expressions
+
+
+@dataclass(slots=True, eq=False)
+class Const:
+    value: Any
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Load:
+    place: Any
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Unary:
+    op: str
+    a: Any
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Binary:
+    op: str
+    a: Any
+    b: Any
+    type: Any
+    loc: Any = None  # set where debug mode wants to report overflow
+
+
+@dataclass(slots=True, eq=False)
+class Select:
+    """`a if cond else b`. A scalar condition with `lazy` evaluates one side only."""
+
+    cond: Any
+    a: Any
+    b: Any
+    type: Any
+    lazy: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Cast:
+    a: Any
+    type: Any
+    bits: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Make:
+    """A tensor (row-major elements) or struct (member order) built from parts."""
+
+    parts: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Elem:
+    a: Any
+    indices: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    a: Any
+    name: str
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class MatOp:
+    """A whole-tensor operation kept as one node: matmul, dot, cross, transpose, norm_sqr, sum, inverse, ..."""
+
+    op: str
+    args: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    func: Any
+    args: tuple
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Extent:
+    array: ArrayDecl
+    axis: int
+    type: Any
+
+
+@dataclass(slots=True, eq=False)
+class Rand:
+    type: Any
+    op: str = "random"
+
+
+@dataclass(slots=True, eq=False)
+class Builtin:
+    """A per-thread value of the execution model, by name (`thread_index`, ...)."""
+
+    name: str
+    type: Any
+    args: tuple = ()
+
+
+@dataclass(slots=True, eq=False)
+class Atomic:
+    """Read-modify-write; the value is the old content."""
+
+    op: str
+    place: Any
+    args: tuple
+    type: Any
+
+
+# ---------------------------------------------------------------- statements
+
+
+@dataclass(slots=True, eq=False)
+class Declare:
+    var: Var
+    init: Any
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    place: Any
+    value: Any
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Eval:
+    value: Any
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    cond: Any
+    then: list
+    orelse: list
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class LoopConfig:
+    block_dim: Optional[int] = None
+    serialize: bool = False
+    parallelize: Optional[int] = None
+    name: Optional[str] = None
+
+
+@dataclass(slots=True, eq=False)
+class For:
+    """Product of ranges, the last axis fastest unless `order` says otherwise; one `(begin, end)` per variable.
+
+    `parallel` marks a loop that becomes a task. `linear` asks for the iteration number in that variable as well.
+    """
+
+    vars: tuple
+    bounds: tuple
+    body: list
+    parallel: bool = False
+    config: Optional[LoopConfig] = None
+    kind: str = "range_for"
+    has_break: bool = False
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    """`pre` is evaluated before the condition in every round."""
+
+    pre: list
+    cond: Any
+    body: list
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Break:
+    loop: Any = None
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Continue:
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Return:
+    values: tuple
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Check:
+    """Fails the launch unless `cond` holds. `site` numbers the message; `values` are handed to it."""
+
+    cond: Any
+    site: int
+    values: tuple
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Print:
+    """parts: literal strings and (expression, printf conversion or None)."""
+
+    parts: tuple
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    text: str
+    loc: Any = None
+
+
+# ---------------------------------------------------------------- functions, tasks, module
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    name: str
+    params: list
+    body: list
+    result: tuple = ()
+    pure: bool = True
+    doc: str = ""
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """One launch: `serial` runs its body once; otherwise `loop` is a parallel For."""
+
+    name: str
+    kind: str
+    body: list
+    loop: Optional[For] = None
+    pre: list = field(default_factory=list)
+    reductions: list = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One kernel specialisation."""
+
+    name: str
+    body: list
+    functions: list
+    arrays: list
+    params: list
+    result: tuple
+    sites: list
+    tasks: list = field(default_factory=list)
+    shared: list = field(default_factory=list)
+    doc: str = ""
+    loc: Any = None

@@ -1,0 +1,208 @@
+"""@qd.kernel: the entry points that Python calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+
+from quadrants import session, signature
+from quadrants._ext.core import ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
+from quadrants.errors import QuadrantsSyntaxError
+from quadrants.frontend import annotations as ann
+from quadrants.lang.func import resolve_annotations
+
+EMPTY = inspect.Parameter.empty
+
+
+class Kernel(Launcher):
+    """A compiled-on-demand function; a call with known argument types goes straight to the launch core.
+
+    Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`.
+    """
+
+    def __init__(self, fn, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None):
+        self.fn = fn
+        self.is_pure = fastcache
+        self.graph = graph
+        self.checkpoints = checkpoints
+        self.template_path = template
+        self.parameters = collect_parameters(fn)
+        self.materialized_kernels: dict = {}
+        functools.update_wrapper(self, fn)
+        kinds = [kind_of_parameter(a) for _, a in self.parameters]
+        super().__init__(kinds, self._compile, self._bind, self._token)
+
+    @property
+    def _primal(self) -> "Kernel":
+        return self
+
+    @property
+    def grad(self):
+        raise NotImplementedError("Reverse-mode automatic differentiation is not available in this version.")
+
+    def source(self, *args, arch=None) -> str:
+        """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
+
+        arch: `qd.cpu`, `qd.cuda`, or a dialect name such as "c"; None means the current arch.
+        """
+        from quadrants import compile as pipeline
+
+        return pipeline.source_of(self, self._bind(args, {}), arch)
+
+    def _compile(self, args: tuple):
+        from quadrants import compile as pipeline
+
+        return pipeline.compile_kernel(self, args)
+
+    def _token(self, index: int, x):
+        if index < 0:
+            return signature.member_token(x)
+        name, annotation = self.parameters[index]
+        if self._is_array(annotation):
+            return signature.array_token(x, annotation, name)
+        if ann.is_dataclass(annotation):
+            return signature.dataclass_token(x, annotation, name)
+        return signature.template_token(x, name)
+
+    @staticmethod
+    def _is_array(a) -> bool:
+        return ann.is_array_annotation(ann.optional_base(a) or a)
+
+    def _bind(self, args: tuple, kwargs: dict) -> tuple:
+        kwargs = dict(kwargs)
+        kwargs.pop("qd_stream", None)
+        names = [name for name, _ in self.parameters]
+        if len(args) > len(names):
+            expected = ", ".join(f"{n} : {_describe(a)}" for n, a in self.parameters)
+            given = ", ".join(str(a) for a in args)
+            raise QuadrantsSyntaxError(f"Too many arguments. Expected ({expected}), got ({given}).")
+        bound = dict(zip(names, args))
+        for key, value in kwargs.items():
+            if key not in names:
+                raise QuadrantsSyntaxError(f"Unexpected argument '{key}'.")
+            if key in bound:
+                raise QuadrantsSyntaxError(f"Multiple values for argument '{key}'.")
+            bound[key] = value
+        for name in names:
+            if name not in bound:
+                raise QuadrantsSyntaxError(f"Missing argument '{name}'.")
+        return tuple(bound[name] for name in names)
+
+    def __repr__(self) -> str:
+        return f"<qd.kernel {self.fn.__qualname__}>"
+
+
+def _describe(a) -> str:
+    return getattr(a, "__name__", None) or str(a)
+
+
+def collect_parameters(fn) -> list:
+    """(name, annotation) of every parameter; fails at decoration, naming the parameter."""
+    if hasattr(fn, "__wrapped__"):
+        raise QuadrantsSyntaxError(
+            f"error code: KERNEL_ANNOTATION_ORDER. @qd.kernel must be the innermost decorator of {fn.__qualname__}."
+        )
+    resolved = resolve_annotations(fn)
+    fn.__annotations__ = resolved
+    out = []
+    for index, p in enumerate(inspect.signature(fn).parameters.values()):
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
+            raise QuadrantsSyntaxError(
+                f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+            )
+        if p.default is not EMPTY:
+            raise QuadrantsSyntaxError(f"Quadrants kernels do not support default values for arguments: {p}")
+        annotation = resolved.get(p.name, EMPTY)
+        if annotation is EMPTY:
+            if index == 0 and p.name == "self":
+                annotation = ann.Template
+            else:
+                raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
+        check_annotation(annotation, index, p.name)
+        out.append((p.name, annotation))
+    if "return" in resolved:
+        _check_return(resolved["return"])
+    return out
+
+
+def check_annotation(a, index: int, name: str) -> None:
+    base = ann.optional_base(a)
+    if base is not None:
+        if ann.is_template(base) or ann.is_array_annotation(base):
+            return
+        raise QuadrantsSyntaxError(
+            f"`{name}: {a}`: optional arguments are only supported for qd.Tensor, qd.types.Template and NDArray."
+        )
+    if ann._is_union(a):
+        raise QuadrantsSyntaxError(f"`{name}: {a}`: unions must be of the form 'T | None'.")
+    known = (
+        ann.is_scalar(a) or ann.is_template(a) or ann.is_array_annotation(a) or ann.compound_kind(a) or ann.is_dataclass(a)
+    )
+    if not known:
+        raise QuadrantsSyntaxError(f"Invalid type annotation (argument {index}) of Quadrants kernel: {name}: {a}")
+
+
+def _check_return(a) -> None:
+    items = a if isinstance(a, tuple) else getattr(a, "__args__", ())
+    if a is Ellipsis or Ellipsis in items:
+        raise QuadrantsSyntaxError("`...` is not supported in the return annotation of a kernel.")
+
+
+def kind_of_parameter(a) -> int:
+    if ann.is_scalar(a):
+        return SCALAR
+    if ann.compound_kind(a):
+        return OPAQUE
+    return ARRAY if ann.is_array_annotation(ann.optional_base(a) or a) else TOKEN
+
+
+def kernel(_fn=None, *, pure=None, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None):
+    """Compile a Python function for the arch chosen by `qd.init`; called like a function, from Python only.
+
+    Args:
+        _fn: the function. Every parameter needs an annotation: a dtype, `qd.types.ndarray(...)`, `qd.template()`,
+            `qd.Tensor`, a vector, matrix or struct type, or a dataclass. Top-level `for` loops run in parallel.
+        fastcache: a promise that all data comes through parameters; lets later processes skip tracing.
+        pure: deprecated synonym of `fastcache`.
+        graph, checkpoints: launch all tasks as one device graph.
+        template: folder searched first for the templates of this kernel.
+
+    Raises:
+        QuadrantsSyntaxError: at decoration for bad signatures; at the first call for bad bodies.
+    """
+    if pure is not None:
+        warnings.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+        fastcache = fastcache or pure
+    if checkpoints and not graph:
+        raise QuadrantsSyntaxError("checkpoints=True needs graph=True")
+
+    def decorate(fn):
+        return Kernel(fn, fastcache=fastcache, graph=graph, checkpoints=checkpoints, template=template)
+
+    return decorate if _fn is None else decorate(_fn)
+
+
+def pure(fn):
+    """Deprecated: `@qd.pure` above `@qd.kernel`; write `@qd.kernel(fastcache=True)`."""
+    warnings.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+    fn.is_pure = True
+    return fn
+
+
+def _nested_call(called) -> None:
+    from quadrants.lang import scope
+
+    if scope.in_kernel():
+        raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
+
+
+def _install() -> None:
+    from quadrants._ext import core
+
+    core.set_on_traced_call(_nested_call)
+    session.on_clear(core.clear_all)
+
+
+_install()
+

@@ -1,0 +1,293 @@
+"""Element access on run-time values: indices, slices, swizzles, members, methods."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsIndexError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
+from quadrants.ir.nodes import Binary, Cast, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
+from quadrants.ir.types import DType, StructType, TensorType, i32, tensor_type, u1
+from quadrants.lang import constants, scope, tensor, typed
+from quadrants.lang.value import Value
+
+SWIZZLES = ("xyzw", "rgba", "stpq")
+
+
+class KernelMethod:
+    """A method of a run-time value, bound to it: `v.norm` before the call."""
+
+    __slots__ = ("function", "value", "name")
+
+    def __init__(self, function, value, name):
+        self.function, self.value, self.name = function, value, name
+
+    def __call__(self, *args, **kwargs):
+        return self.function(self.value, *args, **kwargs)
+
+
+# ---------------------------------------------------------------- indices
+
+
+def index_expr(x, axis: int):
+    """One index as an i32 expression."""
+    if isinstance(x, Value):
+        e = x.expr
+        if not isinstance(e.type, DType) or e.type.is_real:
+            raise QuadrantsTypeError(f"indices must be integers, however '{e.type}' is provided as index {axis}")
+        if isinstance(e, Const) and e.value < 0:
+            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+        return typed.cast_expr(e, i32)
+    if isinstance(x, (int, np.integer, np.bool_)):
+        if x < 0:
+            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+        return Const(int(x), i32)
+    if isinstance(x, (float, np.floating)):
+        raise QuadrantsTypeError(
+            f"indices must be integers, however '{scope.default_fp()}' is provided as index {axis}"
+        )
+    raise QuadrantsTypeError(f"indices must be integers, however '{type(x).__name__}' is provided as index {axis}")
+
+
+def flatten_indices(indices) -> list:
+    """`x[i, j]`, `x[[i, j]]`, `x[I]`, `x[I, k]` and `x[None]` all become one flat list."""
+    out = []
+    for x in indices:
+        if x is None:
+            continue
+        if isinstance(x, Value) and x.is_tensor:
+            if len(x.shape) != 1:
+                raise QuadrantsIndexError("A matrix cannot be used as an index; use a vector of integers.")
+            out.extend(tensor.parts(x))
+        elif isinstance(x, (list, tuple)) or getattr(x, "_qd_host_matrix", False):
+            out.extend(flatten_indices(list(x)))
+        else:
+            out.append(x)
+    return out
+
+
+def _static_slice(s: slice, extent: int) -> list:
+    for bound in (s.start, s.stop, s.step):
+        if isinstance(bound, Value):
+            raise QuadrantsCompilationError(
+                "Quadrants does not support variables in slice now, please use constant instead of it."
+            )
+        if bound is not None and bound < 0:
+            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+    start, stop, step = s.start or 0, extent if s.stop is None else s.stop, s.step or 1
+    if stop > extent or start > extent:
+        raise QuadrantsIndexError(f"slice {start}:{stop} is out of range for an axis of extent {extent}")
+    return list(range(int(start), int(stop), int(step)))
+
+
+def _check_constant(e, extent: int, axis: int):
+    if isinstance(e, Const) and e.value >= extent:
+        raise QuadrantsIndexError(f"index {e.value} is out of range for axis {axis} with {extent} elements")
+
+
+def subscript(v: Value, indices: tuple) -> Value:
+    """`v[i]`, `m[i, j]` and slices; keeps the place so that the result can be assigned."""
+    if not v.is_tensor:
+        raise QuadrantsTypeError(f"A value of type {v.type} cannot be indexed.")
+    shape = v.shape
+    flat = flatten_indices(indices)
+    if len(flat) != len(shape):
+        raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
+    if any(isinstance(x, slice) for x in flat):
+        return _slice(v, flat, shape)
+    exprs = tuple(index_expr(x, k) for k, x in enumerate(flat))
+    for k, e in enumerate(exprs):
+        _check_constant(e, shape[k], k)
+    tracer = scope.current()
+    if tracer is not None and tracer.check_bounds and not all(isinstance(e, Const) for e in exprs):
+        exprs = tracer.check_tensor_index(exprs, shape)
+    return component(v, exprs)
+
+
+def component(v: Value, exprs: tuple) -> Value:
+    t = v.type.dtype
+    if v.place is not None:
+        place = ElemPlace(v.place, exprs, t)
+        return Value(Load(place, t), place, v.immutable)
+    if isinstance(v.expr, Make) and all(isinstance(e, Const) for e in exprs):
+        flat = exprs[0].value if len(exprs) == 1 else exprs[0].value * v.shape[1] + exprs[1].value
+        return Value(v.expr.parts[flat])
+    return Value(Elem(v.expr, exprs, t), None, v.immutable)
+
+
+class SlicedValue(Value):
+    """Several components of one place; `targets` lists them row-major so that a slice can be assigned."""
+
+    __slots__ = ("targets",)
+
+
+def gather(targets: list, shape: tuple, dtype, immutable: str = "") -> Value:
+    made = Make(tuple(t.expr for t in targets), tensor_type(shape, dtype))
+    out = SlicedValue(made, None, immutable)
+    out.targets = targets
+    return out
+
+
+def _slice(v: Value, flat: list, shape: tuple) -> Value:
+    if v.place is None:
+        v = tensor.temp(v)
+    axes = [
+        [Const(i, i32) for i in _static_slice(x, shape[k])] if isinstance(x, slice) else [index_expr(x, k)]
+        for k, x in enumerate(flat)
+    ]
+    for k, axis in enumerate(axes):
+        for e in axis:
+            _check_constant(e, shape[k], k)
+    axes = [[_hold(e) for e in axis] for axis in axes]
+    if len(axes) == 1:
+        picked = [component(v, (e,)) for e in axes[0]]
+    else:
+        picked = [component(v, (a, b)) for a in axes[0] for b in axes[1]]
+    result_shape = tuple(len(axes[k]) for k, x in enumerate(flat) if isinstance(x, slice))
+    return gather(picked, result_shape, v.type.dtype, v.immutable)
+
+
+def _hold(e):
+    return e if isinstance(e, Const) else tensor.temp(Value(e)).expr
+
+
+# ---------------------------------------------------------------- swizzles and members
+
+
+def swizzle_indices(name: str, extent: int):
+    """Component numbers of a swizzle word, or None if `name` is none."""
+    if not 1 <= len(name) <= 4:
+        return None
+    for letters in SWIZZLES:
+        if all(c in letters for c in name):
+            valid = letters[:extent]
+            if any(c not in valid for c in name):
+                raise QuadrantsSyntaxError(
+                    f"vec{extent} only has attributes={tuple(sorted(valid))}, got={tuple(name)}"
+                )
+            return [letters.index(c) for c in name]
+    return None
+
+
+def _swizzle(v: Value, name: str):
+    if any(all(c in letters for c in name) for letters in SWIZZLES) and 1 <= len(name) <= 4:
+        if v.is_scalar:
+            raise QuadrantsCompilationError(f"Getting shape of non-tensor type: {v.type}")
+        if len(v.shape) == 2:
+            raise QuadrantsIndexError("Expected 2 indices, got 1. A matrix has no swizzles.")
+    if not v.is_tensor or len(v.shape) != 1:
+        return None
+    indices = swizzle_indices(name, v.shape[0])
+    if indices is None:
+        return None
+    if len(indices) > 1 and v.place is None and not isinstance(v.expr, Make):
+        v = tensor.temp(v)
+    picked = [component(v, (Const(i, i32),)) for i in indices]
+    return picked[0] if len(picked) == 1 else gather(picked, (len(picked),), v.type.dtype, v.immutable)
+
+
+def member(v: Value, name: str):
+    t = v.type.member(name)
+    if v.place is not None:
+        place = MemberPlace(v.place, name, t)
+        return Value(Load(place, t), place, v.immutable)
+    if isinstance(v.expr, Make):
+        return Value(v.expr.parts[[k for k, _ in v.type.members].index(name)])
+    return Value(Member(v.expr, name, t))
+
+
+def attribute(v: Value, name: str):
+    """`v.name` for a run-time value: struct member, struct method, swizzle, tensor method or extent."""
+    t = v.type
+    if isinstance(t, StructType):
+        if t.member(name) is not None:
+            return member(v, name)
+        method = (t.methods or {}).get(name)
+        if method is not None:
+            return scope.require().bind_struct_method(method, v)
+        raise QuadrantsCompilationError(f"The struct has no member '{name}'; it has {[k for k, _ in t.members]}")
+    if name in _METHODS:
+        if not isinstance(t, TensorType):
+            raise QuadrantsCompilationError(f"not tensor type: a value of type {t} has no method '{name}'")
+        return KernelMethod(_METHODS[name], v, name)
+    if isinstance(t, TensorType):
+        if name == "n":
+            return t.shape[0]
+        if name == "m":
+            if len(t.shape) < 2:
+                raise QuadrantsCompilationError("Getting m of tensor type < 2D")
+            return t.shape[1]
+    result = _swizzle(v, name)
+    if result is None:
+        raise QuadrantsCompilationError(f"A value of type {t} has no attribute '{name}'")
+    return result
+
+
+def iterate(v: Value) -> list:
+    """Elements of a vector; rows of a matrix, each a list of scalars; members of a struct."""
+    if v.is_struct:
+        held = tensor.temp(v)
+        return [member(held, k) for k, _ in v.type.members]
+    if not v.is_tensor:
+        raise QuadrantsTypeError(f"A value of type {v.type} is not iterable.")
+    flat = tensor.parts(v)
+    if len(v.shape) == 1:
+        return flat
+    m = v.shape[1]
+    return [flat[i * m : (i + 1) * m] for i in range(v.shape[0])]
+
+
+def _fill(v: Value, val) -> None:
+    scope.require().assign_to(v, val)
+
+
+def _cast_method(v: Value, dtype):
+    return typed.cast(v, scope.require().resolve_dtype(dtype))
+
+
+_METHODS = {
+    "dot": tensor.dot,
+    "cross": tensor.cross,
+    "outer_product": tensor.outer_product,
+    "frobenius_inner": tensor.frobenius_inner,
+    "norm": tensor.norm,
+    "norm_sqr": tensor.norm_sqr,
+    "norm_inv": tensor.norm_inv,
+    "normalized": tensor.normalized,
+    "transpose": tensor.transpose,
+    "determinant": tensor.determinant,
+    "inverse": tensor.inverse,
+    "trace": tensor.trace,
+    "sum": lambda v: tensor.reduce("sum", v),
+    "max": lambda v: tensor.reduce("max", v),
+    "min": lambda v: tensor.reduce("min", v),
+    "any": lambda v: tensor.reduce("any", v),
+    "all": lambda v: tensor.reduce("all", v),
+    "fill": _fill,
+    "cast": _cast_method,
+    "get_shape": lambda v: v.shape,
+}
+
+
+def in_bounds(exprs, extents):
+    """`0 <= e < extent` for every axis, as one u1 expression; the unsigned comparison covers both ends."""
+    from quadrants.ir.types import u32
+
+    test = None
+    for e, n in zip(exprs, extents):
+        bound = n if not isinstance(n, int) else Const(n, u32)
+        below = Binary("lt", Cast(e, u32), typed.cast_expr(bound, u32), u1)
+        test = below if test is None else Binary("logic_and", test, below, u1)
+    return test if test is not None else Const(1, u1)
+
+
+def constant_of(x):
+    """The Python number behind a constant Value, or None."""
+    return x.expr.value if isinstance(x, Value) and isinstance(x.expr, Const) else None
+
+
+__all__ = ["KernelMethod", "SlicedValue", "attribute", "component", "constants", "subscript"]

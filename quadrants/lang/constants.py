@@ -1,0 +1,73 @@
+"""Python numbers as typed constants, with the rounding and wrapping of the target type."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from quadrants.errors import QuadrantsTypeError
+from quadrants.ir.nodes import Const
+from quadrants.ir.types import DType, f16, f32, u1
+from quadrants.lang import scope
+
+NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def wrap(value: int, t: DType) -> int:
+    """Two's complement truncation of an integer to the width of `t`."""
+    if t is u1:
+        return int(value != 0)
+    value &= (1 << t.bits) - 1
+    return value - (1 << t.bits) if t.kind == "i" and value >> (t.bits - 1) else value
+
+
+def round_to(value: float, t: DType) -> float:
+    """The nearest value of the real type `t`."""
+    if t is f32:
+        try:
+            return struct.unpack("f", struct.pack("f", value))[0]
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
+    if t is f16:
+        with np.errstate(over="ignore"):
+            return float(np.float16(value))
+    return float(value)
+
+
+def convert(value, t: DType):
+    """`value` as C would convert it to `t`; None when C leaves the result undefined."""
+    if t.is_real:
+        try:
+            return round_to(float(value), t)
+        except OverflowError:
+            return float("inf") if value > 0 else float("-inf")
+    if isinstance(value, float):
+        if t is u1:
+            return int(value != 0.0)
+        if value != value or value in (float("inf"), float("-inf")):
+            return None
+        truncated = int(value)
+        return truncated if t.min <= truncated <= t.max else None
+    return wrap(int(value), t)
+
+
+def literal(value) -> Const:
+    """A Python or NumPy number met in kernel scope: bool is u1, int is default_ip, float is default_fp."""
+    if isinstance(value, (bool, np.bool_)):
+        return Const(int(value), u1)
+    if isinstance(value, (int, np.integer)):
+        value, t = int(value), scope.default_ip()
+        if not t.min <= value <= t.max:
+            raise QuadrantsTypeError(
+                f"Integer literal {value} exceeded the range of default_ip: {t}; "
+                f"write qd.i64({value}), or qd.u32({value}), to give it a wider type."
+            )
+        return Const(value, t)
+    t = scope.default_fp()
+    return Const(round_to(float(value), t), t)
+
+
+def of_type(value, t: DType) -> Const:
+    converted = convert(value, t)
+    return Const(0 if converted is None else converted, t)

@@ -1,0 +1,119 @@
+"""@qd.func, @qd.pyfunc, @qd.real_func: functions callable from kernels."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from quadrants.errors import QuadrantsSyntaxError
+
+
+class Func:
+    """A function of kernel scope. Nothing is compiled until a kernel calls it."""
+
+    _qd_kind = "func"
+
+    def __init__(self, fn, *, is_real_function=False, requires_top_level=False, python_scope=False):
+        self.fn = fn
+        self.is_real_function = is_real_function
+        self.requires_top_level = requires_top_level
+        self.python_scope = python_scope
+        functools.update_wrapper(self, fn)
+        self._signature = None
+        self._annotations = None
+        _check_signature(fn)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        if self._signature is None:
+            self._signature = inspect.signature(self.fn)
+        return self._signature
+
+    def annotation(self, name: str):
+        """The resolved annotation of a parameter or of `return`; `inspect.Parameter.empty` if there is none."""
+        if self._annotations is None:
+            self._annotations = resolve_annotations(self.fn)
+        return self._annotations.get(name, inspect.Parameter.empty)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else BoundFunc(self, instance)
+
+    def __call__(self, *args, **kwargs):
+        from quadrants.lang import kernel_hook, scope
+
+        if scope.in_kernel():
+            return scope.require().call_func(self, list(args), kwargs)
+        if self.python_scope or kernel_hook.python_arch():
+            return self.fn(*args, **kwargs)
+        raise QuadrantsSyntaxError(
+            "Quadrants functions cannot be called from Python-scope. "
+            f"Call {self.fn.__name__} from a @qd.kernel, or decorate it with @qd.pyfunc."
+        )
+
+    def __repr__(self) -> str:
+        return f"<qd.func {self.fn.__qualname__}>"
+
+
+class BoundFunc:
+    """A func method with its instance."""
+
+    __slots__ = ("func", "instance")
+
+    def __init__(self, func, instance):
+        self.func, self.instance = func, instance
+
+    def __call__(self, *args, **kwargs):
+        return self.func(self.instance, *args, **kwargs)
+
+
+def resolve_annotations(fn) -> dict:
+    """Annotations with strings evaluated in the defining module; fails at once, naming the parameter."""
+    raw = dict(getattr(fn, "__annotations__", {}))
+    if not any(isinstance(a, str) for a in raw.values()):
+        return raw
+    names = dict(zip(fn.__code__.co_freevars, (c.cell_contents for c in fn.__closure__))) if fn.__closure__ else {}
+    out = {}
+    for key, a in raw.items():
+        if isinstance(a, str):
+            try:
+                a = eval(a, fn.__globals__, names)  # noqa: S307 - the user's own annotation text
+            except Exception as error:
+                raise QuadrantsSyntaxError(
+                    f"Invalid type annotation in {fn.__qualname__}: {key}: {a!r} ({type(error).__name__}: {error})"
+                ) from None
+        out[key] = a
+    return out
+
+
+def _check_signature(fn) -> None:
+    for p in inspect.signature(fn).parameters.values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
+            raise QuadrantsSyntaxError(
+                f"Quadrants functions do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+            )
+
+
+def func(fn=None, *, is_real_function=False, requires_top_level=False):
+    """Make a function callable from kernels and other funcs.
+
+    Args:
+        fn: the function; its parameters may be annotated with dtypes, `qd.template()`, array and compound types.
+        is_real_function: a true call with early returns and recursion; every parameter must be annotated.
+        requires_top_level: calling it inside a run-time `for`, `if` or `while` is an error.
+
+    Raises:
+        QuadrantsSyntaxError: for *args, **kwargs, keyword-only or positional-only parameters.
+    """
+    if fn is None:
+        return functools.partial(func, is_real_function=is_real_function, requires_top_level=requires_top_level)
+    return Func(fn, is_real_function=is_real_function, requires_top_level=requires_top_level)
+
+
+def pyfunc(fn):
+    """As `func` in kernels, and the plain function in Python scope."""
+    return Func(fn, python_scope=True)
+
+
+def real_func(fn):
+    """`func(is_real_function=True)`."""
+    return Func(fn, is_real_function=True)

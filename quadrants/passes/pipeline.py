@@ -1,0 +1,18 @@
+"""The ordered list of rewrites between the frontend and codegen."""
+
+from __future__ import annotations
+
+from quadrants.ir.nodes import Module
+from quadrants.passes.reductions import recognise_reductions
+from quadrants.passes.split_tasks import split_tasks
+
+PASSES = (split_tasks, recognise_reductions)
+
+
+def run(module: Module, observe=None) -> Module:
+    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
+    for step in PASSES:
+        module = step(module)
+        if observe is not None:
+            observe(step.__name__, module)
+    return module

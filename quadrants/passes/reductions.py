@@ -1,0 +1,133 @@
+"""Parallel reductions into one cell: accumulate in a local, one atomic a chunk of iterations.
+
+An atomic qualifies when its place does not depend on the loop and nothing else in the loop touches that variable or array.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    Atomic,
+    Binary,
+    Call,
+    Cell,
+    Const,
+    Declare,
+    ElemPlace,
+    Eval,
+    For,
+    If,
+    Load,
+    Module,
+    Store,
+    Var,
+    VarPlace,
+    While,
+)
+from quadrants.ir.types import DType
+
+COMBINE = {"add": "add", "sub": "add", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
+
+
+def recognise_reductions(module: Module) -> Module:
+    for task in module.tasks:
+        if task.loop is not None:
+            _reduce_task(task)
+    return module
+
+
+def _reduce_task(task) -> None:
+    candidates: dict = {}
+    touched: dict = {}
+    atomics: set = set()
+    for node in walk.walk(task.body):
+        if isinstance(node, Eval) and isinstance(node.value, Atomic):
+            key = _place_key(node.value.place)
+            op = node.value.op
+            if key is not None and op in COMBINE and isinstance(node.value.type, DType) and node.value.type.bits > 8:
+                group = (key, COMBINE[op])
+                candidates.setdefault(group, []).append(node)
+                atomics.add(id(node.value.place))
+    if not candidates:
+        return
+    _count_uses(task.body, atomics, touched, set())
+    for (key, op), nodes in candidates.items():
+        mixed = any(k == key and other != op for k, other in candidates)
+        if touched.get(key[0]) or mixed:
+            continue
+        task.reductions.append(_accumulate(task.body, op, nodes))
+
+
+def _place_key(place):
+    """(root, constant path) of a place that no iteration changes, or None."""
+    path: list = []
+    while isinstance(place, ElemPlace):
+        if not all(isinstance(e, Const) for e in place.indices):
+            return None
+        path.append(tuple(e.value for e in place.indices))
+        place = place.base
+    if isinstance(place, VarPlace):
+        return (("var", place.var.id), tuple(path)) if place.var.shared else None
+    if isinstance(place, Cell):
+        if all(isinstance(e, Const) for e in place.indices):
+            return (("array", place.array.id), (tuple(e.value for e in place.indices), *path))
+    return None
+
+
+def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
+    """Every use of a shared variable or array other than through the atomics themselves."""
+    nodes = list(walk.walk(body))
+    skip: set = set()
+    for node in nodes:
+        if id(node) in atomics:
+            skip.update(id(n) for n in walk.walk([node]))
+    for node in nodes:
+        if isinstance(node, Call) and id(node.func) not in seen:
+            seen.add(id(node.func))
+            _count_uses(node.func.body, atomics, touched, seen)
+        if id(node) in skip:
+            continue
+        if isinstance(node, VarPlace):
+            touched[("var", node.var.id)] = True
+        elif isinstance(node, Cell):
+            touched[("array", node.array.id)] = True
+
+
+def _accumulate(body: list, op: str, nodes: list):
+    """Rewrite the atomics to updates of a local; returns (Declare of the local, closing Eval)."""
+    first = nodes[0].value
+    t = first.type
+    closing = "add" if op == "add" else first.op
+    acc = Var("acc", t, mutable=True, level=1)
+    place = VarPlace(acc, t)
+    updates: dict = {}
+    for node in nodes:
+        combine = "sub" if node.value.op == "sub" else op
+        value = Binary(combine, Load(place, t), node.value.args[0], t)
+        updates[id(node)] = Store(place, value, node.loc)
+    _replace(body, updates)
+    declare = Declare(acc, identity(op, t), nodes[0].loc)
+    return declare, Eval(Atomic(closing, first.place, (Load(place, t),), t), nodes[0].loc)
+
+
+def _replace(block: list, updates: dict) -> None:
+    for k, stmt in enumerate(block):
+        if id(stmt) in updates:
+            block[k] = updates[id(stmt)]
+        elif isinstance(stmt, If):
+            _replace(stmt.then, updates)
+            _replace(stmt.orelse, updates)
+        elif isinstance(stmt, (For, While)):
+            _replace(stmt.body, updates)
+            if isinstance(stmt, While):
+                _replace(stmt.pre, updates)
+
+
+def identity(op: str, t: DType) -> Const:
+    if op == "min":
+        return Const(float("inf") if t.is_real else t.max, t)
+    if op == "max":
+        return Const(float("-inf") if t.is_real else t.min, t)
+    if op == "bit_and":
+        return Const(t.max if t.kind != "i" else -1, t)
+    return Const(0.0 if t.is_real else 0, t)

@@ -1,0 +1,87 @@
+"""Split the body of a kernel into tasks, one a launch.
+
+A parallel loop at top level is a task; the statements between two of them are one serial task. A variable that more than one task
+touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs are read once, before it.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import Atomic, Call, Cell, Declare, For, Load, Module, Rand, Task, Var, VarPlace
+from quadrants.ir.types import i32
+
+
+def split_tasks(module: Module) -> Module:
+    tasks: list = []
+    serial: list = []
+    for stmt in module.body:
+        if isinstance(stmt, For) and stmt.parallel:
+            stmt.bounds = tuple(tuple(_held(e, serial, stmt.loc) for e in pair) for pair in stmt.bounds)
+            _flush(module, tasks, serial)
+            serial = []
+            tasks.append(Task(_task_name(module, tasks, stmt), stmt.kind, stmt.body, stmt))
+        else:
+            serial.append(stmt)
+    _flush(module, tasks, serial)
+    module.tasks = tasks
+    module.shared = _share(tasks)
+    return module
+
+
+def _task_name(module: Module, tasks: list, loop=None) -> str:
+    label = f"{loop.config.name}_" if loop is not None and loop.config is not None and loop.config.name else ""
+    kind = loop.kind if loop is not None else "serial"
+    return f"{module.name}_{len(tasks)}_{label}{kind}"
+
+
+def _flush(module: Module, tasks: list, serial: list) -> None:
+    if serial:
+        tasks.append(Task(_task_name(module, tasks), "serial", serial))
+
+
+def _held(e, serial: list, loc):
+    """A bound that stays the same while the loop runs."""
+    if not _changeable(e):
+        return e
+    var = Var("bound", i32, mutable=False)
+    serial.append(Declare(var, e, loc))
+    return Load(VarPlace(var, i32), i32)
+
+
+def _changeable(e) -> bool:
+    for node in walk.walk([e]):
+        if isinstance(node, (Call, Rand, Atomic)):
+            return True
+        if isinstance(node, Load) and isinstance(node.place, Cell):
+            return True
+        if isinstance(node, VarPlace) and node.var.mutable:
+            return True
+    return False
+
+
+def _share(tasks: list) -> list:
+    """Mark the variables that cross tasks; returns them with names unique in the frame."""
+    home: dict = {}
+    declared: dict = {}
+    for number, task in enumerate(tasks):
+        for node in walk.walk(task.body):
+            if isinstance(node, Declare):
+                declared[node.var.id] = number
+                home.setdefault(node.var.id, set()).add(number)
+    shared: dict = {}
+    for number, task in enumerate(tasks):
+        roots = [task.body, [e for pair in task.loop.bounds for e in pair] if task.loop else []]
+        for root in roots:
+            for node in walk.walk(root):
+                if isinstance(node, VarPlace) and node.var.id in declared:
+                    outside = declared[node.var.id] != number or root is roots[1]
+                    if outside and not node.var.shared:
+                        node.var.shared = True
+                        shared[node.var.id] = node.var
+    names: set = set()
+    for var in shared.values():
+        base, k = var.name, 1
+        while var.name in names:
+            var.name, k = f"{base}_{k}", k + 1
+        names.add(var.name)
+    return list(shared.values())

@@ -1,0 +1,240 @@
+"""From what the frontend bound to a Plan of the launch core: packing, results, failure messages."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from quadrants import banner
+from quadrants._ext.core import Plan, TokenBase
+from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
+from quadrants.ir.types import DType, StructType, TensorType
+
+
+def make_plan(kernel, args: tuple, traced, rendered, entry: int, keepalive):
+    """Describe one specialisation to the launch core."""
+    layout = rendered.layout
+    block = bytearray(layout.size)
+    owners = [keepalive]
+    for decl in traced.module.arrays:
+        if decl.kind == "field":
+            cell = decl.source
+            struct.pack_into("=Q", block, layout.arrays[decl.number][0], cell.tree.buffer.ptr + cell.offset)
+            owners.append(cell.tree.buffer)
+    members, pack = _members_and_packing(kernel, args, traced, layout)
+    sites = [_site(message, frames, name) for message, frames, name in traced.module.sites]
+    return Plan(
+        entry, bytes(block), members, pack, _reader(kernel, layout), sites, (owners, traced.fields), kernel.fn.__name__
+    )
+
+
+def _members_and_packing(kernel, args: tuple, traced, layout):
+    members, pack, index_of = [], [], {}
+    count = len(kernel.parameters)
+    for bound in traced.bindings:
+        param, path = bound.source
+        source = param
+        if path:
+            if bound.source not in index_of:
+                index_of[bound.source] = len(members)
+                members.append((param, path, _member_token(kernel, args[param], path, bound.kind)))
+            source = count + index_of[bound.source]
+        if bound.kind == "scalar":
+            pack.append((bound.target.type.name, source, layout.values[bound.target.id], None))
+        elif bound.kind in ("tensor", "struct"):
+            name = kernel.parameters[param][0]
+            pack.append(("call", source, layout.values[bound.target.id], packer(bound.target.type, name)))
+        elif bound.kind == "array" and bound.target.number in layout.arrays:
+            pointer, shape = layout.arrays[bound.target.number]
+            pack.append(("array", source, pointer, (shape, -1)))
+    return members, pack
+
+
+def _member_token(kernel, obj, path: tuple, kind: str) -> int:
+    if kind in ("scalar", "tensor", "struct"):
+        return 0
+    for name in path:
+        obj = getattr(obj, name)
+    if isinstance(obj, TokenBase):
+        return obj.token
+    from quadrants import signature
+
+    return signature.member_token(obj)
+
+
+# ---------------------------------------------------------------- arguments by value
+
+
+def packer(t, name: str):
+    """A function of the launch core's "call" code: writes `value` as type `t` into the block."""
+    if isinstance(t, TensorType):
+        return lambda value, block, offset: _pack_tensor(t, name, value, block, offset)
+    return lambda value, block, offset: _pack_struct(t, name, value, block, offset)
+
+
+def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
+    data = _entries(t, name, value)
+    if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
+        )
+    if data.ndim == 0:
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
+    if data.ndim == len(t.shape) + 1 and data.shape[-1] == 1:
+        data = data[..., 0]
+    if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
+        raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
+    if data.shape != t.shape:
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} of shape {data.shape} cannot be converted into required type {t}"
+        )
+    with np.errstate(all="ignore"):
+        raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
+    block[offset : offset + len(raw)] = raw
+
+
+def _entries(t: TensorType, name: str, value) -> np.ndarray:
+    if getattr(value, "_qd_host_matrix", False):
+        return np.asarray(value.to_numpy())
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (list, tuple)):
+        try:
+            return np.asarray(value)
+        except ValueError:
+            raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
+    if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
+        if len(t.shape) == 1:
+            return np.asarray([value[i] for i in range(t.shape[0])])
+        return np.asarray([[value[i, j] for j in range(t.shape[1])] for i in range(t.shape[0])])
+    if isinstance(value, (int, float)):
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
+    raise QuadrantsRuntimeTypeError(f"Argument {name} (type={type(value)}) cannot be converted into required type {t}")
+
+
+def _is_torch(value) -> bool:
+    return type(value).__module__.split(".")[0] == "torch"
+
+
+def _pack_struct(t: StructType, name: str, value, block, offset: int) -> None:
+    if not getattr(value, "_qd_host_struct", False):
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} (type={type(value)}) cannot be converted into required type {t}"
+        )
+    entries = value.to_dict()
+    _pack_members(t, name, entries, block, offset)
+
+
+def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -> None:
+    from quadrants.ir.types import struct_offsets
+
+    if list(entries) != [k for k, _ in t.members]:
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} has members {list(entries)}, but the struct type needs {[k for k, _ in t.members]}"
+        )
+    for (key, kind), at in zip(t.members, struct_offsets(t).values()):
+        item = entries[key]
+        if isinstance(kind, StructType):
+            _pack_members(kind, f"{name}.{key}", item if isinstance(item, dict) else item.to_dict(), block, offset + at)
+        elif isinstance(kind, TensorType):
+            _pack_tensor(kind, f"{name}.{key}", item, block, offset + at)
+        else:
+            number = np.asarray(item)
+            if number.dtype.kind not in "biuf" or (number.dtype.kind == "f" and not kind.is_real):
+                raise QuadrantsRuntimeTypeError(
+                    f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
+                )
+            with np.errstate(all="ignore"):
+                raw = number.astype(kind.numpy_name).tobytes()
+            block[offset + at : offset + at + len(raw)] = raw
+
+
+# ---------------------------------------------------------------- results
+
+
+def _reader(kernel, layout):
+    """None, (dtype name, offset), or a function from the block to the Python result."""
+    if not layout.results:
+        return None
+    annotation = kernel.fn.__annotations__["return"]
+    from quadrants.frontend.funccall import tuple_items
+
+    items = tuple_items(annotation)
+    if items is None:
+        t, offset = layout.results[0]
+        if isinstance(t, DType):
+            return (t.name, offset)
+        return lambda block: read(t, annotation, block, offset)
+    results = list(zip(layout.results, items))
+    return lambda block: tuple(read(t, a, block, offset) for (t, offset), a in results)
+
+
+def read(t, annotation, block, offset: int):
+    """One result: a number, qd.Vector, qd.Matrix or qd.Struct."""
+    if isinstance(t, DType):
+        return _number(t, block, offset)
+    if isinstance(t, TensorType):
+        return _tensor(t, block, offset)
+    from quadrants.ir.types import struct_offsets
+    from quadrants.lang.struct import Struct
+
+    members = getattr(annotation, "members", {})
+    values = {
+        key: read(kind, members.get(key), block, offset + at)
+        for (key, kind), at in zip(t.members, struct_offsets(t).values())
+    }
+    if callable(annotation) and hasattr(annotation, "members"):
+        return annotation(**values)
+    return Struct(values)
+
+
+def _number(t: DType, block, offset: int):
+    value = np.frombuffer(block, t.numpy_name, 1, offset)[0].item()
+    return int(value) if isinstance(value, bool) else value
+
+
+def _tensor(t: TensorType, block, offset: int):
+    from quadrants.lang.matrix import Matrix, Vector, wrap
+
+    data = np.frombuffer(block, t.dtype.numpy_name, t.count, offset).reshape(t.shape).copy()
+    return wrap(data, Vector if len(t.shape) == 1 else Matrix)
+
+
+# ---------------------------------------------------------------- failures
+
+
+def _site(message: tuple, frames: list, kernel_name: str):
+    """A function from the recorded values to the exception to raise."""
+
+    def failure(values, worker):
+        return QuadrantsAssertionError(_describe(message, values, kernel_name) + banner.format_banner(frames, ""))
+
+    return failure
+
+
+def _describe(message: tuple, values, kernel_name: str) -> str:
+    kind = message[0]
+    if kind == "field":
+        _, label, shape, offset = message
+        where = f"with offset {_tuple(offset)} " if offset else ""
+        return f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices {_tuple(values)}"
+    if kind == "ndarray":
+        return (
+            f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
+            f"[{', '.join(map(str, values))}]"
+        )
+    if kind == "tensor":
+        shape = ", ".join(map(str, message[1]))
+        return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
+    texts = message[1]
+    out = texts[0]
+    for value, text in zip(values, texts[1:]):
+        out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
+    return out
+
+
+def _tuple(items) -> str:
+    return "(" + ", ".join(str(i) for i in items) + ")"
+
+

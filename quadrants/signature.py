@@ -1,0 +1,136 @@
+"""Tokens: what of an argument selects a specialisation, for arguments the launch core does not know itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import itertools
+import threading
+import weakref
+
+import numpy as np
+
+from quadrants._ext.core import TokenBase, intern_token
+from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.frontend import annotations as ann
+from quadrants.frontend.refs import FIELD_KINDS, kind_of
+
+_serial = itertools.count()
+_identities: dict = {}
+_lock = threading.Lock()
+
+
+def template_token(x, name: str) -> int | tuple:
+    """The token of a template argument. `(token,)` says that the object keeps it for life."""
+    if kind_of(x) == "tensor":
+        x = x._unwrap()
+    kind = kind_of(x)
+    if kind == "ndarray" or kind == "view":
+        raise QuadrantsRuntimeTypeError(
+            f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
+        )
+    if isinstance(x, TokenBase):
+        return x.token
+    if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, np.generic)):
+        return intern_token(("value", type(x), x))
+    if isinstance(x, tuple):
+        return intern_token(("tuple", type(x), tuple(_number(template_token(item, name)) for item in x)))
+    if getattr(x, "_qd_host_matrix", False):
+        data = x.to_numpy()
+        return intern_token(("matrix", data.shape, data.dtype.str, data.tobytes()))
+    if isinstance(x, np.ndarray) or type(x).__hash__ is None:
+        raise TypeError(
+            f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
+            "object, or an array through qd.types.ndarray()"
+        )
+    if type(x).__hash__ is not object.__hash__ and not isinstance(x, type):
+        hash(x)
+        return intern_token(("object", type(x), x))
+    return identity_token(x)
+
+
+def identity_token(x) -> int | tuple:
+    """A token for this very object; a later object at the same address gets another one."""
+    with _lock:
+        found = _identities.get(id(x))
+        if found is not None and found[0]() is x:
+            return found[1]
+        token = intern_token(("identity", next(_serial)))
+        try:
+            reference = weakref.ref(x)
+        except TypeError:
+            return intern_token(("object", type(x), x))
+        _identities[id(x)] = (reference, token)
+        if len(_identities) > 4096:
+            _drop_dead()
+    return token
+
+
+def _drop_dead() -> None:
+    for key, (reference, _) in list(_identities.items()):
+        if reference() is None:
+            del _identities[key]
+
+
+def _number(token) -> int:
+    return token[0] if isinstance(token, tuple) else token
+
+
+def member_token(x) -> int:
+    """The token of an object reached through attributes, as the launch core computes it."""
+    if isinstance(x, TokenBase):
+        return x.token
+    if kind_of(x) == "tensor":
+        return member_token(x._unwrap())
+    if is_external(x):
+        return external_token(x, None, "")
+    return _number(template_token(x, ""))
+
+
+def is_external(x) -> bool:
+    if isinstance(x, np.ndarray):
+        return True
+    return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
+
+
+def external_token(x, annotation, name: str) -> int:
+    from quadrants.data import external
+
+    token = external.token(x, name)
+    dtype = getattr(annotation, "dtype", None)
+    rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
+    if rank:
+        return intern_token((token, tuple(int(n) for n in x.shape[-rank:])))
+    return token
+
+
+def array_token(x, annotation, name: str) -> int:
+    """The token of an argument for an array parameter that is no quadrants ndarray."""
+    if kind_of(x) == "tensor":
+        x = x._unwrap()
+        if isinstance(x, TokenBase):
+            return x.token
+    base = ann.optional_base(annotation)
+    if x is None and (base is not None or ann.is_tensor_annotation(annotation)):
+        return intern_token(("value", type(None), None))
+    if is_external(x):
+        return external_token(x, base or annotation, name)
+    if ann.is_tensor_annotation(annotation):
+        return template_token(x, name)
+    raise QuadrantsRuntimeTypeError(
+        f"Invalid type for argument {name}, got {x!r}"
+        + ("; a field is passed through qd.template() or qd.Tensor" if kind_of(x) in FIELD_KINDS else "")
+    )
+
+
+def dataclass_token(x, annotation, name: str) -> int:
+    """All instances of a dataclass share a token; their members are compared one by one."""
+    if not isinstance(x, annotation):
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} (type={type(x)}) cannot be converted into required type {annotation.__name__}"
+        )
+    return intern_token(("dataclass", type(x)))
+
+
+def is_dataclass_instance(x) -> bool:
+    return dataclasses.is_dataclass(x) and not isinstance(x, type)
