@@ -67,7 +67,7 @@ class Library:
     def source(self) -> str:
         return self.prelude.render(ENVIRONMENT) + "\n" + "\n".join(self.wrappers)
 
-    def build(self, folder) -> "Library":
+    def build(self, folder) -> Library:
         path = os.path.join(str(folder), f"prelude_{id(self)}.so")
         self.binary = cc.compile(self.source(), name="prelude", options=self.options)
         with open(path, "wb") as file:

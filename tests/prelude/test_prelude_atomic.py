@@ -34,8 +34,8 @@ def library(request, tmp_path_factory):
                 lib.text(f"void do_{name}({scalar} *p, {scalar} *x, {scalar} *old, long n) "
                          f"{{ for (long i = 0; i + 1 < n; i += 2) old[i] = {name}(p, x[i], x[i + 1]); }}")  # fmt: skip
         for t in (vector(3, f32), vector(17, i32)):
-            name = lib.prelude.need(family, "add", t)
-            lib.text(f"void do_{name}({lib.prelude.type(t)} *p, {lib.prelude.type(t)} *x, {lib.prelude.type(t)} *old, long n) "
+            name, tensor = lib.prelude.need(family, "add", t), lib.prelude.type(t)
+            lib.text(f"void do_{name}({tensor} *p, {tensor} *x, {tensor} *old, long n) "
                      f"{{ for (long i = 0; i < n; ++i) old[i] = {name}(p, x[i]); }}")  # fmt: skip
     return lib.build(tmp_path_factory.mktemp("atomic"))
 
@@ -43,7 +43,9 @@ def library(request, tmp_path_factory):
 def call(library, name, start, x):
     p = np.array([start], x.dtype)
     old = np.zeros_like(x)
-    getattr(library.native, f"do_qd_{name}")(*(ctypes.c_void_p(a.ctypes.data) for a in (p, x, old)), ctypes.c_long(len(x)))
+    getattr(library.native, f"do_qd_{name}")(
+        *(ctypes.c_void_p(a.ctypes.data) for a in (p, x, old)), ctypes.c_long(len(x))
+    )
     return p[0], old
 
 

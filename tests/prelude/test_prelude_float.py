@@ -28,7 +28,8 @@ def round_half_away(x):
 
 
 REFERENCE = {
-    "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "round": round_half_away, "sign": lambda x: np.nan_to_num(np.sign(x)),
+    "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "round": round_half_away,
+    "sign": lambda x: np.nan_to_num(np.sign(x)),
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "tanh": np.tanh, "exp": np.exp, "log": np.log, "atan2": np.arctan2, "pow": np.power,
     "rawmod": np.fmod, "min": np.fmin, "max": np.fmax, "rawdiv": np.divide,
@@ -76,7 +77,11 @@ def close(got, want, tolerance, absolute=0.0):
 def test_exact_functions(library, op, t):
     x = real_samples(t, COUNT, 1)
     with np.errstate(invalid="ignore"):
-        want = REFERENCE[op](x).astype(t.numpy_name) if op != "round" else wide_reference(t, round_half_away, x).astype(t.numpy_name)
+        want = (
+            REFERENCE[op](x).astype(t.numpy_name)
+            if op != "round"
+            else wide_reference(t, round_half_away, x).astype(t.numpy_name)
+        )
     got = library(library.names[op, t], x)
     if op == "sqrt" and library.options.fast_math:
         close(got, want, TOLERANCE[t])
@@ -123,7 +128,9 @@ def test_special_values(library, t):
     }
     for op, (x, want) in cases.items():
         x, want = x * 20, want * 20  # enough for the vectorised loop to take them
-        np.testing.assert_array_equal(library(library.names[op, t], np.array(x)), np.array(want, t.numpy_name), err_msg=op)
+        np.testing.assert_array_equal(
+            library(library.names[op, t], np.array(x)), np.array(want, t.numpy_name), err_msg=op
+        )
 
 
 @pytest.mark.parametrize("t", REALS, ids=str)
@@ -216,7 +223,11 @@ def test_signs_of_remainders(library, t):
 @pytest.mark.parametrize("t", REALS, ids=str)
 def test_nan_and_infinity_are_told_by_bits(library, t):
     x = real_samples(t, COUNT, 9)
-    quiet = {f16: (np.uint16, 0xFE01, 0x7C01), f32: (np.uint32, 0xFFC00001, 0x7F800001), f64: (np.uint64, 0xFFF8 << 48 | 1, (0x7FF0 << 48) | 1)}
+    quiet = {
+        f16: (np.uint16, 0xFE01, 0x7C01),
+        f32: (np.uint32, 0xFFC00001, 0x7F800001),
+        f64: (np.uint64, 0xFFF8 << 48 | 1, (0x7FF0 << 48) | 1),
+    }
     bits, *patterns = quiet[t]
     x[:2] = np.array(patterns, bits).view(x.dtype)
     np.testing.assert_array_equal(library(library.names["isnan", t], x), np.isnan(x))

@@ -92,7 +92,10 @@ def test_divisions_that_trap_in_hardware(library, op, t):
 def test_shifts(library, op, t):
     a = integer_samples(t, COUNT, 3)
     count = np.arange(COUNT) % t.bits
-    check(library(f"qd_{op}_{t}", a, count), [wrap(SHIFTS[op](int(x), int(n), t), t) for x, n in zip(a, count, strict=True)])
+    check(
+        library(f"qd_{op}_{t}", a, count),
+        [wrap(SHIFTS[op](int(x), int(n), t), t) for x, n in zip(a, count, strict=True)],
+    )
 
 
 @pytest.mark.parametrize("t", INTS, ids=str)
@@ -113,7 +116,10 @@ def test_powers(library, t, exponent):
     n = integer_samples(exponent, COUNT, 6) >> (exponent.bits // 2)
     n[:9] = [0, 1, 2, 3, 5, 8, 13, 31, 32]
     a[0] = 0
-    check(library(f"qd_powi_{t}_{exponent}", a, n), [wrap(pow(int(x), abs(int(k)), 1 << t.bits), t) for x, k in zip(a, n, strict=True)])
+    check(
+        library(f"qd_powi_{t}_{exponent}", a, n),
+        [wrap(pow(int(x), abs(int(k)), 1 << t.bits), t) for x, k in zip(a, n, strict=True)],
+    )
 
 
 def test_negative_exponents_lose_their_sign(library):

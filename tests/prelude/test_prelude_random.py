@@ -21,8 +21,9 @@ def library(tmp_path_factory):
     for kind, dtypes in (("draw", DRAWN), ("normal", (f32, f64))):
         for t in dtypes:
             name = lib.prelude.need("random", kind, t)
-            lib.text(f"""void {kind}_{t}({lib.prelude.type(t)} *r, uint64_t seed, uint64_t launch, uint64_t task, long first,
-                 long iterations, long draws) {{
+            lib.text(f"""
+void {kind}_{t}({lib.prelude.type(t)} *r, uint64_t seed, uint64_t launch, uint64_t task,
+                long first, long iterations, long draws) {{
     for (long i = 0; i < iterations; ++i) {{
         qd_rng rng = {begin}(seed, launch, task, first + i);
         for (long k = 0; k < draws; ++k)
@@ -97,7 +98,9 @@ def test_successive_numbers_are_independent(library, axis):
     if axis in ("iterations", "draws"):
         x = uniform(library, iterations=n if axis == "iterations" else 1, draws=n if axis == "draws" else 1)
     else:
-        x = np.concatenate([uniform(library, iterations=1, **{axis[:-1] if axis != "launches" else "launch": k}) for k in range(n)])
+        x = np.concatenate(
+            [uniform(library, iterations=1, **{axis[:-1] if axis != "launches" else "launch": k}) for k in range(n)]
+        )
     for lag in (1, 2, 3, 8, 64, 1024):
         assert abs(np.corrcoef(x[lag:], x[:-lag])[0, 1]) < 5 / np.sqrt(n - lag), lag
     pairs = np.histogram2d(x[0::2], x[1::2], bins=16, range=[[0, 1], [0, 1]])[0]
@@ -124,7 +127,9 @@ def test_the_stream_is_fixed(library):
     assert [int(x) for x in draw(library, u64, iterations=1, draws=3)[0]] == [
         int(reference(0, 0, 0, 0, k)) for k in (1, 2, 3)
     ]
-    assert int(draw(library, u64, seed=2**64 - 1, launch=7, task=3, first=11, iterations=1)[0, 0]) == reference(2**64 - 1, 7, 3, 11, 1)
+    assert int(draw(library, u64, seed=2**64 - 1, launch=7, task=3, first=11, iterations=1)[0, 0]) == reference(
+        2**64 - 1, 7, 3, 11, 1
+    )
 
 
 def reference(seed, launch, task, iteration, k):

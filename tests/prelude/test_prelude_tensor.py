@@ -15,8 +15,8 @@ ELEMENTS = (f16, f32, f64, u8, i32, u1)
 INVERSES = (1, 2, 3, 4, 5, 6, 9, 12)
 SHAPES = ((1,), (2,), (3,), (16,), (17,), (2, 2), (2, 3), (4, 4), (5, 5))
 PRODUCTS = (
-    ((2, 3), (3, 4)), ((3, 3), (3, 3)), ((4, 4), (4, 4)), ((6, 6), (6, 6)), ((2, 3), (3,)), ((9, 9), (9,)), ((3,), (3, 2)),
-    ((9,), (9, 10)), ((1, 1), (1, 1)), ((3, 1), (1, 3)),
+    ((2, 3), (3, 4)), ((3, 3), (3, 3)), ((4, 4), (4, 4)), ((6, 6), (6, 6)), ((2, 3), (3,)), ((9, 9), (9,)),
+    ((3,), (3, 2)), ((9,), (9, 10)), ((1, 1), (1, 1)), ((3, 1), (1, 3)),
 )  # fmt: skip
 TOLERANCE = {f16: 2e-2, f32: 2e-5, f64: 1e-13}
 
@@ -68,7 +68,9 @@ def library(request, tmp_path_factory):
 
 
 def name(op, *types):
-    return f"qd_{op}_" + "_".join(f"{'vec' if len(t.shape) == 1 else 'mat'}{'x'.join(map(str, t.shape))}_{t.dtype}" for t in types)
+    return f"qd_{op}_" + "_".join(
+        f"{'vec' if len(t.shape) == 1 else 'mat'}{'x'.join(map(str, t.shape))}_{t.dtype}" for t in types
+    )
 
 
 def agree(got, want, t):
@@ -102,7 +104,11 @@ def test_reductions(library, t, shape):
     sparse = np.where(np.random.default_rng(3).random(x.shape) < 0.3, x, 0)
     np.testing.assert_array_equal(library(name("any", a), sparse), (sparse != 0).reshape(COUNT, -1).any(1))
     np.testing.assert_array_equal(library(name("all", a), x), (x != 0).reshape(COUNT, -1).all(1))
-    agree(library(name("splat", a), x.reshape(COUNT, -1)[:, 0]), wide(x.reshape(COUNT, -1)[:, :1]).reshape(COUNT, *[1] * len(shape)) * np.ones(shape, int), t)
+    agree(
+        library(name("splat", a), x.reshape(COUNT, -1)[:, 0]),
+        wide(x.reshape(COUNT, -1)[:, :1]).reshape(COUNT, *[1] * len(shape)) * np.ones(shape, int),
+        t,
+    )
 
 
 @pytest.mark.parametrize("left, right", PRODUCTS, ids=str)
@@ -239,7 +245,9 @@ def test_literals_and_large_loops_have_the_layout_of_numpy(tmp_path):
     lib = Library()
     m = matrix(2, 3, f64)
     value = lib.prelude.literal(m, [str(float(i)) for i in range(6)])
-    lib.text(f"static {lib.prelude.type(m)} counted(double x) {{ {lib.prelude.type(m)} r = {value}; (void)x; return r; }}")
+    lib.text(
+        f"static {lib.prelude.type(m)} counted(double x) {{ {lib.prelude.type(m)} r = {value}; (void)x; return r; }}"
+    )
     lib.export("counted", m, f64)
     lib.build(tmp_path)
     np.testing.assert_array_equal(lib("counted", [0.0])[0], np.arange(6.0).reshape(2, 3))
@@ -267,18 +275,20 @@ def test_every_tensor_is_as_large_as_its_elements(tmp_path):
     lib = Library()
     types = [typed(shape, t) for t in PRIMITIVES.values() for shape in SHAPES]
     for t in types:
-        lib.text(f"_Static_assert(sizeof({lib.prelude.type(t)}) == {numpy_type(t).itemsize}, \"size\");")
+        lib.text(f'_Static_assert(sizeof({lib.prelude.type(t)}) == {numpy_type(t).itemsize}, "size");')
     lib.build(tmp_path)
 
 
 @pytest.mark.parametrize(
     "request_",
     [
-        ("linalg", "matmul", matrix(2, 3, f32), matrix(2, 3, f32)), ("linalg", "matmul", vector(3, f32), vector(3, f32)),
+        ("linalg", "matmul", matrix(2, 3, f32), matrix(2, 3, f32)),
+        ("linalg", "matmul", vector(3, f32), vector(3, f32)),
         ("linalg", "inverse", matrix(13, 13, f32)), ("linalg", "inverse", matrix(2, 2, i32)),
         ("linalg", "determinant", matrix(5, 5, f32)), ("linalg", "trace", matrix(2, 3, f32)),
         ("linalg", "cross", vector(4, f32)), ("linalg", "transpose", vector(3, f32)),
-        ("linalg", "matmul", matrix(2, 2, f32), matrix(2, 2, f64)), ("linalg", "sum", f32), ("linalg", "norm", vector(3, f32)),
+        ("linalg", "matmul", matrix(2, 2, f32), matrix(2, 2, f64)), ("linalg", "sum", f32),
+        ("linalg", "norm", vector(3, f32)),
         ("map", "add", "{a} + {b}", vector(3, f32), vector(3, f32), vector(2, f32)),
     ],
     ids=str,
