@@ -281,6 +281,7 @@ import numpy as np
 from core_native import Recorder
 from test_core_pool import COVER_KINDS, cover_plan
 from quadrants._ext import core
+print("--")
 core.set_threads(4)
 kernel = Recorder(COVER_KINDS, cover_plan())
 def check():
@@ -302,15 +303,16 @@ print("forked")
 
 
 def python(program, *args, timeout=60):
+    """Exit status, text after the line "--" (before it, the package says hello), errors."""
     # Python 3.12 warns of every fork with threads; that such a fork works is what is tested here.
     command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", textwrap.dedent(program), str(Path(__file__).parent), *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+    return done.returncode, done.stdout.partition("--\n")[2], done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_rebuilds_the_pool():
-    done = python(FORK)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "forked\n", "")
+    assert python(FORK) == (0, "forked\n", "")
 
 
 ENDLESS = """
@@ -318,6 +320,7 @@ import sys, threading, time
 sys.path[:0] = [sys.argv[1]]
 from core_native import Recorder, entry
 from quadrants._ext import core
+print("--", flush=True)
 core.set_threads(3)
 task = '''static void task(qd_runtime *rt, void *f, int32_t w, int64_t b, int64_t e) { for (;;) usleep(1000); }'''
 kernel = Recorder([], core.Plan(entry("rt->parallel(rt, task, 0, 100, 1, 0);", task), b""))
@@ -328,5 +331,4 @@ sys.exit(3)
 
 
 def test_the_process_ends_quietly_with_an_endless_kernel_in_a_daemon_thread():
-    done = python(ENDLESS)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert python(ENDLESS) == (3, "", "")
