@@ -74,6 +74,8 @@ def compound(dtype):
         return dtype.shape, dtype.dtype
     if isinstance(dtype, (DType, type)) or not hasattr(dtype, "get_shape"):
         return None
+    if getattr(dtype, "unpacked", False):
+        dtype.reject_unpacked("make a container of")
     shape = tuple(dtype.get_shape())
     if not shape or any(n is None for n in shape):
         raise ValueError(f"Invalid data type {dtype}: its extents must be given to make a container of it")

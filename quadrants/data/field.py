@@ -68,7 +68,7 @@ class Field(TokenBase):
     def _is_placed(self) -> bool:
         return all(leaf.snode is not None for leaf in self._leaves)
 
-    def _allocate(self) -> None:
+    def _check_usable(self) -> None:
         """Make sure that the data has memory, or raise why it has none."""
         self._check_alive()
         if self._leaves[-1].cell is not None:
@@ -112,6 +112,10 @@ class Field(TokenBase):
     def parent(self, n: int = 1):
         """The n-th ancestor node of the first component."""
         return self.snode.parent(n)
+
+    def _label(self) -> str:
+        """What messages about elements call the field."""
+        return self._name or f"S{self.snode._id}place<{self.dtype}>"
 
     @property
     def _offset(self) -> tuple | None:
@@ -198,7 +202,7 @@ class ScalarField(NumpyExchange, Field):
     # `_items` is the storage as the host reads it; `_plain` is the same where the user's index is the array's index.
 
     def _open(self) -> np.ndarray:
-        self._allocate()
+        self._check_usable()
         cell = self._leaves[0].cell
         items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
         if not cell.blocked and not any(cell.index_offset):
@@ -210,7 +214,7 @@ class ScalarField(NumpyExchange, Field):
     def _position(self, key) -> tuple:
         cell = self._leaves[0].cell
         index = host_access.field_index(key, len(cell.shape))
-        index = host_access.zero_based(index, cell, self._name)
+        index = host_access.zero_based(index, cell, self)
         return layout.split_index(cell, index) if cell.blocked else index
 
     def __getitem__(self, key):

@@ -73,13 +73,13 @@ def _as_tuple(key) -> tuple:
     return (key,)
 
 
-def zero_based(index: tuple, cell, name: str) -> tuple:
+def zero_based(index: tuple, cell, field) -> tuple:
     """`index` less the field's offset. Out of range: `IndexError`, in debug mode `QuadrantsAssertionError`."""
     shape, offset = cell.shape, cell.index_offset
     out = tuple(i - o for i, o in zip(index, offset))
     for i, extent in zip(out, shape):
         if not 0 <= i < extent:
-            raise _out_of_field(name, shape, offset, index)
+            raise _out_of_field(field._label(), shape, offset, index)
     return out
 
 

@@ -10,9 +10,9 @@ from quadrants.data import bulk, context, dlpack, dtypes
 class NumpyExchange:
     """Mixin of every container with one dtype.
 
-    The container supplies `_content()` (an array with one axis per storage level), `_strided()` (a live canonical
-    array, or None), `_store_all(array)`, `_check_import(array)`, `_no_view_reason()`, `dtype`, `shape` and
-    `_element_shape`.
+    The container supplies `_check_usable()` (it has memory, or an error says why not), `_content()` (an array with one
+    axis per storage level), `_strided()` (a live canonical array, or None), `_store_all(array)`,
+    `_check_import(array)`, `_no_view_reason()`, `dtype`, `shape` and `_element_shape`.
     """
 
     def _export(self) -> np.ndarray:
@@ -25,13 +25,13 @@ class NumpyExchange:
 
     def _live_view(self) -> np.ndarray:
         """The content as an array that shares memory; `ValueError` (`Zero-copy not available`) if there is none."""
-        self._content()
         reason = self._no_view_reason()
         if reason is not None:
             raise ValueError(f"Zero-copy not available for dtype={self.dtype}: {reason}; pass copy=True")
         return self._export()
 
     def _to_numpy(self, dtype, copy) -> np.ndarray:
+        self._check_usable()
         own = dtypes.numpy_dtype(self.dtype)
         wanted = bulk.requested_dtype(dtype, own)
         if copy is False and wanted != own:
@@ -48,10 +48,8 @@ class NumpyExchange:
             raise ValueError(f"copy must be True, False or None, not {copy!r}")
         if copy is False:
             return self._live_view()
-        if copy is None and same_dtype:
-            self._content()
-            if self._no_view_reason() is None:
-                return self._export()
+        if copy is None and same_dtype and self._no_view_reason() is None:
+            return self._export()
         return None
 
     def to_numpy(self, dtype=None, *, copy=True) -> np.ndarray:
@@ -90,6 +88,7 @@ class NumpyExchange:
 
         `RuntimeError` where the storage is no strided array. The caller synchronises.
         """
+        self._check_usable()
         context.materialize()
         content = self._strided()
         if content is None:

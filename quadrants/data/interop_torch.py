@@ -14,8 +14,9 @@ def loaded():
 
 def is_tensor(obj) -> bool:
     """True for a torch tensor; costs nothing in programs without torch."""
-    torch = loaded()
-    return torch is not None and isinstance(obj, torch.Tensor)
+    # While torch is being imported it has no Tensor yet; nothing can be one then.
+    kind = getattr(loaded(), "Tensor", None)
+    return kind is not None and isinstance(obj, kind)
 
 
 def export(take, device, copy):

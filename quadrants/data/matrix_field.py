@@ -78,7 +78,7 @@ class MatrixField(NumpyExchange, Field):
 
     def _open(self):
         """The live array over the storage, or None if the components are placed irregularly."""
-        self._allocate()
+        self._check_usable()
         cells = self.cells
         step = layout.even_step(cells)
         if step is None or step < 0:
@@ -98,7 +98,7 @@ class MatrixField(NumpyExchange, Field):
         elements = self._elements if self._elements is not None else self._open()
         cell = self._leaves[0].cell
         index = host_access.field_index(key, len(cell.shape))
-        at = host_access.zero_based(index, cell, self._name)
+        at = host_access.zero_based(index, cell, self)
         if elements is None:
             return None, index
         return elements[layout.split_index(cell, at) if cell.blocked else at], None

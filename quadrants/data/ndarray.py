@@ -84,6 +84,9 @@ class Ndarray(NumpyExchange, ArrayBase):
             )
         return items
 
+    def _check_usable(self) -> None:
+        self._live()
+
     # -- what it is
 
     @property
@@ -208,7 +211,9 @@ class Ndarray(NumpyExchange, ArrayBase):
         memo[id(self)] = made
         return made
 
-    __copy__ = None
+    def __copy__(self) -> "Ndarray":
+        """As `copy.deepcopy`: an ndarray cannot share its memory with a copy."""
+        return self.__deepcopy__({})
 
     def __reduce_ex__(self, protocol):
         """Keeps dtype, shape, element shape and values; drops gradient and layout."""

@@ -81,7 +81,7 @@ class StructField(Field):
 
     def __getitem__(self, indices):
         """The element as a live `qd.Struct`: `sf[i].a = x` and `sf[i].p[k] = x` write to the field."""
-        self._allocate()
+        self._check_usable()
         return host_values.live_struct(self._cell_views(indices), self._methods)
 
     def _cell_views(self, indices) -> dict:
@@ -94,7 +94,7 @@ class StructField(Field):
 
     def __setitem__(self, indices, element) -> None:
         """Write every member from a struct value or a dict. `KeyError` if one is missing."""
-        self._allocate()
+        self._check_usable()
         values = element.to_dict() if hasattr(element, "to_dict") else element
         if not isinstance(values, dict):
             raise TypeError(f"a struct or a dict with the members {self.keys} is needed, not {element!r}")

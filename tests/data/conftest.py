@@ -41,4 +41,4 @@ def no_leak(runtime):
     before = live_buffers()
     yield
     gc.collect()
-    assert live_buffers() == before
+    assert live_buffers() <= before
