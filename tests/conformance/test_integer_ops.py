@@ -1,0 +1,126 @@
+"""language.md 10.2, 11: integer operators of every width against NumPy, at all pairs of edge values and at random."""
+
+from __future__ import annotations
+
+import kernel_ops as ops
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra import numpy as hnp
+from support import (
+    INTS,
+    assert_close,
+    assert_exact,
+    binary_kernel,
+    int_edges,
+    np_dtype,
+    pairs,
+    reference,
+    run_table,
+    supported,
+    unary_kernel,
+)
+
+N = 64
+
+
+def _divisible(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs whose quotient exists: no zero divisor and no MIN / -1."""
+    keep = y != 0
+    if x.dtype.kind == "i":
+        keep &= ~((x == np.iinfo(x.dtype).min) & (y == -1))
+    return x[keep], y[keep]
+
+
+def _check(table, dtype: str, x: np.ndarray, y: np.ndarray, kernel=None) -> None:
+    kernel = kernel or binary_kernel(table, dtype, dtype)
+    got = run_table(kernel, table, dtype, x, y)
+    for row, values in zip(table, got, strict=True):
+        assert_exact(f"{row[0]} {dtype}", values, reference(row, x, y).astype(x.dtype), x, y)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_arithmetic_and_bits(arch, dtype: str) -> None:
+    """+ - * & | ^ max min and or select: results wrap in the operands' own type."""
+    table = supported(ops.INT_BINARY, dtype)
+    kernel = binary_kernel(table, dtype, dtype)
+    _check(table, dtype, *pairs(int_edges(dtype)), kernel=kernel)
+    numbers = hnp.arrays(np_dtype(dtype), N)
+
+    @settings(max_examples=20, deadline=None, derandomize=True)
+    @given(numbers, numbers)
+    def generated(x, y):
+        _check(table, dtype, x, y, kernel=kernel)
+
+    generated()
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_division(arch, dtype: str) -> None:
+    """// and % floor, raw_div and raw_mod truncate, over every pair of edges that has a quotient."""
+    table = supported(ops.INT_DIVISION, dtype)
+    kernel = binary_kernel(table, dtype, dtype)
+    _check(table, dtype, *_divisible(*pairs(int_edges(dtype))), kernel=kernel)
+    numbers = hnp.arrays(np_dtype(dtype), N)
+
+    @settings(max_examples=20, deadline=None, derandomize=True)
+    @given(numbers, numbers)
+    def generated(x, y):
+        _check(table, dtype, *_divisible(x, y), kernel=kernel)
+
+    generated()
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_shifts(arch, dtype: str) -> None:
+    """<<, >> and bit_shr by every legal count."""
+    x, y = pairs(int_edges(dtype), np.arange(np.iinfo(np_dtype(dtype)).bits).astype(np_dtype(dtype)))
+    _check(supported(ops.INT_SHIFT, dtype), dtype, x, y)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_unary(arch, dtype: str) -> None:
+    """-x, ~x, abs(x), not x; abs and - of the smallest value wrap."""
+    table = supported(ops.INT_UNARY, dtype)
+    x = int_edges(dtype)
+    got = run_table(unary_kernel(table, dtype, dtype), table, dtype, x)
+    for row, values in zip(table, got, strict=True):
+        assert_exact(f"{row[0]} {dtype}", values, reference(row, x).astype(x.dtype), x)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_comparisons(arch, dtype: str) -> None:
+    """The six comparisons at all pairs of edges."""
+    x, y = pairs(int_edges(dtype))
+    got = run_table(binary_kernel(ops.COMPARISON, dtype, "i32"), ops.COMPARISON, "i32", x, y)
+    for row, values in zip(ops.COMPARISON, got, strict=True):
+        assert_exact(f"{row[0]} {dtype}", values, reference(row, x, y).astype(np.int32), x, y)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_power(arch, dtype: str) -> None:
+    """base ** exponent with non-negative exponents wraps in the base's type; 0 ** 0 is 1."""
+    table = supported([("power", ops.power, np.power)], dtype)
+    if not table:
+        return
+    x, y = pairs(int_edges(dtype), np.arange(0, 40, dtype=np_dtype(dtype)))
+    want = np.array([pow(int(a), int(b), 1 << 64) for a, b in zip(x, y, strict=True)], np.uint64).astype(x.dtype)
+    got = run_table(binary_kernel(table, dtype, dtype), table, dtype, x, y)
+    assert_exact(f"power {dtype}", got[0], want, x, y)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_true_division_and_functions(arch, dtype: str) -> None:
+    """/ converts integers to default_fp first; sqrt, exp and log of an integer are real."""
+    table = [("true_div", ops.true_div, lambda a, b: a.astype(np.float32) / b.astype(np.float32))]
+    x, y = pairs(int_edges(dtype))
+    x, y = x[y != 0], y[y != 0]
+    got = run_table(binary_kernel(table, dtype, "f32"), table, "f32", x, y)
+    assert_close(f"true_div {dtype}", got[0], reference(table[0], x, y), 3e-7, 0.0, x, y)
+    functions = [row[:3] for row in ops.REAL_FUNCTIONS if row[0] in ("sqrt", "exp", "log")]
+    small = np.arange(1, 80, dtype=np_dtype(dtype))
+    got = run_table(unary_kernel(functions, dtype, "f32"), functions, "f32", small)
+    for row, values in zip(functions, got, strict=True):
+        assert_close(f"{row[0]} {dtype}", values, reference(row, small.astype(np.float64)), 1e-5, 1e-6, small)
+
+
