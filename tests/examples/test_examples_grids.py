@@ -101,6 +101,27 @@ def test_fluid_projection_never_adds_energy():
     assert after < before
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_fluid_carries_velocity_and_smoke_downstream(axis):
+    n, speed = 32, 1.5
+    smoke = fluid.Smoke(n, dt=2.0)
+    along, across = ((smoke.u, smoke.v), (smoke.v, smoke.u))[axis]
+    along.fill(speed)
+    s = np.arange(n + 1)
+
+    def bump(shape):
+        x, y = (np.indices(shape) - 14.0) / 3.0
+        return np.exp(-(x**2) - y**2).astype(np.float32)
+
+    across.from_numpy(0.01 * bump(across.shape))
+    smoke.smoke.from_numpy(bump((n, n)))
+    smoke.advect()
+    for moved in (across, smoke.smoke):
+        after = f64(smoke.smoke_next if moved is smoke.smoke else (smoke.v_next, smoke.u_next)[axis])
+        weight = after.sum(axis=1 - axis)
+        assert (weight * s[: len(weight)]).sum() / weight.sum() == pytest.approx(14.0 + 2.0 * speed, abs=0.05)
+
+
 def test_fluid_walls_are_tight():
     smoke = stirred()
     smoke.emit(12.0, 4.0, 6.0)

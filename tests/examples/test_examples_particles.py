@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import quadrants as qd
 from quadrants.examples import mpm3d, mpm88, nbody, sph
 
 
@@ -79,6 +80,29 @@ def floating_cube(**options) -> mpm3d.Jelly:
     return mpm3d.Jelly(x, np.zeros_like(x), cells=16, **options)
 
 
+def corotated_energy(F, mu, lam):
+    stretch = np.linalg.svd(F, compute_uv=False)
+    stretch[-1] *= np.sign(np.linalg.det(F))
+    return mu * ((stretch - 1) ** 2).sum() + 0.5 * lam * (np.linalg.det(F) - 1) ** 2
+
+
+def test_mpm3d_stress_is_the_derivative_of_the_energy():
+    @qd.kernel
+    def stress(F: mpm3d.mat3, mu: qd.f32, lam: qd.f32) -> mpm3d.mat3:
+        return mpm3d.kirchhoff_stress(F, mu, lam)
+
+    rng = np.random.default_rng(4)
+    step = 1e-5
+    for _ in range(5):
+        F = np.eye(3) + 0.2 * rng.standard_normal((3, 3))
+        P = np.zeros((3, 3))
+        for i, j in np.ndindex(3, 3):
+            d = np.zeros((3, 3))
+            d[i, j] = step
+            P[i, j] = (corotated_energy(F + d, 2.0, 3.0) - corotated_energy(F - d, 2.0, 3.0)) / (2 * step)
+        assert np.allclose(stress(qd.Matrix(F), 2.0, 3.0).to_numpy(), P @ F.T, rtol=1e-3, atol=1e-4)
+
+
 def test_mpm3d_rest_state_is_a_fixed_point():
     jelly = floating_cube(gravity=0.0)
     x = f64(jelly.particles.x)
@@ -131,6 +155,18 @@ def spline(r, h):
     q = r / h
     value = np.where(q < 1, 1 - 1.5 * q**2 + 0.75 * q**3, np.where(q < 2, 0.25 * (2 - q) ** 3, 0))
     return 10 / (7 * np.pi * h**2) * value
+
+
+def test_sph_slope_is_the_derivative_of_the_kernel():
+    @qd.kernel
+    def slopes(r: qd.types.ndarray(dtype=qd.f32, ndim=1), out: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in range(r.shape[0]):
+            out[i] = sph.spline_slope(r[i], 0.5)
+
+    r, out = np.linspace(0, 1.2, 50, dtype=np.float32), np.zeros(50, np.float32)
+    slopes(r, out)
+    expected = (spline(r.astype(float) + 1e-6, 0.5) - spline(np.abs(r.astype(float) - 1e-6), 0.5)) / 2e-6
+    assert np.allclose(out[1:], expected[1:], atol=1e-3)
 
 
 def test_sph_density_matches_the_sum_over_all_pairs():
