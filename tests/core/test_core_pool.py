@@ -302,10 +302,11 @@ print("forked")
 """
 
 
-def python(program, *args, timeout=60):
+def python(program, timeout=60):
     """Exit status, text after the line "--" (before it, the package says hello), errors."""
     # Python 3.12 warns of every fork with threads; that such a fork works is what is tested here.
-    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", textwrap.dedent(program), str(Path(__file__).parent), *args]
+    quiet = ["-W", "ignore:This process:DeprecationWarning"]
+    command = [sys.executable, *quiet, "-c", textwrap.dedent(program), str(Path(__file__).parent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     return done.returncode, done.stdout.partition("--\n")[2], done.stderr
 
