@@ -18,8 +18,7 @@ def require_nvrtc():
         pytest.skip(f"needs NVRTC: pip install nvidia-cuda-nvrtc ({error})")
 
 
-@pytest.mark.parametrize("fast_math", [True, False], ids=["fast", "strict"])
-@pytest.mark.parametrize("arch", ["compute_75", "compute_90"])
+@pytest.mark.parametrize("arch, fast_math", [("compute_75", False), ("compute_90", True)])
 def test_every_helper_compiles(arch, fast_math):
     require_nvrtc()
     prelude = Prelude("cuda", fast_math=fast_math)
