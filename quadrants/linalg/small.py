@@ -18,10 +18,10 @@ from ._svd import polar, svd2, svd3
 
 def _working_dtype(dt):
     """(dtype to compute in, its machine epsilon)."""
-    dt = qd.lang.impl.get_runtime().default_fp if dt is None or dt is float else dt
-    if dt is qd.f32:
+    dt = qd.cfg.default_fp if dt is None or dt is float else dt
+    if dt == qd.f32:
         return dt, 2.0**-23
-    if dt is qd.f64:
+    if dt == qd.f64:
         return dt, 2.0**-52
     raise TypeError(f"small linear algebra computes in qd.f32 or qd.f64, got dt={dt}; pass dt=qd.f32 or dt=qd.f64")
 
