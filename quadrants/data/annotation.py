@@ -48,8 +48,7 @@ def check_ndarray_type(param, element_type, shape: tuple, has_grad: bool, name: 
                 raise TypeError(f"Expect element type {scalar} for argument {name}, but get {element_type}")
         elif not _element_fits(wanted, element_type):
             raise ValueError(
-                f"Invalid value for argument {name} - required element type: {wanted}, "
-                f"but {element_type} is provided"
+                f"Invalid value for argument {name} - required element type: {wanted}, but {element_type} is provided"
             )
     if param.ndim is not None and len(shape) != param.ndim:
         raise ValueError(
@@ -77,7 +76,7 @@ def _element_fits(wanted, element_type) -> bool:
     if wanted.dtype is not None and wanted.dtype is not element_type.dtype:
         return False
     return len(shape) == len(element_type.shape) and all(
-        n is None or n == m for n, m in zip(shape, element_type.shape)
+        n is None or n == m for n, m in zip(shape, element_type.shape, strict=True)
     )
 
 
@@ -103,10 +102,8 @@ def _check_external(param, array, name: str) -> None:
     if rank < depth:
         raise ValueError(f"{head} element_dim={depth}, array with {rank} dimensions is provided")
     provided = tuple(array.shape[rank - depth :])
-    if any(n is not None and n != m for n, m in zip(element_shape, provided)):
-        raise ValueError(
-            f"{head} element_shape={element_shape}, array with element shape of {provided} is provided"
-        )
+    if any(n is not None and n != m for n, m in zip(element_shape, provided, strict=True)):
+        raise ValueError(f"{head} element_shape={element_shape}, array with element shape of {provided} is provided")
 
 
 def element_of_external(param, array, name: str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from quadrants._ext.core import TokenBase, intern_token
-
 from quadrants.data.ndarray import Ndarray
 
 

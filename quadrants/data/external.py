@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from quadrants._ext.core import intern_token
 
+from quadrants._ext.core import intern_token
 from quadrants.data import dtypes, interop_torch
 from quadrants.errors import QuadrantsRuntimeTypeError
 
@@ -124,7 +124,7 @@ def _address(array: np.ndarray) -> int:
 def _copy_back(array: np.ndarray, copy: np.ndarray) -> None:
     # Kernels write through read-only arrays; a C-ordered one is simply written to, so this must do the same.
     raw = (ctypes.c_char * array.nbytes).from_address(_address(array))
-    np.ndarray(array.shape, array.dtype, buffer=raw, order="F")[...] = copy
+    np.ndarray(array.shape, array.dtype, buffer=memoryview(raw), order="F")[...] = copy
 
 
 # ---------------------------------------------------------------- torch

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from typing import Any
 
 import numpy as np
-from quadrants._ext.core import TokenBase, intern_token
 
+from quadrants._ext.core import TokenBase, intern_token
 from quadrants.data import bulk, context, dtypes, host_access, layout, shapes, snode
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
@@ -187,8 +188,8 @@ class ScalarField(NumpyExchange, Field):
         self._own()
 
     def _forget_views(self) -> None:
-        self._items = None
-        self._plain = None
+        self._items: Any = None
+        self._plain: Any = None
 
     @property
     def cell(self):
@@ -248,7 +249,8 @@ class ScalarField(NumpyExchange, Field):
     def _cell_view(self, key) -> np.ndarray:
         """A live 0-d array over one element."""
         content = self._content()
-        return content[(*self._position(key), ...)]
+        at = (*self._position(key), ...)
+        return content[at]
 
     # -- whole content
 

@@ -20,7 +20,7 @@ def is_plain_index(key, extents: tuple) -> bool:
         return len(extents) == 1 and 0 <= key < extents[0]
     if type(key) is not tuple or len(key) != len(extents):
         return False
-    for k, extent in zip(key, extents):
+    for k, extent in zip(key, extents, strict=True):
         if type(k) is not int or not 0 <= k < extent:
             return False
     return True
@@ -39,9 +39,7 @@ def field_index(key, ndim: int) -> tuple:
                 "supported so far; index with ints, or take to_numpy() first."
             )
     if len(key) != ndim:
-        raise AssertionError(
-            f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}"
-        )
+        raise AssertionError(f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}")
     return key
 
 
@@ -76,8 +74,8 @@ def _as_tuple(key) -> tuple:
 def zero_based(index: tuple, cell, field) -> tuple:
     """`index` less the field's offset. Out of range: `IndexError`, in debug mode `QuadrantsAssertionError`."""
     shape, offset = cell.shape, cell.index_offset
-    out = tuple(i - o for i, o in zip(index, offset))
-    for i, extent in zip(out, shape):
+    out = tuple(i - o for i, o in zip(index, offset, strict=True))
+    for i, extent in zip(out, shape, strict=True):
         if not 0 <= i < extent:
             raise _out_of_field(field._label(), shape, offset, index)
     return out
@@ -90,7 +88,7 @@ def _out_of_field(name: str, shape: tuple, offset: tuple, index: tuple) -> Excep
 
 
 def check_ndarray_bounds(index: tuple, shape: tuple) -> None:
-    for i, extent in zip(index, shape):
+    for i, extent in zip(index, shape, strict=True):
         if not 0 <= i < extent:
             raise QuadrantsIndexError(f"Out of bound access to ndarray of shape {shape} with indices {list(index)}")
 

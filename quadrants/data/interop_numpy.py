@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from quadrants.data import bulk, context, dlpack, dtypes
@@ -14,6 +17,23 @@ class NumpyExchange:
     axis per storage level), `_strided()` (a live canonical array, or None), `_store_all(array)`,
     `_check_import(array)`, `_no_view_reason()`, `dtype`, `shape` and `_element_shape`.
     """
+
+    dtype: Any
+    shape: Any
+    _element_shape: tuple
+    _check_usable: Callable[[], None]
+
+    def _content(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def _strided(self) -> np.ndarray | None:
+        raise NotImplementedError
+
+    def _store_all(self, array: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _check_import(self, array: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
 
     def _export(self) -> np.ndarray:
         """Canonical array of the content: a view where there is one, else a copy."""

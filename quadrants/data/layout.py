@@ -1,7 +1,7 @@
 """From a tree of nodes to bytes: cell sizes under C alignment rules, and strided NumPy views over them.
 
-        root cell    | a | a | a | a |pad| b0 b1 | b0 b1 |         two dense nodes, 64-byte aligned
-                       ^stride             ^ two components of one vector field share a cell (AOS)
+root cell    | a | a | a | a |pad| b0 b1 | b0 b1 |         two dense nodes, 64-byte aligned
+               ^stride             ^ two components of one vector field share a cell (AOS)
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def cell_of(leaf) -> CellLayout:
         offset += node.offset
         stride = node.cell_bytes
         inner = []
-        for axis, extent in zip(reversed(node.axes), reversed(node.dims)):
+        for axis, extent in zip(reversed(node.axes), reversed(node.dims), strict=True):
             inner.append((canonical[axis], extent, below[axis], stride))
             below[axis] *= extent
             stride *= extent

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quadrants.data import bulk, dtypes, host_access, host_values, layout
@@ -34,8 +36,8 @@ class MatrixField(NumpyExchange, Field):
         self._own()
 
     def _forget_views(self) -> None:
-        self._elements = None
-        self._plain = None
+        self._elements: Any = None
+        self._plain: Any = None
 
     @property
     def element_shape(self) -> tuple:
@@ -111,9 +113,7 @@ class MatrixField(NumpyExchange, Field):
         array, index = self._element(key)
         if array is not None:
             return host_values.live_matrix(array, self.dtype)
-        return host_values.remote_matrix(
-            lambda: self._gather(index), lambda values: self._scatter(index, values)
-        )
+        return host_values.remote_matrix(lambda: self._gather(index), lambda values: self._scatter(index, values))
 
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
@@ -134,7 +134,7 @@ class MatrixField(NumpyExchange, Field):
         return np.array(values, dtypes.numpy_dtype(self.dtype)).reshape(self._element_shape)
 
     def _scatter(self, index: tuple, values: np.ndarray) -> None:
-        for part, value in zip(self._components(), values.ravel()):
+        for part, value in zip(self._components(), values.ravel(), strict=True):
             part[index] = value
 
     # -- whole content
@@ -172,14 +172,17 @@ class MatrixField(NumpyExchange, Field):
         if elements is not None:
             elements[...] = value
             return
-        for part, x in zip(self._components(), np.broadcast_to(value, self._element_shape).ravel()):
+        values = np.broadcast_to(value, self._element_shape)
+        for part, x in zip(self._components(), values.ravel(), strict=True):
             part.fill(x)
 
     def copy_from(self, other: Field) -> None:
         """Take over the values of a field of equal shape and element shape, cast to this dtype."""
         copy_field(self, other)
 
-    def to_numpy(self, keep_dims: bool = False, dtype=None, *, copy=True) -> np.ndarray:
+    def to_numpy(  # type: ignore[override]
+        self, keep_dims: bool = False, dtype=None, *, copy=True
+    ) -> np.ndarray:
         """The content as an array of shape `shape + (n, m)`; `shape + (n,)` for one column unless `keep_dims`.
 
         `dtype` and `copy` as for scalar fields.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
-from quadrants._ext.core import ArrayBase, Buffer, intern_token
 
+from quadrants._ext.core import ArrayBase, Buffer, intern_token
 from quadrants.data import bulk, context, dtypes, host_access, host_values, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
@@ -54,13 +55,11 @@ class Ndarray(NumpyExchange, ArrayBase):
         self.arr = buffer
         self._element_shape = element_shape
         self._bind(buffer, buffer.ptr, physical, grad)
-        self._items = _canonical_view(buffer, dtype, physical + element_shape, layout)
+        self._items: Any = _canonical_view(buffer, dtype, physical + element_shape, layout)
         self.token = intern_token(("ndarray", str(self.element_type), len(shape), needs_grad, layout))
         context.live_ndarrays().add(self)
         if math.prod(shape + element_shape) > shapes.MAX_EXTENT:
-            warnings.warn(
-                f"Ndarray index might be out of int32 boundary: shape {shape + element_shape}", stacklevel=3
-            )
+            warnings.warn(f"Ndarray index might be out of int32 boundary: shape {shape + element_shape}", stacklevel=3)
 
     @classmethod
     def _blank(cls, dtype, element_shape: tuple, shape, needs_grad: bool = False, layout=None) -> Ndarray:
@@ -211,7 +210,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         memo[id(self)] = made
         return made
 
-    def __copy__(self) -> "Ndarray":
+    def __copy__(self) -> Ndarray:
         """As `copy.deepcopy`: an ndarray cannot share its memory with a copy."""
         return self.__deepcopy__({})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +32,12 @@ class Leaf:
     def __init__(self, dtype, name: str, order: tuple | None = None):
         self.dtype = dtype
         self.name = name
-        self.snode = None
-        self.cell = None
+        self.snode: Any = None
+        self.cell: Any = None
         self.order = order
-        self.offset = None
-        self.group = ()
-        self.owners = []
+        self.offset: tuple | None = None
+        self.group: tuple = ()
+        self.owners: list = []
 
     @property
     def shape(self) -> tuple:
@@ -105,8 +106,8 @@ class SNode(TreeBuilding):
         self.axes = axes
         self.dims = dims
         self.up = up
-        self.children = []
-        self.tree = up.tree if up is not None else None
+        self.children: list[SNode] = []
+        self.tree: Any = up.tree if up is not None else None
         self.leaf = leaf
         self.cell_bytes = self.align = self.offset = 0
         self._id = next(_ids)
@@ -173,7 +174,8 @@ class SNode(TreeBuilding):
 
     def path(self) -> list:
         """The nodes from the root down to this one, both included."""
-        out, node = [], self
+        out: list = []
+        node: SNode | None = self
         while node is not None:
             out.append(node)
             node = node.up
@@ -182,9 +184,9 @@ class SNode(TreeBuilding):
     def extents(self) -> dict:
         """Cells per axis number over the whole path, axes in increasing order."""
         out: dict = {}
-        node = self
+        node: SNode | None = self
         while node is not None:
-            for axis, extent in zip(node.axes, node.dims):
+            for axis, extent in zip(node.axes, node.dims, strict=True):
                 out[axis] = out.get(axis, 1) * extent
             node = node.up
         return dict(sorted(out.items()))
@@ -196,7 +198,7 @@ class SNode(TreeBuilding):
 
     def parent(self, n: int = 1):
         """The n-th ancestor; the root object on top, None above it."""
-        node = self
+        node: SNode | None = self
         for _ in range(n):
             if node is None:
                 return None
@@ -262,9 +264,7 @@ def _check_axes(axes, dims) -> tuple:
     elif len(dims) == 1:
         dims = tuple(dims) * len(axes)
     if len(axes) != len(dims):
-        raise QuadrantsRuntimeError(
-            f"axes and sizes must have the same size, but got {len(axes)} and {len(dims)}."
-        )
+        raise QuadrantsRuntimeError(f"axes and sizes must have the same size, but got {len(axes)} and {len(dims)}.")
     try:
         dims = tuple(operator.index(n) for n in dims)
     except TypeError:
@@ -273,8 +273,8 @@ def _check_axes(axes, dims) -> tuple:
     numbers = [axis.value for axis in axes]
     if len(set(numbers)) != len(numbers):
         raise QuadrantsRuntimeError("Each axis may be named once per node; split it further with a child node.")
-    pairs = sorted(zip(numbers, dims))
-    return tuple(a for a, _ in pairs), tuple(n for _, n in pairs)
+    pairs = sorted(zip(numbers, dims, strict=True))
+    return tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs)
 
 
 def _flatten_fields(things):

@@ -80,7 +80,7 @@ def field_order(order, shape) -> tuple | None:
             f"The dimensionality of shape and order must be the same ({len(shape)} != {len(order)})"
         )
     axes = tuple(ord(letter) - ord("i") for letter in order)
-    for letter, axis in zip(order, axes):
+    for letter, axis in zip(order, axes, strict=True):
         if not 0 <= axis < len(shape):
             raise QuadrantsSyntaxError(f"Invalid axis {letter}")
     if len(set(axes)) != len(axes):

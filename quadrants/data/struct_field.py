@@ -144,9 +144,7 @@ class StructField(Field):
 
     def to_torch(self, device=None, *, copy=True) -> dict:
         """As `to_numpy`, as torch tensors on `device`."""
-        return {
-            key: part.to_torch(device=device, copy=copy) for key, part in self._members.items() if part is not None
-        }
+        return {key: part.to_torch(device=device, copy=copy) for key, part in self._members.items() if part is not None}
 
     def to_dlpack(self, versioned: bool = False):
         """A struct is no single array: `RuntimeError`. Export its members."""

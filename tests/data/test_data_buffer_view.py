@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quadrants._ext.core import live_buffers
 
 from quadrants import session
-from quadrants._ext.core import live_buffers
 from quadrants.data import factories
 from quadrants.data.buffer_view import BufferView
 from quadrants.data.tensor_factories import tensor
@@ -45,9 +45,9 @@ def test_chains_against_a_model(data):
         assert np.arange(view.offset, view.offset + view.size).tolist() == model.tolist()
 
 
-@pytest.mark.parametrize("make", [lambda: factories.matrix_ndarray(3, 1, f32, 8, ndim=1), lambda: factories.matrix_ndarray(2, 2, f32, 8)])  # fmt: skip
-def test_compound_elements(make):
-    assert window(make()[2:6]) == (2, 4)
+def test_compound_elements():
+    for a in (factories.matrix_ndarray(3, 1, f32, 8, ndim=1), factories.matrix_ndarray(2, 2, f32, 8)):
+        assert window(a[2:6]) == (2, 4)
 
 
 def test_misuse():
@@ -64,7 +64,7 @@ def test_misuse():
         (lambda: v.subview(-1, 2), ValueError, "subview out of range"),
         (lambda: v[0], TypeError, "host-side indexing requires a slice"),
         (lambda: v[0:2, 1], TypeError, "host-side indexing requires a slice"),
-        (lambda: factories.ndarray(f32, 4, needs_grad=True)[0:2], TypeError, "does not support ndarrays with gradients"),
+        (lambda: factories.ndarray(f32, 4, needs_grad=True)[0:2], TypeError, "support ndarrays with gradients"),
         (lambda: BufferView(factories.ndarray(f32, 4, needs_grad=True), 0, 2), TypeError, "with gradients"),
         (lambda: BufferView(v, 0, 2), TypeError, "Cannot nest BufferView.*subview"),
         (lambda: BufferView([1, 2], 0, 1), TypeError, "1D ndarray"),

@@ -74,7 +74,8 @@ def test_out_of_range_in_debug_mode():
     [
         (i8, 300, 44), (u8, -1, 255), (i32, 2**31, -(2**31)), (u64, 2**64 - 1, 2**64 - 1), (i64, 2**63, -(2**63)),
         (u1, 5, 1), (u1, -1, 1), (u1, True, 1), (u1, 0, 0), (i32, np.bool_(True), 1), (i32, np.array(3), 3),
-        (f32, np.float64(3.5), 3.5), (f32, 7, 7.0), (f32, 1e300, np.inf), (f16, -1e5, -np.inf), (f64, np.array(2.5), 2.5),
+        (f32, np.float64(3.5), 3.5), (f32, 7, 7.0), (f32, 1e300, np.inf), (f16, -1e5, -np.inf),
+        (f64, np.array(2.5), 2.5),
     ],
 )  # fmt: skip
 def test_writes_convert(dtype, value, stored, recwarn):
@@ -213,7 +214,7 @@ def test_offsets_orders_and_blocks_against_the_address_formula(data):
         node, shape, offset = snode.root, [1] * rank, (0,) * rank
         for numbers, dims in plan:
             node = node.dense(axes(*numbers), dims)
-            for axis, extent in zip(numbers, dims):
+            for axis, extent in zip(numbers, dims, strict=True):
                 shape[axis] *= extent
         f, shape = factories.field(dtype), tuple(shape)
         node.place(f)
@@ -222,9 +223,9 @@ def test_offsets_orders_and_blocks_against_the_address_formula(data):
     f.from_numpy(values)
     assert np.array_equal(f.to_numpy(), values)
     for index in np.ndindex(*shape):
-        at = tuple(i + o for i, o in zip(index, offset))
+        at = tuple(i + o for i, o in zip(index, offset, strict=True))
         assert f[at] == values[index] == read_by_address(f.cell, at)
-    last = tuple(n - 1 + o for n, o in zip(shape, offset))
+    last = tuple(n - 1 + o for n, o in zip(shape, offset, strict=True))
     f[last] = 1
     assert read_by_address(f.cell, last) == 1
 

@@ -45,7 +45,7 @@ def test_round_trip_of_matrices(data):
     for i in range(n):
         for j in range(m):
             assert np.array_equal(f.get_scalar_field(i, j).to_numpy(), values[..., i, j])
-    at = tuple(o + e - 1 for o, e in zip(offset, shape))
+    at = tuple(o + e - 1 for o, e in zip(offset, shape, strict=True))
     last = values[tuple(e - 1 for e in shape)]
     assert f[at].to_list() == last.tolist()
     assert f.interleaved == (layout == 0 or n * m == 1 or not shape)

@@ -142,7 +142,8 @@ def test_python_protocols():
     import copy
     import pickle
 
-    for f in (factories.field(f32, 2), factories.matrix_field(2, 2, f32, 2), factories.struct_field({"a": i32}, shape=2)):
+    struct = factories.struct_field({"a": i32}, shape=2)
+    for f in (factories.field(f32, 2), factories.matrix_field(2, 2, f32, 2), struct):
         with pytest.raises(TypeError):
             len(f)
         with pytest.raises(NotImplementedError, match="Struct for is only available in Quadrants scope."):

@@ -66,7 +66,7 @@ def test_elements_are_live():
     with pytest.raises(TypeError):
         element.a = "x"
     with pytest.raises(AttributeError):
-        element.missing
+        _ = element.missing
     with pytest.raises(AttributeError):
         element.missing = 1
     with pytest.raises(KeyError):
@@ -152,7 +152,7 @@ def test_members_named_like_attributes():
     s.get_member_field("shape")[1] = 2
     assert s[1].shape == 2 and s.to_numpy()["shape"].tolist() == [0, 2, 0, 0]
     with pytest.raises(AttributeError):
-        s._tc
+        _ = s._tc
     s._tc = 1
     assert s._tc == 1
 

@@ -29,7 +29,8 @@ def test_wrap_picks_the_class():
     kinds = [
         (factories.field(f32, 3), Tensor), (factories.matrix_field(3, 1, f32, 2, ndim=1), VectorTensor),
         (factories.matrix_field(3, 1, f32, 2), MatrixTensor), (factories.ndarray(f32, 3), Tensor),
-        (factories.matrix_ndarray(3, 1, f32, 2, ndim=1), VectorTensor), (factories.matrix_ndarray(2, 2, f32, 2), MatrixTensor),
+        (factories.matrix_ndarray(3, 1, f32, 2, ndim=1), VectorTensor),
+        (factories.matrix_ndarray(2, 2, f32, 2), MatrixTensor),
         (factories.matrix_field(2, 2, f32, 2).get_scalar_field(0, 1), Tensor),
     ]  # fmt: skip
     for impl, kind in kinds:
@@ -135,7 +136,7 @@ def test_surface(backend):
         f"Tensor(shape=(2, 3), dtype=f32, backend={backend.name}, layout=(1, 0))"
     )
     t.to_numpy(copy=False)[0, 1] = 9
-    assert t[0, 1] == 9 and 'dltensor' in repr(t.to_dlpack()) and "versioned" in repr(t.to_dlpack(versioned=True))
+    assert t[0, 1] == 9 and "dltensor" in repr(t.to_dlpack()) and "versioned" in repr(t.to_dlpack(versioned=True))
 
 
 def test_gradients_without_needs_grad():

@@ -4,16 +4,16 @@ import gc
 
 import numpy as np
 import pytest
+from quadrants._ext.core import live_buffers, token_key
 
 from quadrants import session
-from quadrants._ext.core import live_buffers, token_key
 from quadrants.data import factories, snode
 from quadrants.data.axes import NAMED, axes
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import f32, f64, i8, i32
 
 pytestmark = pytest.mark.usefixtures("runtime")
-I, IJ = NAMED["i"], NAMED["ij"]
+AXIS_I, AXIS_IJ = NAMED["i"], NAMED["ij"]
 
 
 def test_axis_names():
@@ -28,7 +28,7 @@ def test_axis_names():
 
 def test_several_levels_share_an_axis():
     x = factories.field(i32)
-    leaf = snode.root.dense(IJ, (4, 8)).dense(I, 2)
+    leaf = snode.root.dense(AXIS_IJ, (4, 8)).dense(AXIS_I, 2)
     assert leaf.place(x) is leaf
     assert x.shape == (8, 8)
     for k, index in enumerate(np.ndindex(8, 8)):
@@ -51,7 +51,7 @@ def test_storage_order():
 
 def test_cells_follow_c_alignment():
     a, b, c = factories.field(i32), factories.field(f64), factories.field(i8)
-    node = snode.root.dense(I, 4)
+    node = snode.root.dense(AXIS_I, 4)
     node.place(a, b)
     node.place(c)
     a.fill(1)
@@ -65,7 +65,7 @@ def test_cells_follow_c_alignment():
 def test_place_refusals():
     x = factories.field(i32, 3)
     y = factories.field(i32)
-    node = snode.root.dense(I, 3)
+    node = snode.root.dense(AXIS_I, 3)
     with pytest.raises(RuntimeError, match="This variable has been placed."):
         node.place(x)
     with pytest.raises(RuntimeError, match="This variable has been placed."):
@@ -83,7 +83,7 @@ def test_place_refusals():
 def test_place_takes_lists_companions_and_structs():
     v = factories.matrix_field(2, 1, f32, ndim=1, needs_grad=True)
     s = factories.struct_field({"a": i32, "p": {"q": f32}})
-    snode.root.dense(IJ, (2, 3)).place([v, v.grad], s)
+    snode.root.dense(AXIS_IJ, (2, 3)).place([v, v.grad], s)
     v.fill(1)
     v.grad.fill(2)
     s.p.q.fill(3)
@@ -97,9 +97,10 @@ def test_place_takes_lists_companions_and_structs():
 
 @pytest.mark.parametrize(
     "build, kind",
-    [(lambda r: r.dense(I, (3, 4)), QuadrantsRuntimeError), (lambda r: r.dense(3, 3), TypeError),
-     (lambda r: r.dense(I, 2.5), TypeError), (lambda r: r.dense(I, 0), QuadrantsRuntimeError),
-     (lambda r: r.dense(axes(0, 0), 3), QuadrantsRuntimeError), (lambda r: r.dense(IJ, (2, -1)), QuadrantsRuntimeError)],
+    [(lambda r: r.dense(AXIS_I, (3, 4)), QuadrantsRuntimeError), (lambda r: r.dense(3, 3), TypeError),
+     (lambda r: r.dense(AXIS_I, 2.5), TypeError), (lambda r: r.dense(AXIS_I, 0), QuadrantsRuntimeError),
+     (lambda r: r.dense(axes(0, 0), 3), QuadrantsRuntimeError),
+     (lambda r: r.dense(AXIS_IJ, (2, -1)), QuadrantsRuntimeError)],
 )  # fmt: skip
 def test_node_refusals_leave_nothing_behind(build, kind):
     with pytest.raises(kind):
@@ -109,8 +110,8 @@ def test_node_refusals_leave_nothing_behind(build, kind):
 
 @pytest.mark.parametrize(
     "name, build",
-    [("Pointer", lambda r: r.pointer(I, 4)), ("Bitmasked", lambda r: r.bitmasked(I, 4)),
-     ("Dynamic", lambda r: r.dynamic(I, 4))],
+    [("Pointer", lambda r: r.pointer(AXIS_I, 4)), ("Bitmasked", lambda r: r.bitmasked(AXIS_I, 4)),
+     ("Dynamic", lambda r: r.dynamic(AXIS_I, 4))],
 )  # fmt: skip
 def test_sparse_nodes_are_refused(name, build):
     for where in (snode.root, snode.FieldsBuilder(), snode.root.dense(axes(3), 1)):
@@ -120,7 +121,7 @@ def test_sparse_nodes_are_refused(name, build):
 
 def test_childless_node():
     f = factories.field(i32, 2)
-    node = snode.root.dense(I, 4)
+    node = snode.root.dense(AXIS_I, 4)
     with pytest.raises(RuntimeError, match="must have at least one child"):
         f.fill(1)
     x = factories.field(i32)
@@ -131,8 +132,8 @@ def test_childless_node():
 
 def test_components_of_unequal_shape():
     v = factories.matrix_field(2, 1, f32, ndim=1)
-    snode.root.dense(I, 4).place(v.get_scalar_field(0))
-    snode.root.dense(I, 5).place(v.get_scalar_field(1))
+    snode.root.dense(AXIS_I, 4).place(v.get_scalar_field(0))
+    snode.root.dense(AXIS_I, 5).place(v.get_scalar_field(1))
     with pytest.raises(RuntimeError, match="have different shapes"):
         v.fill(0)
 
@@ -150,10 +151,10 @@ def test_unplaced_fields_name_their_line():
     ok.fill(1)
     assert ok[0] == 1
     y = factories.field(f32, needs_grad=True)
-    snode.root.dense(I, 2).place(y)
+    snode.root.dense(AXIS_I, 2).place(y)
     with pytest.raises(RuntimeError, match="needs_grad=True"):
         y.fill(0)
-    snode.root.dense(I, 2).place(y.grad)
+    snode.root.dense(AXIS_I, 2).place(y.grad)
     y.fill(0)
 
 
@@ -176,7 +177,7 @@ def test_storage_is_zero_also_when_memory_is_reused():
     for _ in range(5):
         builder = snode.FieldsBuilder()
         x = factories.field(i32)
-        builder.dense(I, 5000).place(x)
+        builder.dense(AXIS_I, 5000).place(x)
         tree = builder.finalize()
         assert not x.to_numpy().any()
         x.fill(-1)
@@ -186,14 +187,14 @@ def test_storage_is_zero_also_when_memory_is_reused():
 def test_builder_life():
     builder = snode.FieldsBuilder()
     z, y = factories.field(i32), factories.field(i32, 3)
-    builder.dense(I, 4).place(z)
+    builder.dense(AXIS_I, 4).place(z)
     with pytest.raises(QuadrantsRuntimeError, match="is not finalized"):
         y.fill(0)
     tree = builder.finalize()
     assert tree.id == 0 and builder.finalized
     z[0], y[0] = 3, 4
     assert (z[0], y[0]) == (3, 4)
-    for use in (lambda: builder.dense(I, 3), lambda: builder.place(factories.field(i32)), builder.finalize):
+    for use in (lambda: builder.dense(AXIS_I, 3), lambda: builder.place(factories.field(i32)), builder.finalize):
         with pytest.raises(QuadrantsRuntimeError, match="FieldsBuilder finalized"):
             use()
     gc.collect()
@@ -254,7 +255,7 @@ def test_companions():
 
 def test_lazy_companions_of_vectors_below_a_node():
     v, other = factories.matrix_field(3, 1, f32, ndim=1), factories.field(f32, 2)
-    node = snode.root.dense(I, 4).place(v)
+    node = snode.root.dense(AXIS_I, 4).place(v)
     v.get_scalar_field(0)
     node.lazy_dual()
     assert v.has_dual() and not v.has_grad() and not other.has_dual()
