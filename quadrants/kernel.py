@@ -57,13 +57,18 @@ class Kernel(Launcher):
 
     def _token(self, index: int, x):
         if index < 0:
-            return signature.member_token(x)
+            return self.member_token(x)
         name, annotation = self.parameters[index]
         if self._is_array(annotation):
             return signature.array_token(x, annotation, name)
         if ann.is_dataclass(annotation):
             return signature.dataclass_token(x, annotation, name)
         return signature.template_token(x, name)
+
+    @staticmethod
+    def member_token(x) -> int:
+        """The token of an object that a launch reaches through attributes of an argument."""
+        return signature.member_token(x)
 
     @staticmethod
     def _is_array(a) -> bool:

@@ -12,7 +12,7 @@ from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Check, Module, Rand
-from quadrants.ir.types import element_dtype
+from quadrants.ir.types import element_dtype, result_struct
 
 
 @dataclass(slots=True)
@@ -75,8 +75,6 @@ class Renderer:
         p = self.printer(self.serial_atomics)
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
-            from quadrants.frontend.funccall import result_struct
-
             p.result_name = result_struct(f.result)
         for s in f.body:
             p.statement(s)

@@ -15,8 +15,9 @@ from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
-from quadrants.ir.types import DType, StructType
+from quadrants.ir.types import DType, result_struct
 from quadrants.lang import structs, tensor, typed
+from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.value import Value
 
@@ -390,21 +391,6 @@ class _Self:
     """The struct a method was called on: bound by reference whatever the annotation says."""
 
     value: object
-
-
-def result_struct(types_: tuple) -> StructType:
-    return StructType(tuple((f"r{k}", t) for k, t in enumerate(types_)), "result")
-
-
-def tuple_items(a):
-    """Item annotations of tuple[A, B] and (A, B); None for anything else."""
-    if isinstance(a, tuple):
-        return a
-    if isinstance(a, types.GenericAlias) and a.__origin__ is tuple:
-        return a.__args__
-    if getattr(a, "__origin__", None) is tuple:
-        return a.__args__
-    return None
 
 
 def _identity(x):

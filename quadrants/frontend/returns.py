@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
 from quadrants.frontend import annotations as ann
-from quadrants.frontend.funccall import tuple_items
 from quadrants.ir.nodes import Return
 from quadrants.ir.types import StructType, TensorType
 from quadrants.lang import structs, tensor, typed
+from quadrants.lang.annotations import tuple_items
 from quadrants.lang.value import Value
 
 

@@ -142,6 +142,11 @@ class StructType:
         return "struct{" + ", ".join(f"{k}: {t}" for k, t in self.members) + "}"
 
 
+def result_struct(types: tuple) -> StructType:
+    """The struct in which a function hands back several results; members r0, r1, ..."""
+    return StructType(tuple((f"r{k}", t) for k, t in enumerate(types)), "result")
+
+
 def element_dtype(t) -> DType:
     """The scalar dtype of a scalar or tensor type."""
     return t.dtype if isinstance(t, TensorType) else t

@@ -172,3 +172,10 @@ class sparse_matrix_builder:  # noqa: N801 - a public name written like a functi
 
 
 ndarray = NDArray = NdarrayType
+
+
+def tuple_items(a) -> tuple | None:
+    """The item annotations of `tuple[A, B]` and of the tuple `(A, B)`; None for anything else."""
+    if isinstance(a, tuple):
+        return a
+    return a.__args__ if getattr(a, "__origin__", None) is tuple else None

@@ -6,10 +6,13 @@ import struct
 
 import numpy as np
 
-from quadrants import banner
-from quadrants._ext.core import Plan, TokenBase
+from quadrants import banner, signature
+from quadrants._ext.core import Plan
+from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
+from quadrants.frontend.refs import kind_of
 from quadrants.ir.types import DType, StructType, TensorType
+from quadrants.lang.annotations import tuple_items
 
 
 def make_plan(kernel, args: tuple, traced, rendered, entry: int, keepalive):
@@ -47,7 +50,11 @@ def _members_and_packing(kernel, args: tuple, traced, layout):
             pack.append(("call", source, layout.values[bound.target.id], packer(bound.target.type, name)))
         elif bound.kind == "array" and bound.target.number in layout.arrays:
             pointer, shape = layout.arrays[bound.target.number]
-            pack.append(("array", source, pointer, (shape, -1)))
+            sample = _resolve(args[param], path)
+            if signature.is_external(sample) and signature.is_copied(sample):
+                pack.append(("call", source, pointer, external_packer(kernel.parameters[param][0], shape, bound.target.ndim)))
+            else:
+                pack.append(("array", source, pointer, (shape, -1)))
     return members, pack
 
 
@@ -58,9 +65,7 @@ def _member_token(kernel, obj, path: tuple, kind: str) -> int:
         obj = getattr(obj, name)
     if isinstance(obj, TokenBase):
         return obj.token
-    from quadrants import signature
-
-    return signature.member_token(obj)
+    return kernel.member_token(obj)
 
 
 # ---------------------------------------------------------------- arguments by value
@@ -158,8 +163,6 @@ def _reader(kernel, layout):
     if not layout.results:
         return None
     annotation = kernel.fn.__annotations__["return"]
-    from quadrants.frontend.funccall import tuple_items
-
     items = tuple_items(annotation)
     if items is None:
         t, offset = layout.results[0]
