@@ -93,10 +93,17 @@ def is_external(x) -> bool:
     return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
 
 
+def is_copied(x) -> bool:
+    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are not C-contiguous."""
+    return not isinstance(x, np.ndarray) or not x.flags.c_contiguous
+
+
 def external_token(x, annotation, name: str) -> int:
     from quadrants.data import external
 
     token = external.token(x, name)
+    if is_copied(x):
+        token = intern_token((token, "through a call"))
     dtype = getattr(annotation, "dtype", None)
     rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
     if rank:

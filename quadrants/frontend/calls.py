@@ -117,6 +117,8 @@ class Calls(FuncCalls):
             raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
         if isinstance(function, ObjectRef):
             function = function.obj
+        if getattr(function, "__name__", "") == "format" and isinstance(getattr(function, "__self__", None), str):
+            return self.format_method(function.__self__, args, kwargs)
         if not callable(function):
             raise QuadrantsTypeError(f"An object of type {type(function).__name__} cannot be called.")
         return self._call_python(function, args, kwargs)

@@ -23,16 +23,23 @@ class Handler(NamedTuple):
     takes_node: bool
 
 
+def _host(name: str):
+    """The Python-scope function of that name, for arguments that are all known at compile time."""
+    from quadrants.lang import kernel_functions
+
+    return kernel_functions.KERNEL_FUNCTIONS[name]
+
+
 def _elementwise(op: str):
     def handler(tracer, x):
-        return typed.unary(op, x)
+        return _host(op)(x) if typed.is_number(x) else typed.unary(op, x)
 
     return handler
 
 
 def _rounding(op: str):
     def handler(tracer, x, dtype=None):
-        result = typed.unary(op, x)
+        result = _host(op)(x) if typed.is_number(x) else typed.unary(op, x)
         return result if dtype is None else typed.cast(result, tracer.resolve_dtype(dtype))
 
     return handler
@@ -40,6 +47,8 @@ def _rounding(op: str):
 
 def _two(op: str):
     def handler(tracer, a, b):
+        if typed.is_number(a) and typed.is_number(b):
+            return _host(op)(a, b)
         return typed.binary(op, a, b)
 
     return handler
@@ -220,6 +229,8 @@ def _host_only(name: str):
 
 def _not_in_loop(name: str):
     def handler(tracer, node):
+        if tracer.frame.in_static:
+            return _host(name)(*tracer.eval_arguments(node.args), **tracer.eval_keywords(node))
         raise QuadrantsSyntaxError(f"qd.{name} belongs in the header of a `for` loop.")
 
     return handler

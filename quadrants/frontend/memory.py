@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef, kind_of
+from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
 from quadrants.lang import access, typed

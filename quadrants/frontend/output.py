@@ -76,12 +76,12 @@ class Output:
             parts.append(value)
             return
         if isinstance(value, (list, tuple)):
-            parts.append("[" if isinstance(value, list) else "(")
+            parts.append("[")
             for k, item in enumerate(value):
                 if k:
                     parts.append(", ")
                 self._print_value(item, spec, parts)
-            parts.append("]" if isinstance(value, list) else ")")
+            parts.append("]")
             return
         if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
             if not hasattr(value, "as_value"):

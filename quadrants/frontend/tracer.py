@@ -116,6 +116,8 @@ class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, 
         frames = self.error_frames()
         if isinstance(error, QuadrantsCompilationError):
             kind, message = type(error), str(error)
+        elif type(error) is RuntimeError:
+            kind, message = RuntimeError, str(error)
         else:
             kind, message = QuadrantsCompilationError, f"{type(error).__name__}: {error}"
         located = kind(banner.format_banner(frames, message))

@@ -61,11 +61,39 @@ def _members_and_packing(kernel, args: tuple, traced, layout):
 def _member_token(kernel, obj, path: tuple, kind: str) -> int:
     if kind in ("scalar", "tensor", "struct"):
         return 0
+    return signature.member_token(_resolve(obj, path))
+
+
+def _resolve(obj, path: tuple):
     for name in path:
         obj = getattr(obj, name)
-    if isinstance(obj, TokenBase):
-        return obj.token
-    return kernel.member_token(obj)
+    return obj._unwrap() if kind_of(obj) == "tensor" else obj
+
+
+class _Held:
+    """Keeps a foreign array alive during a launch and copies results back after it."""
+
+    __slots__ = ("external",)
+
+    def __init__(self, described):
+        self.external = described
+
+    def finish(self) -> None:
+        if self.external.finish is not None:
+            self.external.finish()
+
+
+def external_packer(name: str, shape_offset: int, ndim: int):
+    """A function of the launch core's "call" code for arrays that need Python: torch tensors, Fortran order."""
+
+    def pack(value, block, offset: int):
+        described = external.describe_external(value, name)
+        struct.pack_into("=Q", block, offset, described.pointer)
+        if shape_offset >= 0:
+            struct.pack_into(f"={ndim}i", block, shape_offset, *described.shape[:ndim])
+        return _Held(described)
+
+    return pack
 
 
 # ---------------------------------------------------------------- arguments by value
