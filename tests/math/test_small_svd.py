@@ -223,3 +223,12 @@ def test_errors(compile_error):
         compile_error(kernel, "SVD only supports 2×2 and 3×3 matrices.")
     compile_error(polar_four, "Polar decomposition only supports 2×2 and 3×3 matrices.")
     compile_error(svd_half, "computes in qd.f32 or qd.f64, got dt=f16")
+
+
+def test_single_precision_stays_single_under_double_defaults(batch):
+    qd.init(arch=qd.cpu, default_fp=qd.f64)
+    data = np.random.default_rng(1).standard_normal((200, 3, 3)).astype(np.float32).astype(np.float64)
+    u, s, v = run(batch, 3, "f32", data, "svd")
+    assert relative(u @ s @ v.transpose(0, 2, 1) - data, data).max() < 1e-5
+    # Results that were computed in f64 and rounded at the end would be better than f32 arithmetic can be.
+    assert orthogonality(u).max() > 2.0**-26
