@@ -162,8 +162,10 @@ class SNode(TreeBuilding):
                 child._place_companions(which)
 
     def _place_companion(self, leaf: Leaf, which: str) -> None:
-        # A component seen through its vector field gets its companion from the vector field, all components at once.
-        owners = [owner for ref in leaf.owners if (owner := ref()) is not None and owner._is_primal]
+        # A component seen through its vector field gets its companion from the vector field, all components at once;
+        # a struct field has no place of its own, its members have.
+        found = [ref() for ref in leaf.owners]
+        owners = [owner for owner in found if owner is not None and owner._is_primal and owner._placeable() == [owner]]
         if not owners or leaf is not leaf.group[0]:
             return
         companion = getattr(max(owners, key=lambda owner: len(owner._leaves)), which)

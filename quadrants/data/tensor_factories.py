@@ -1,4 +1,4 @@
-"""`qd.tensor`, `Vector.tensor`, `Matrix.tensor`: a field or an ndarray behind one wrapper."""
+"""`qd.tensor`, which `Vector.tensor` and `Matrix.tensor` forward to: a field or an ndarray behind one wrapper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from quadrants.data import context, dtypes, factories, shapes
 from quadrants.data.field import Field
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.tensor import Tensor, wrap
-from quadrants.ir.types import tensor_type
 
 _FIELD, _NDARRAY = 0, 1
 
@@ -24,37 +23,19 @@ def tensor(dtype, shape, *, backend=_NDARRAY, layout=None, **kwargs) -> Tensor:
     if isinstance(dtype, (Tensor, Ndarray, Field)):
         raise TypeError("qd.tensor takes a dtype; use qd.wrap(..) to wrap an existing field or ndarray")
     compound = dtypes.compound(dtype)
-    needs_grad = _needs_grad(kwargs, "qd.tensor", scalar=compound is None)
+    needs_grad = _needs_grad(kwargs, scalar=compound is None)
     if compound is not None and layout is not None:
         raise TypeError("layout= needs a scalar dtype; tensors of vectors or matrices are stored row-major")
     return _make(dtype, shape, _backend(backend), layout, needs_grad)
 
 
-def vector_tensor(n, dtype, shape, **kwargs) -> Tensor:
-    """A tensor of vectors of `n`. Keywords: `backend`, `needs_grad`."""
-    return _element_tensor((factories._extent(n),), dtype, shape, "qd.Vector.tensor", kwargs)
-
-
-def matrix_tensor(n, m, dtype, shape, **kwargs) -> Tensor:
-    """A tensor of `n` x `m` matrices. Keywords: `backend`, `needs_grad`."""
-    return _element_tensor((factories._extent(n), factories._extent(m)), dtype, shape, "qd.Matrix.tensor", kwargs)
-
-
-def _element_tensor(element_shape: tuple, dtype, shape, what: str, kwargs: dict) -> Tensor:
-    context.require()
-    kwargs = dict(kwargs)
-    backend = _backend(kwargs.pop("backend", _NDARRAY))
-    needs_grad = _needs_grad(kwargs, what, scalar=False)
-    return _make(tensor_type(element_shape, dtypes.field_dtype(dtype)), shape, backend, None, needs_grad)
-
-
-def _needs_grad(kwargs: dict, what: str, scalar: bool) -> bool:
+def _needs_grad(kwargs: dict, scalar: bool) -> bool:
     if "order" in kwargs:
-        raise TypeError(f"{what} does not accept order=" + ("; pass layout= instead" if scalar else ""))
+        raise TypeError("qd.tensor does not accept order=" + ("; pass layout= instead" if scalar else ""))
     unknown = [key for key in kwargs if key != "needs_grad"]
     if unknown:
         accepted = ["backend", "layout", "needs_grad"] if scalar else ["backend", "needs_grad"]
-        raise TypeError(f"{what} got unexpected keyword(s) {unknown}; it accepts {accepted}")
+        raise TypeError(f"qd.tensor got unexpected keyword(s) {unknown}; it accepts {accepted}")
     return bool(kwargs.get("needs_grad", False))
 
 

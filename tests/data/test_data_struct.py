@@ -111,6 +111,15 @@ def test_companions():
     assert mixed.grad.x.to_numpy().tolist() == [1, 1] and list(mixed.grad.to_numpy()) == ["x"]
 
 
+def test_lazy_gradients_live_beside_their_members():
+    s = StructType({"v": VectorType(2, f32), "k": i32, "x": f64}).field(shape=3, offset=-1, layout=1)
+    snode.root.lazy_grad()
+    s.grad.v[-1] = [1, 2]
+    s.grad.x[1] = 3
+    assert s.grad.v.parent() is s.v.parent() and s.grad.x.parent() is s.x.parent() is not s.v.parent()
+    assert s.grad.to_numpy()["v"].tolist() == [[1, 2], [0, 0], [0, 0]] and s.grad.x.to_numpy().tolist() == [0, 0, 3]
+
+
 def test_bulk():
     s, t = OUTER.field(shape=3), OUTER.field(shape=3, layout=1)
     fill(s)

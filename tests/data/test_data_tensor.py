@@ -16,9 +16,10 @@ from quadrants.data.buffer_view import BufferView
 from quadrants.data.field import ScalarField
 from quadrants.data.ndarray import ScalarNdarray
 from quadrants.data.tensor import MatrixTensor, Tensor, VectorTensor, wrap
-from quadrants.data.tensor_factories import matrix_tensor, tensor, vector_tensor
+from quadrants.data.tensor_factories import tensor
 from quadrants.ir.types import f32, i32
 from quadrants.lang.enums import Backend
+from quadrants.lang.matrix import Matrix, Vector
 from quadrants.lang.tensor_types import MatrixType, VectorType
 
 pytestmark = pytest.mark.usefixtures("runtime")
@@ -50,7 +51,7 @@ def test_factories(backend):
     t = tensor(dtype=f32, shape=(np.int64(2), 3), backend=backend, needs_grad=True)
     assert type(t._unwrap()) is (ScalarNdarray if backend else ScalarField) and t.shape == (2, 3) and t.has_grad()
     assert tensor(f32, 4, backend=int(backend)).shape == (4,) and tensor(f32, (), backend=backend)[None] == 0
-    v, m = vector_tensor(3, f32, 2, backend=backend), matrix_tensor(n=2, m=1, dtype=f32, shape=(2,), backend=backend)
+    v, m = Vector.tensor(3, f32, 2, backend=backend), Matrix.tensor(n=2, m=1, dtype=f32, shape=(2,), backend=backend)
     assert (type(v), v.element_shape, type(m), m.element_shape) == (VectorTensor, (3,), MatrixTensor, (2, 1))
     assert type(tensor(VectorType(3, f32), 2, backend=backend)) is VectorTensor
     assert type(tensor(MatrixType(3, 2, f32), 2, backend=backend)) is MatrixTensor
@@ -61,10 +62,10 @@ def test_factories(backend):
 def test_keyword_refusals():
     for call, text in [
         (lambda: tensor(f32, 2, order="i"), r"does not accept order=.*pass layout="),
-        (lambda: vector_tensor(3, f32, 2, order="i"), "does not accept order="),
+        (lambda: Vector.tensor(3, f32, 2, order="i"), "does not accept order="),
         (lambda: tensor(f32, 2, offset=3), "it accepts.*layout"),
-        (lambda: vector_tensor(3, f32, 2, layout=(0,)), "it accepts"),
-        (lambda: matrix_tensor(2, 2, f32, 2, needs_dual=True), "it accepts"),
+        (lambda: Vector.tensor(3, f32, 2, layout=(0,)), "layout="),
+        (lambda: Matrix.tensor(2, 2, f32, 2, needs_dual=True), "it accepts"),
         (lambda: tensor(VectorType(3, f32), (2, 2), layout=(1, 0)), "layout"),
         (lambda: tensor(factories.ndarray(f32, 2), 2), "qd.wrap"),
         (lambda: tensor(tensor(f32, 2), 2), "qd.wrap"),
@@ -157,7 +158,7 @@ def test_slices():
 @both
 @pytest.mark.parametrize("element", [(3,), (2, 1), (2, 2)])
 def test_compound_pickles(backend, element):
-    make = {1: vector_tensor, 2: matrix_tensor}[len(element)]
+    make = {1: Vector.tensor, 2: Matrix.tensor}[len(element)]
     t = make(*element, i32, (2, 2), backend=backend)
     values = np.arange(4 * np.prod(element)).reshape(2, 2, *element)
     t.from_numpy(values)
