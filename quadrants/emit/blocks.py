@@ -157,7 +157,8 @@ class BlockPrinter(Printer):
     def stmt_Return(self, s) -> None:
         if self.result_name is None:  # a kernel: results go to the argument block
             for k, value in enumerate(s.values):
-                self.put_marked(f"{self.result_place}{k} = {self.text(value)};")
+                self.uses_frame = True
+                self.put_marked(f"{self.dialect.result}{k} = {self.text(value)};")
             return
         if len(s.values) == 1:
             self.put_marked(f"return {self.text(s.values[0])};")
@@ -165,7 +166,6 @@ class BlockPrinter(Printer):
             self.put_marked(f"return {self.prelude.literal(self.result_name, [self.text(v) for v in s.values])};")
 
     result_name = None
-    result_place = "frame->args->result"
 
     def stmt_Check(self, s) -> None:
         self.uses_check = True

@@ -1,4 +1,4 @@
-"""The argument block of a kernel: members in order, with byte offsets under C rules."""
+"""The argument block of a kernel, and the frame of a device: members in order, with byte offsets under C rules."""
 
 from __future__ import annotations
 
@@ -10,26 +10,53 @@ from quadrants.ir.types import DType, TensorType, size_align, struct_offsets
 
 @dataclass(slots=True)
 class ArgsLayout:
-    """Offsets in bytes: arrays by declaration number (pointer, extents or -1), values by variable id, results in order."""
+    """Offsets in bytes: arrays by declaration number (pointer, extents or -1), values by variable id, results in order.
+
+    seed: where a device finds the seed and, 8 bytes on, the ordinal of the launch; -1 where it needs neither.
+    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result" or "launch".
+    """
 
     arrays: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
+    results: list = field(default_factory=list)
+    seed: int = -1
+    size: int = 0
+    members: list = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class FrameLayout:
+    """The frame of a device: offsets in bytes of the failure record (-1: there is none) and of the results, in order."""
+
+    error: int = -1
     results: list = field(default_factory=list)
     size: int = 0
     members: list = field(default_factory=list)
 
 
-def args_layout(module: Module) -> ArgsLayout:
-    """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results."""
-    out = ArgsLayout()
-    at = 0
+class _Places:
+    """Offsets of members laid out one after the other."""
 
-    def place(size: int, align: int) -> int:
-        nonlocal at
-        at = -(-at // align) * align
-        here, at = at, at + size
+    def __init__(self):
+        self.at = 0
+
+    def __call__(self, size: int, align: int) -> int:
+        here = -(-self.at // align) * align
+        self.at = here + size
         return here
 
+    @property
+    def size(self) -> int:
+        return -(-max(self.at, 1) // 8) * 8
+
+
+def args_layout(module: Module, *, by_value: bool = False, random: bool = False) -> ArgsLayout:
+    """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
+
+    by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch.
+    """
+    out = ArgsLayout()
+    place = _Places()
     for decl in module.arrays:
         pointer = place(8, 8)
         out.members.append(("pointer", decl))
@@ -41,11 +68,38 @@ def args_layout(module: Module) -> ArgsLayout:
     for var in module.params:
         out.values[var.id] = place(*size_align(var.type))
         out.members.append(("value", var))
+    if not by_value:
+        _place_results(module, out, place)
+    elif random:
+        out.seed = place(16, 8)
+        out.members.append(("launch", None))
+    out.size = place.size
+    return out
+
+
+# struct qd_error: four int32, the kinds, 24 values of 8 bytes.
+ERROR_SIZE = 4 * 4 + 8 + 24 * 8
+
+
+def frame_layout(module: Module, *, check: bool) -> FrameLayout:
+    """The failure record where there are checks, then the results, then the values that cross tasks."""
+    out = FrameLayout()
+    place = _Places()
+    if check:
+        out.error = place(ERROR_SIZE, 8)
+        out.members.append(("error", None))
+    _place_results(module, out, place)
+    for var in module.shared:
+        place(*size_align(var.type))
+        out.members.append(("shared", var))
+    out.size = place.size
+    return out
+
+
+def _place_results(module: Module, out, place: _Places) -> None:
     for k, t in enumerate(module.result):
         out.results.append((t, place(*size_align(t))))
         out.members.append(("result", (k, t)))
-    out.size = -(-max(at, 1) // 8) * 8
-    return out
 
 
 def leaves(t, base: int = 0) -> list:

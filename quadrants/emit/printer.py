@@ -61,7 +61,7 @@ class Printer:
             return self._real(float(value), t)
         value = int(value)
         if t is u1:
-            return ("true" if value else "false") if self.dialect.name != "c" else str(int(bool(value))), PRIMARY
+            return self.dialect.booleans[bool(value)], PRIMARY
         suffix = self.dialect.suffixes.get(t.name, "")
         if value == t.min and t.kind == "i" and t.bits >= 32:
             return f"(-{t.max}{suffix} - 1)", PRIMARY

@@ -7,19 +7,34 @@ from dataclasses import dataclass
 from quadrants.emit import environment
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
-from quadrants.emit.layout import ArgsLayout, args_layout
+from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
+from quadrants.emit.spelling import ADD, UNARY
 from quadrants.ir import walk
-from quadrants.ir.nodes import Call, Check, Module, Rand
+from quadrants.ir.nodes import Call, Check, Const, Module, Rand
 from quadrants.ir.types import element_dtype, result_struct
 
 
 @dataclass(slots=True)
+class Launch:
+    """A task as a device launches it. `count`: its iterations, or None where only the device or the arguments know."""
+
+    name: str
+    kind: str
+    block_dim: int
+    count: int | None
+
+
+@dataclass(slots=True)
 class Rendered:
+    """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function."""
+
     text: str
     layout: ArgsLayout
     entry: str
+    frame: FrameLayout | None = None
+    launches: tuple = ()
 
 
 @dataclass(slots=True)
@@ -34,6 +49,7 @@ class Piece:
     prologue: list
     doc: str = ""
     lane: bool = False
+    frame: bool = False
     check: bool = False
     random: bool = False
     loop: object = None
@@ -55,7 +71,10 @@ class Renderer:
         self.prelude = Prelude(
             dialect.prelude, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
         )
-        self.layout = args_layout(module)
+        by_value = dialect.launch_in_frame
+        uses = _features([s for t in module.tasks for s in t.body])
+        self.layout = args_layout(module, by_value=by_value, random=uses["random"])
+        self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.restrict = _disjoint(module)
         self.needs_lane = _functions_with_lane(module)
         self.first_lines = _first_lines(module)
@@ -86,7 +105,7 @@ class Renderer:
             params.insert(0, "qd_lane *lane")
             self.prelude.need("lane")
         result = "void" if not f.result else p.type(p.result_name)
-        return Piece(f.name, "function", result, params, p.lines, self.prologue(p), f.doc, lane=lane)
+        return Piece(f.name, "function", result, params, p.lines, self.prologue(p), f.doc, lane=lane, frame=p.uses_frame)
 
     @property
     def serial_atomics(self) -> bool:
@@ -97,20 +116,20 @@ class Renderer:
 
     def prologue(self, p: BlockPrinter) -> list:
         """Locals for the arrays, extents and parameters the text uses."""
-        lines = []
+        lines, source = [], self.dialect.args
         for decl in sorted(p.arrays.values(), key=lambda d: d.number):
             if decl.components is not None:
                 continue
             restrict = self.dialect.restrict if decl.number in self.restrict else ""
-            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = frame->args->{decl.name};")
+            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {source}{decl.name};")
             if decl.shape is None:
                 used = "\n".join(p.lines) + "\n".join(lines)
                 for axis in range(decl.ndim):
                     name = f"{decl.name}_shape{axis}"
                     if name in used or self.extra_use(name):
-                        lines.append(f"const int32_t {name} = frame->args->{decl.name}_shape[{axis}];")
+                        lines.append(f"const int32_t {name} = {source}{decl.name}_shape[{axis}];")
         for var in p.values.values():
-            lines.append(f"const {p.type(var.type)} {var.name} = frame->args->{var.name};")
+            lines.append(f"const {p.type(var.type)} {var.name} = {source}{var.name};")
         return lines
 
     loop_text = ""
@@ -155,7 +174,7 @@ class Renderer:
             piece.grain = grain_of(t)
             config = loop.config
             piece.max_threads = (config.parallelize or 0) if config is not None else 0
-            piece.block_dim = (config.block_dim or 0) if config is not None else 0
+            piece.block_dim = (config.block_dim if config is not None else None) or self.dialect.block_dim
         self.loop_text = ""
         return piece
 
@@ -167,15 +186,17 @@ class Renderer:
     def axes(self, p: BlockPrinter, loop) -> list:
         out = []
         for var, (begin, end) in zip(loop.vars, loop.bounds):
-            b, e = p.text(begin), p.text(end)
-            zero = b == "0"
+            zero = isinstance(begin, Const) and begin.value == 0
+            known = isinstance(begin, Const) and isinstance(end, Const)
+            b, e = p.text(begin, ADD + 1), p.text(end, UNARY if zero else ADD)
+            count = max(0, end.value - begin.value) if known else None
             out.append(
                 {
                     "name": var.name,
                     "begin": "" if zero else b,
                     "end": e,
-                    "extent": e if zero else f"({e} - {b if b.isidentifier() else f'({b})'})",
-                    "constant": e.isdigit() and zero,
+                    "extent": str(count) if known else e if zero else f"({e} - {b})",
+                    "constant": count,
                 }
             )
         return out
@@ -184,8 +205,10 @@ class Renderer:
 
     def render(self, kernel_path=None) -> Rendered:
         module = self.module
-        for name in ("i32", "i64"):
+        for name in self.dialect.types:
             self.prelude.type(element_dtype_named(name))
+        if self.frame is not None and self.frame.error >= 0:
+            self.prelude.need("lane", "error")
         if self.dialect.parallel == "chunk":
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
@@ -195,18 +218,22 @@ class Renderer:
             "kernel": module.name,
             "doc": module.doc,
             "args": self.args_members(),
-            "frame": [f"{self.prelude.type(v.type)} {v.name};" for v in module.shared],
+            "frame": self.frame_members(),
             "functions": functions,
             "tasks": tasks,
             "launch": launch,
             "debug": bool(self.options.get("debug")),
+            "errors": self.frame is not None and self.frame.error >= 0,
         }
         env = environment.environment(
             environment.search_path(kernel_path, self.options.get("template_path") or ())
         )
         context["prelude"] = self.prelude.render(env)
         text = env.get_template(self.dialect.template).render(context)
-        return Rendered(text, self.layout, f"qd_kernel_{module.name}")
+        launches = tuple(
+            Launch(t.name, t.kind, t.block_dim or 1, launch[t.name]["constant"] if t.name in launch else 1) for t in tasks
+        )
+        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches)
 
     def args_members(self) -> list:
         lines = []
@@ -217,9 +244,26 @@ class Renderer:
                 lines.append(f"int32_t {what.name}_shape[{what.ndim}];")
             elif kind == "value":
                 lines.append(f"{self.prelude.type(what.type)} {what.name};")
+            elif kind == "launch":
+                lines += ["uint64_t qd_seed;", "uint64_t qd_launch;"]
             else:
-                k, t = what
-                lines.append(f"{self.prelude.type(t)} result{k};")
+                lines.append(self.result_member(*what))
+        return lines
+
+    def result_member(self, k: int, t) -> str:
+        return f"{self.prelude.type(t)} result{k};"
+
+    def frame_members(self) -> list:
+        if self.frame is None:
+            return [f"{self.prelude.type(v.type)} {v.name};" for v in self.module.shared]
+        lines = []
+        for kind, what in self.frame.members:
+            if kind == "error":
+                lines.append("qd_error error;")
+            elif kind == "result":
+                lines.append(self.result_member(*what))
+            else:
+                lines.append(f"{self.prelude.type(what.type)} {what.name};")
         return lines
 
     def launch_lines(self, tasks: list) -> dict:
@@ -246,9 +290,9 @@ def element_dtype_named(name: str):
 def _constant_count(axes):
     total = 1
     for a in axes:
-        if not a["constant"]:
+        if a["constant"] is None:
             return None
-        total *= int(a["end"])
+        total *= a["constant"]
     return total
 
 

@@ -12,7 +12,11 @@ class Dialect:
     template: the skeleton, relative to the template folder. comment: prefix of a line comment.
     literals: spelling of special constants by (dtype name, 'inf' | 'nan').
     suffixes: suffix of number literals by dtype name.
-    lane: how a task names its per-thread record in expressions; frame: how it reads the kernel's frame.
+    lane: how a task names its per-thread record in expressions; frame, args, result: prefixes of the members of the
+    kernel's frame, of its argument block, and of its results (a number follows).
+    launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
+    frame, and seed and ordinal of the launch come as arguments.
+    types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
 
@@ -20,13 +24,19 @@ class Dialect:
     template: str
     prelude: str
     frame: str
+    args: str
+    result: str
     lane: str
     restrict: str
     function: str
     comment: str = "//"
     literals: dict = field(default_factory=dict)
     suffixes: dict = field(default_factory=dict)
+    booleans: tuple = ("false", "true")
+    types: tuple = ("i32", "i64")
     parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
+    launch_in_frame: bool = False
+    block_dim: int = 0
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}

@@ -7,6 +7,8 @@ DIALECT = Dialect(
     template="c/task.c.j2",
     prelude="c",
     frame="frame->",
+    args="frame->args->",
+    result="frame->args->result",
     lane="lane",
     restrict="restrict ",
     function="static ",
@@ -19,4 +21,5 @@ DIALECT = Dialect(
         ("f64", "nan"): '__builtin_nan("")',
     },
     suffixes=_SUFFIXES,
+    booleans=("0", "1"),
 )
