@@ -10,11 +10,10 @@ from quadrants.data import annotation as array_annotation
 from quadrants.emit import dialects
 from quadrants.emit.render import render
 from quadrants.frontend import annotations as ann
-from quadrants.frontend.refs import FIELD_KINDS, kind_of
 from quadrants.frontend.trace import trace_kernel
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.passes import pipeline
 from quadrants.runtime import cpu, registry
-
 
 BACKENDS = (cpu,)  # importing a backend registers it
 

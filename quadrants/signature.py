@@ -13,7 +13,7 @@ import numpy as np
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.frontend import annotations as ann
-from quadrants.frontend.refs import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 _serial = itertools.count()
 _identities: dict = {}

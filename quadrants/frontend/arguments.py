@@ -15,15 +15,16 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend import annotations as ann
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, primitive, tensor_type
 from quadrants.lang import tensor, typed
 from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
-
+HOST_ONLY = ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "to_dlpack")
 BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 
 
@@ -45,6 +46,10 @@ class Arguments:
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
+        if index == 0 and name == "self" and not getattr(type(x), "_qd_data_oriented", False):
+            raise QuadrantsSyntaxError(
+                f"Please decorate class {type(x).__name__} with @qd.data_oriented: its methods are kernels."
+            )
         self.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
 
     def parameter_value(self, source: tuple, name: str, a, x):
@@ -157,6 +162,8 @@ class Arguments:
             return ref.grad
         if name == "dtype":
             return typed.element_dtype(decl.type)
+        if name in HOST_ONLY:
+            raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
         if name in ("n", "m", "ndim") and hasattr(ref.sample, name):
             return getattr(ref.sample, name)
         raise QuadrantsCompilationError(f"An array has no attribute '{name}' in kernels; use .shape, .grad or an index.")
@@ -239,7 +246,8 @@ class Arguments:
             return value
         self.parameter_annotations[source] = a
         value, _ = self.parameter_value(source, name, a, x)
-        if not isinstance(value, (Value, ArrayRef)):
+        nested = isinstance(value, ObjectRef) and value.members is not None
+        if not nested and not isinstance(value, (Value, ArrayRef)):
             self.bindings.append(Bound(source, "token"))
             if not isinstance(value, ObjectRef):
                 self.bound[source] = value
@@ -248,7 +256,7 @@ class Arguments:
     def field_attribute(self, field, name: str):
         if name == "fill":
             return lambda v: self.fill_field(field, v)
-        if name in ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "to_dlpack"):
+        if name in HOST_ONLY:
             raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
         return getattr(field, name)
 

@@ -11,11 +11,12 @@ from quadrants.frontend import intrinsics
 from quadrants.frontend.annotations import compound_kind
 from quadrants.frontend.expressions import is_runtime
 from quadrants.frontend.funccall import FuncCalls
-from quadrants.frontend.refs import ObjectRef, kind_of
+from quadrants.frontend.refs import ObjectRef
 from quadrants.ir.types import DType
 from quadrants.lang import constants, structs, tensor, typed
 from quadrants.lang.access import KernelMethod
 from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 
@@ -156,6 +157,8 @@ class Calls(FuncCalls):
 
     def _call_python(self, function, args, kwargs):
         module = getattr(function, "__module__", "") or ""
+        if module.startswith(("quadrants.data", "quadrants.session")):
+            raise QuadrantsCompilationError(f"{function.__name__} cannot be called in Quadrants-scope")
         name = getattr(function, "__name__", type(function).__name__)
         runtime = any(is_runtime(a) for a in args) or any(is_runtime(a) for a in kwargs.values())
         if runtime and (module in ("math", "numpy") or isinstance(function, _numpy_ufunc())):

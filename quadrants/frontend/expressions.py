@@ -11,12 +11,13 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.statements import BINARY_NODES, LazyTensor, OldValue
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import Binary, If
 from quadrants.ir.types import TensorType, u1
 from quadrants.lang import access, tensor, typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 HOST_BINARY = {

@@ -11,7 +11,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import source as source_of
 from quadrants.frontend.annotations import compound_kind, is_array_annotation, is_template
 from quadrants.frontend.frame import Frame, closure_cells
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
@@ -19,6 +19,7 @@ from quadrants.ir.types import DType, result_struct
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 EMPTY = inspect.Parameter.empty

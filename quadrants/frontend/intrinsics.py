@@ -10,10 +10,11 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, kind_of
+from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import Const, LoopConfig, Rand
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 
@@ -27,12 +28,14 @@ def _host(name: str):
     """The Python-scope function of that name, for arguments that are all known at compile time."""
     from quadrants.lang import kernel_functions
 
-    return kernel_functions.KERNEL_FUNCTIONS[name]
+    return getattr(kernel_functions, name)
 
 
 def _elementwise(op: str):
+    foldable = op not in ("popcnt", "clz", "ffs", "isnan", "isinf")
+
     def handler(tracer, x):
-        return _host(op)(x) if typed.is_number(x) else typed.unary(op, x)
+        return _host(op)(x) if foldable and typed.is_number(x) else typed.unary(op, x)
 
     return handler
 

@@ -12,10 +12,11 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, kind_of
+from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
 from quadrants.lang import tensor, typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 
@@ -289,8 +290,8 @@ class Loops:
     def _field_for(self, node, decl, grouped: bool) -> None:
         if not self.top_level:
             if self.runtime_depth or self.parallel_depth:
-                raise QuadrantsCompilationError(
-                    "RuntimeError: a struct-for over a field cannot be nested inside a kernel; "
+                raise RuntimeError(
+                    "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
         offset = decl.index_offset or (0,) * decl.ndim

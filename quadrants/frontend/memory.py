@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.refs import ArrayRef, kind_of
+from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
 from quadrants.lang import access, typed
+from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 
@@ -81,7 +82,9 @@ class Memory:
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
         exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
-        if self.check_bounds:
+        if decl.clamp:
+            exprs = self._clamp(decl, exprs)
+        elif self.check_bounds:
             exprs = self._check_cell(decl, exprs)
         place = Cell(decl, exprs, decl.type)
         return Value(Load(place, decl.type), place)
@@ -103,13 +106,16 @@ class Memory:
         if decl.index_offset:
             local = tuple(Binary("sub", e, Const(o, i32), i32) for e, o in zip(held, decl.index_offset))
         extents = self.extents(decl)
-        if decl.clamp:
-            return tuple(
-                typed.binary("max", typed.binary("min", Value(e), typed.binary("sub", Value(n), 1)), 0).expr
-                for e, n in zip(held, extents)
-            )
         self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
+
+    def _clamp(self, decl: ArrayDecl, exprs: tuple) -> tuple:
+        """Indices limited to the array, as `boundary="clamp"` asks."""
+        out = []
+        for e, n in zip(exprs, self.extents(decl)):
+            last = typed.binary("sub", Value(n), Value(Const(1, i32)))
+            out.append(typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32))).expr)
+        return tuple(out)
 
     def check_tensor_index(self, exprs: tuple, shape: tuple) -> tuple:
         held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)

@@ -7,7 +7,8 @@ import types
 import warnings
 
 from quadrants.errors import QuadrantsCompilationError
-from quadrants.frontend.refs import FIELD_KINDS, ObjectRef, kind_of
+from quadrants.frontend.refs import ObjectRef
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 EXEMPT_MODULES = ("math", "numpy", "quadrants")
 

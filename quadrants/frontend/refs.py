@@ -30,34 +30,3 @@ class ObjectRef:
     source: tuple  # (parameter number, path)
     members: Any = None
     immutable: bool = True
-
-
-_KINDS = {
-    "ScalarField": "field",
-    "MatrixField": "matrix_field",
-    "StructField": "struct_field",
-    "Ndarray": "ndarray",
-    "Tensor": "tensor",
-    "BufferView": "view",
-    "SNode": "snode",
-    "Func": "func",
-    "Kernel": "kernel",
-}
-_kind_cache: dict = {}
-
-
-def kind_of(x) -> str:
-    """'field', 'matrix_field', 'struct_field', 'ndarray', 'tensor', 'view', 'snode', 'func', 'kernel' or ''."""
-    t = type(x)
-    kind = _kind_cache.get(t)
-    if kind is None:
-        kind = ""
-        for base in t.__mro__:
-            if base.__name__ in _KINDS and base.__module__.startswith("quadrants."):
-                kind = _KINDS[base.__name__]
-                break
-        _kind_cache[t] = kind
-    return kind
-
-
-FIELD_KINDS = ("field", "matrix_field", "struct_field")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.refs import FIELD_KINDS, ArrayRef, ObjectRef, kind_of
+from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import Atomic, Cell, Const, If, Return
 from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
 from quadrants.lang import typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 ATOMIC_AUGMENTED = {"add": "add", "sub": "sub", "bit_and": "and", "bit_or": "or", "bit_xor": "xor"}

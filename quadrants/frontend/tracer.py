@@ -9,7 +9,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from quadrants import banner
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsRuntimeError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsTypeError,
+)
 from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.calls import Calls
 from quadrants.frontend.expressions import Expressions
@@ -116,8 +121,8 @@ class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, 
         frames = self.error_frames()
         if isinstance(error, QuadrantsCompilationError):
             kind, message = type(error), str(error)
-        elif type(error) is RuntimeError:
-            kind, message = RuntimeError, str(error)
+        elif type(error) in (RuntimeError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError):
+            kind, message = type(error), str(error)
         else:
             kind, message = QuadrantsCompilationError, f"{type(error).__name__}: {error}"
         located = kind(banner.format_banner(frames, message))

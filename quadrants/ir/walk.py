@@ -21,6 +21,11 @@ def children(node):
         yield from _flatten(getattr(node, slot))
 
 
+def children_of(items):
+    """The nodes of a list or tuple of nodes."""
+    return _flatten(items)
+
+
 def _flatten(x):
     if isinstance(x, (list, tuple)):
         for item in x:

@@ -47,7 +47,7 @@ def _reduce_task(task) -> None:
             if key is not None and op in COMBINE and isinstance(node.value.type, DType) and node.value.type.bits > 8:
                 group = (key, COMBINE[op])
                 candidates.setdefault(group, []).append(node)
-                atomics.add(id(node.value.place))
+                atomics.add(id(node))
     if not candidates:
         return
     _count_uses(task.body, atomics, touched, set())
@@ -55,7 +55,7 @@ def _reduce_task(task) -> None:
         mixed = any(k == key and other != op for k, other in candidates)
         if touched.get(key[0]) or mixed:
             continue
-        task.reductions.append(_accumulate(task.body, op, nodes))
+        task.reductions.append(_accumulate(task.body, op, nodes, len(task.reductions)))
 
 
 def _place_key(place):
@@ -75,30 +75,29 @@ def _place_key(place):
 
 
 def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
-    """Every use of a shared variable or array other than through the atomics themselves."""
-    nodes = list(walk.walk(body))
-    skip: set = set()
-    for node in nodes:
+    """Every use of a shared variable or array other than as the place of the atomics themselves."""
+    stack = list(walk.children_of(body))
+    while stack:
+        node = stack.pop()
         if id(node) in atomics:
-            skip.update(id(n) for n in walk.walk([node]))
-    for node in nodes:
+            stack.extend(walk.children_of(node.value.args))
+            continue
         if isinstance(node, Call) and id(node.func) not in seen:
             seen.add(id(node.func))
             _count_uses(node.func.body, atomics, touched, seen)
-        if id(node) in skip:
-            continue
         if isinstance(node, VarPlace):
             touched[("var", node.var.id)] = True
         elif isinstance(node, Cell):
             touched[("array", node.array.id)] = True
+        stack.extend(walk.children(node))
 
 
-def _accumulate(body: list, op: str, nodes: list):
+def _accumulate(body: list, op: str, nodes: list, number: int):
     """Rewrite the atomics to updates of a local; returns (Declare of the local, closing Eval)."""
     first = nodes[0].value
     t = first.type
     closing = "add" if op == "add" else first.op
-    acc = Var("acc", t, mutable=True, level=1)
+    acc = Var(f"qd_acc{number or ''}", t, mutable=True, level=1)
     place = VarPlace(acc, t)
     updates: dict = {}
     for node in nodes:

@@ -10,9 +10,9 @@ from quadrants import banner, signature
 from quadrants._ext.core import Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
-from quadrants.frontend.refs import kind_of
 from quadrants.ir.types import DType, StructType, TensorType
 from quadrants.lang.annotations import tuple_items
+from quadrants.lang.kinds import kind_of
 
 
 def make_plan(kernel, args: tuple, traced, rendered, entry: int, keepalive):

@@ -1,0 +1,32 @@
+"""What kind of object of ours something is, told by its class without importing the layer that defines it."""
+
+from __future__ import annotations
+
+_KINDS = {
+    "ScalarField": "field",
+    "MatrixField": "matrix_field",
+    "StructField": "struct_field",
+    "Ndarray": "ndarray",
+    "Tensor": "tensor",
+    "BufferView": "view",
+    "SNode": "snode",
+    "Func": "func",
+    "Kernel": "kernel",
+}
+_cache: dict = {}
+
+FIELD_KINDS = ("field", "matrix_field", "struct_field")
+
+
+def kind_of(x) -> str:
+    """'field', 'matrix_field', 'struct_field', 'ndarray', 'tensor', 'view', 'snode', 'func', 'kernel' or ''."""
+    t = type(x)
+    kind = _cache.get(t)
+    if kind is None:
+        kind = ""
+        for base in t.__mro__:
+            if base.__name__ in _KINDS and base.__module__.startswith("quadrants."):
+                kind = _KINDS[base.__name__]
+                break
+        _cache[t] = kind
+    return kind
