@@ -12,7 +12,7 @@ help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make build      rebuild the launch core in place"
-	@echo "make wheel      a wheel in dist/"
+	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
 	@echo "make docs       the manual in build/docs"
 	@echo "make env        only the environment in .venv"
@@ -29,16 +29,18 @@ build: $(READY)
 	$(RUN)/python setup.py --quiet build_ext --inplace
 
 test: build
-	$(RUN)/python -m pytest -n auto
+	$(RUN)/python -m pytest -n 2
 
 test-fast: build
-	$(RUN)/python -m pytest -n auto -m "not slow"
+	$(RUN)/python -m pytest -n 2 -m "not slow"
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88
 
 wheel: $(READY)
+	rm -rf dist
 	$(RUN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	tests/project/check_wheel.sh dist/*.whl
 
 lint: $(READY)
 	$(RUN)/ruff check .

@@ -1,0 +1,24 @@
+#!/bin/sh
+# check_wheel.sh WHEEL: installs the wheel in a new environment outside of the repository and runs the fast tests there.
+# The tests are copied, so that nothing is imported from the source tree. PYTHON: the interpreter, python3 when unset.
+set -eu
+wheel=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+tests=$(cd "$(dirname "$0")/.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+unset PYTHONPATH
+
+cp -r "$tests" "$folder/tests"
+rm -r "$folder/tests/project"   # about the source tree, not the package
+cat >"$folder/pytest.ini" <<'EOF'
+[pytest]
+testpaths = tests
+addopts = -ra --strict-markers
+markers =
+    slow: takes more than a few seconds
+    runtime: what the fixture `arch` starts
+EOF
+"${PYTHON:-python3}" -m venv "$folder/env"
+"$folder/env/bin/python" -m pip install --quiet "$wheel" hypothesis pillow 'pytest>=8' pytest-xdist
+cd "$folder"
+PATH="$folder/env/bin:$PATH" python -m pytest -n 2 -q -m "not slow"

@@ -1,0 +1,99 @@
+"""The fixtures that all tests share do what they promise."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tree import ROOT
+
+CONFTEST = ROOT / "tests" / "conftest.py"
+
+
+def _conftest():
+    spec = importlib.util.spec_from_file_location("shared_conftest", CONFTEST)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("text", "archs"),
+    [("", ["cpu"]), ("cuda,cpu", ["cuda", "cpu"]), ("^cpu", []), ("cpu, vulkan,^cpu", ["vulkan"]), (" ", ["cpu"])],
+)
+def test_wanted_archs(text, archs):
+    assert _conftest().wanted_archs(text) == archs
+
+
+def test_an_unknown_arch_is_refused():
+    with pytest.raises(pytest.UsageError, match="no arch gpu9; the archs are cpu, cuda"):
+        _conftest().wanted_archs("cpu,gpu9")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """`run(text, *options, **environment)` runs the text as the only test file beside the shared conftest."""
+    shutil.copy(CONFTEST, tmp_path / "conftest.py")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = runtime: x\n")
+
+    def start(text: str, *options: str, **environment: str) -> subprocess.CompletedProcess:
+        (tmp_path / "test_it.py").write_text(text)
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"],
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return start
+
+
+def test_a_test_that_hangs_in_native_code_with_the_lock_held_ends(run):
+    done = run("import ctypes\ndef test_stuck():\n    ctypes.PyDLL(None).sleep(100)\n", QD_TEST_TIMEOUT="1")
+    assert done.returncode == 1
+    assert "Timeout (0:00:01)!" in done.stderr and "test_stuck" in done.stderr
+
+
+def test_quick_tests_are_left_alone(run):
+    assert run("def test_quick():\n    assert True\n", QD_TEST_TIMEOUT="30").returncode == 0
+
+
+def test_a_run_has_its_own_cache_folder_and_removes_it(run):
+    text = "import os\ndef test_show():\n    print(os.environ['QD_OFFLINE_CACHE_FILE_PATH'])\n"
+    folders = [
+        next(line for line in run(text, "-s").stdout.splitlines() if "quadrants-tests-" in line) for _ in range(2)
+    ]
+    assert folders[0] != folders[1]
+    assert not any(Path(folder).parent.exists() for folder in folders)
+
+
+def test_the_arch_fixture_starts_and_ends_a_runtime(run):
+    text = """
+import pytest, quadrants as qd
+from quadrants import session
+
+@pytest.mark.runtime(debug=True, default_fp=qd.f64)
+def test_options(arch):
+    assert arch == qd.cpu and qd.cfg.debug and qd.cfg.default_fp is qd.f64
+
+def test_after():
+    assert session.current_cfg() is None
+
+@pytest.mark.runtime(exclude=("cpu",))
+def test_elsewhere(arch):
+    raise AssertionError
+
+@pytest.mark.runtime(require=("quant",))
+def test_extension(arch):
+    assert qd.is_extension_enabled(qd.extension.quant)
+"""
+    done = run(text, "-rs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout and "has no extension quant" in done.stdout
