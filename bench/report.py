@@ -40,7 +40,13 @@ def verdict(case: Case, mine: Series | None, reference: Series | None) -> tuple[
 
 
 def _cell(value: float | None, unit: str) -> str:
-    return "-" if value is None else f"{value * scale(unit):.3g}" if value * scale(unit) < 1000 else f"{value * scale(unit):.0f}"
+    return (
+        "-"
+        if value is None
+        else f"{value * scale(unit):.3g}"
+        if value * scale(unit) < 1000
+        else f"{value * scale(unit):.0f}"
+    )
 
 
 def table(cases: list[Case], results: dict[str, dict[str, Series]], reference: str | None) -> str:
@@ -86,7 +92,9 @@ def notes(cases: list[Case], results: dict[str, dict[str, Series]], reference: s
             if series.problem:
                 found.append(f"{case.name}, {label}: wrong result: {series.problem}")
     if reference is not None:
-        ratios = [verdict(c, results[c.name].get("ours"), results[c.name].get(reference))[0] for c in cases if c.throughput]
+        ratios = [
+            verdict(c, results[c.name].get("ours"), results[c.name].get(reference))[0] for c in cases if c.throughput
+        ]
         known = [ratio for ratio in ratios if ratio is not None]
         fast = sum(ratio <= 1 / 1.2 for ratio in known)
         if known:

@@ -76,7 +76,9 @@ def measure_fresh(case: Case, subjects: list[Subject], rounds: int) -> dict[str,
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME==VERSION", help="a package to measure beside ours")
+    parser.add_argument(
+        "--peer", action="append", default=[], metavar="NAME==VERSION", help="a package to measure beside ours"
+    )
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="cases whose name starts with NAME")
     parser.add_argument("--quick", action="store_true", help="two rounds of short samples: a look, not a measurement")
     parser.add_argument("--python", default=sys.executable, help="the interpreter for our package (default: this one)")

@@ -71,9 +71,7 @@ def case(
     def register(build: Callable[[object], Work]) -> Callable[[object], Work]:
         if name in _REGISTRY:
             raise ValueError(f"two benchmark cases are named {name}")
-        _REGISTRY[name] = Case(
-            name, title, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput, build
-        )
+        _REGISTRY[name] = Case(name, title, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput, build)
         return build
 
     return register

@@ -6,6 +6,7 @@ A table row is (name, func, reference): `reference` takes NumPy arrays of the op
 from __future__ import annotations
 
 import numpy as np
+
 import quadrants as qd
 
 
@@ -309,7 +310,11 @@ REAL_BINARY = [
     ("minimum", minimum, np.fmin),
     ("choose_right", choose_right, lambda a, b: b),
 ]
-REAL_FLOOR = [("floor_div", floor_div, _floor_quotient), ("modulo", modulo, _real_modulo), ("raw_mod", raw_mod, np.fmod)]
+REAL_FLOOR = [
+    ("floor_div", floor_div, _floor_quotient),
+    ("modulo", modulo, _real_modulo),
+    ("raw_mod", raw_mod, np.fmod),
+]
 REAL_EXACT_UNARY = [
     ("negate", negate, np.negative),
     ("absolute", absolute, np.abs),

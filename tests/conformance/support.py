@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+
 import quadrants as qd
 
 INTS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
@@ -19,7 +20,11 @@ REFERENCE_LACKS = {
     **{("raw_mod", t): "treated as signed" for t in ("u8", "u16", "u32", "u64")},
     **{("raw_mod", t): "aborts" for t in ("f16", "f32", "f64", "u1")},
     **{("power", t): "aborts" for t in ("i8", "i16")},
-    **{(op, t): "unsupported width (matrix-math.md 13)" for op in ("popcnt", "clz", "ffs") for t in ("i8", "i16", "u8", "u16")},
+    **{
+        (op, t): "unsupported width (matrix-math.md 13)"
+        for op in ("popcnt", "clz", "ffs")
+        for t in ("i8", "i16", "u8", "u16")
+    },
 }
 
 
@@ -36,7 +41,22 @@ def supported(table: list[tuple], dtype: str) -> list[tuple]:
 def int_edges(name: str) -> np.ndarray:
     """Extremes, neighbours of extremes and of zero, powers of two and a few odd values of an integer type."""
     info = np.iinfo(np_dtype(name))
-    values = {info.min, info.min + 1, info.max, info.max - 1, info.max // 2, info.max // 2 + 1, 0, 1, 2, 3, 7, 10, 100, 127}
+    values = {
+        info.min,
+        info.min + 1,
+        info.max,
+        info.max - 1,
+        info.max // 2,
+        info.max // 2 + 1,
+        0,
+        1,
+        2,
+        3,
+        7,
+        10,
+        100,
+        127,
+    }
     if info.min < 0:
         values |= {-1, -2, -3, -7, -10, -100, -128, info.min // 2}
     values |= {1 << k for k in range(0, info.bits - 1, 5)}
@@ -47,7 +67,18 @@ def real_edges(name: str) -> np.ndarray:
     """NaN, infinities, zeros of both signs, extremes of the normal range, integers and halves."""
     info = np.finfo(np_dtype(name))
     values = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3.0, -3.0, 7.0, -7.0]
-    values += [0.1, -0.1, 1e-3, 100.25, -100.25, 1000.0, float(info.max), float(info.min), float(info.tiny), float(-info.tiny)]
+    values += [
+        0.1,
+        -0.1,
+        1e-3,
+        100.25,
+        -100.25,
+        1000.0,
+        float(info.max),
+        float(info.min),
+        float(info.tiny),
+        float(-info.tiny),
+    ]
     return np.array(values, np_dtype(name))
 
 
@@ -111,7 +142,7 @@ def assert_exact(name: str, got: np.ndarray, want: np.ndarray, *operands: np.nda
 
 
 def assert_close(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float, *operands: np.ndarray) -> None:
-    """Same NaNs and infinities, the rest within the tolerance; results below the normal range may be flushed to zero."""
+    """Same NaNs and infinities, the rest within the tolerance; subnormal results may be flushed to zero."""
     got64, want64 = got.astype(np.float64), want.astype(np.float64)
     tiny = float(np.finfo(got.dtype).tiny)
     with np.errstate(invalid="ignore"):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-import quadrants as qd
 from support import INTS, ON_REFERENCE, REFERENCE_LACKS, assert_exact, int_edges, np_dtype
+
+import quadrants as qd
 
 
 def _counts(x: np.ndarray) -> np.ndarray:
@@ -32,7 +33,12 @@ def test_counts(arch, dtype: str) -> None:
             out[3, i] = qd.math.popcnt(x[i]) - 100 < 0
 
     rng = np.random.default_rng(4)
-    x = np.concatenate([int_edges(dtype), rng.integers(0, 256, (500, np_dtype(dtype).itemsize), np.uint8).view(np_dtype(dtype)).ravel()])
+    x = np.concatenate(
+        [
+            int_edges(dtype),
+            rng.integers(0, 256, (500, np_dtype(dtype).itemsize), np.uint8).view(np_dtype(dtype)).ravel(),
+        ]
+    )
     out = np.zeros((4, len(x)), np.int32)
     count(x, out)
     for name, got, want in zip(("popcnt", "clz", "ffs"), out, _counts(x), strict=False):
@@ -64,7 +70,9 @@ def test_fns(arch) -> None:
     rng = np.random.default_rng(6)
     masks = np.concatenate([np.array([0, 1, 22, 2**31, 2**32 - 1], np.uint32), rng.integers(0, 2**32, 20, np.uint32)])
     grid = [(int(m), b, o) for m in masks for b in (0, 1, 4, 17, 31) for o in (-33, -3, -2, -1, 0, 1, 2, 5, 32)]
-    mask, base, offset = (np.array(column, t) for column, t in zip(zip(*grid, strict=True), (np.uint32, np.uint32, np.int32), strict=True))
+    mask, base, offset = (
+        np.array(column, t) for column, t in zip(zip(*grid, strict=True), (np.uint32, np.uint32, np.int32), strict=True)
+    )
     out = np.zeros(len(grid), np.uint32)
     nth(mask, base, offset, out)
     assert_exact("fns", out, np.array([_fns(*row) for row in grid], np.uint32), mask, base, offset)

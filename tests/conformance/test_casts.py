@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import quadrants as qd
 from hypothesis import given, settings
 from hypothesis.extra import numpy as hnp
 from support import ALL, INTS, ON_REFERENCE, assert_close, assert_exact, int_edges, np_dtype, real_edges
+
+import quadrants as qd
 
 
 def _inputs(source: str, target: str) -> np.ndarray:
@@ -90,13 +91,18 @@ def test_random_integers(arch, source: str) -> None:
     generated()
 
 
-@pytest.mark.parametrize("pair", [("i8", "u8"), ("i16", "u16"), ("i16", "f16"), ("f32", "u32"), ("f32", "i32"), ("f64", "i64"), ("u64", "f64")])
+@pytest.mark.parametrize(
+    "pair",
+    [("i8", "u8"), ("i16", "u16"), ("i16", "f16"), ("f32", "u32"), ("f32", "i32"), ("f64", "i64"), ("u64", "f64")],
+)
 def test_bit_cast(arch, pair: tuple[str, str]) -> None:
     """qd.bit_cast keeps the bits, both ways."""
     a, b = (getattr(qd, name) for name in pair)
 
     @qd.kernel
-    def reinterpret(x: qd.types.ndarray(dtype=a, ndim=1), y: qd.types.ndarray(dtype=b, ndim=1), z: qd.types.ndarray(dtype=a, ndim=1)):
+    def reinterpret(
+        x: qd.types.ndarray(dtype=a, ndim=1), y: qd.types.ndarray(dtype=b, ndim=1), z: qd.types.ndarray(dtype=a, ndim=1)
+    ):
         for i in range(x.shape[0]):
             y[i] = qd.bit_cast(x[i], b)
             z[i] = qd.bit_cast(y[i], a)
@@ -106,7 +112,9 @@ def test_bit_cast(arch, pair: tuple[str, str]) -> None:
     if pair[1][0] == "f":
         keep = ~np.isnan(x.view(np_dtype(pair[1])))
         x = np.ascontiguousarray(x[keep])
-        x = x[(x.view(np_dtype(pair[1])) == 0) | (np.abs(x.view(np_dtype(pair[1]))) >= np.finfo(np_dtype(pair[1])).tiny)]
+        x = x[
+            (x.view(np_dtype(pair[1])) == 0) | (np.abs(x.view(np_dtype(pair[1]))) >= np.finfo(np_dtype(pair[1])).tiny)
+        ]
     else:
         x = x[~np.isnan(x)] if pair[0][0] == "f" else x
     y, z = np.zeros(len(x), np_dtype(pair[1])), np.zeros_like(x)

@@ -122,5 +122,3 @@ def test_true_division_and_functions(arch, dtype: str) -> None:
     got = run_table(unary_kernel(functions, dtype, "f32"), functions, "f32", small)
     for row, values in zip(functions, got, strict=True):
         assert_close(f"{row[0]} {dtype}", values, reference(row, small.astype(np.float64)), 1e-5, 1e-6, small)
-
-

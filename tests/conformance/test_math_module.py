@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-import quadrants as qd
 from support import assert_close, np_dtype
+
+import quadrants as qd
 
 COUNT = 500
 
@@ -24,7 +25,11 @@ def test_scalar_functions(arch, dtype: str) -> None:
     qd.init(arch=arch, default_fp=t)
 
     @qd.kernel
-    def functions(x: qd.types.ndarray(dtype=t, ndim=1), y: qd.types.ndarray(dtype=t, ndim=1), out: qd.types.ndarray(dtype=t, ndim=2)):
+    def functions(
+        x: qd.types.ndarray(dtype=t, ndim=1),
+        y: qd.types.ndarray(dtype=t, ndim=1),
+        out: qd.types.ndarray(dtype=t, ndim=2),
+    ):
         for i in range(x.shape[0]):
             a, b = x[i], y[i]
             out[0, i] = qd.math.clamp(a, -1.0, b)
@@ -83,14 +88,27 @@ def test_vector_functions(arch, n: int) -> None:
 
     rng = np.random.default_rng(n)
     for _ in range(20):
-        a, b, eta = rng.normal(size=n).astype(np.float32), rng.normal(size=n).astype(np.float32), float(rng.uniform(0.3, 2))
+        a, b, eta = (
+            rng.normal(size=n).astype(np.float32),
+            rng.normal(size=n).astype(np.float32),
+            float(rng.uniform(0.3, 2)),
+        )
         unit, normal = a / np.linalg.norm(a), b / np.linalg.norm(b)
         cosine = unit @ normal
         k = 1 - eta**2 * (1 - cosine**2)
         bent = np.zeros(n) if k < 0 else eta * unit - (eta * cosine + np.sqrt(max(k, 0))) * normal
         if abs(k) < 1e-3:
             continue
-        want = [np.linalg.norm(a), np.linalg.norm(a - b), a @ b, unit, 0.7 * a + 0.3 * b, np.clip(a, -0.5, 0.5), a - 2 * (a @ normal) * normal, bent]
+        want = [
+            np.linalg.norm(a),
+            np.linalg.norm(a - b),
+            a @ b,
+            unit,
+            0.7 * a + 0.3 * b,
+            np.clip(a, -0.5, 0.5),
+            a - 2 * (a @ normal) * normal,
+            bent,
+        ]
         for got, w in zip(functions(a, b, eta), want, strict=True):
             np.testing.assert_allclose(got if isinstance(got, float) else got.to_numpy(), w, rtol=2e-4, atol=2e-4)
 
@@ -109,9 +127,20 @@ def test_complex_numbers(arch) -> None:
         n = float(np.float32(rng.uniform(-2, 3)))
         p, q = complex(*a), complex(*b)
         angle = np.angle(p)
-        want = [p * q, p / q, p.conjugate(), 1 / p, np.sqrt(p), np.exp(p), np.log(p), abs(p) ** n * np.exp(1j * n * angle)]
+        want = [
+            p * q,
+            p / q,
+            p.conjugate(),
+            1 / p,
+            np.sqrt(p),
+            np.exp(p),
+            np.log(p),
+            abs(p) ** n * np.exp(1j * n * angle),
+        ]
         for k, (got, w) in enumerate(zip(functions(a, b, n), want, strict=True)):
-            np.testing.assert_allclose(got.to_numpy(), [w.real, w.imag], rtol=2e-4, atol=2e-4, err_msg=f"{k}: {p} {q} {n}")
+            np.testing.assert_allclose(
+                got.to_numpy(), [w.real, w.imag], rtol=2e-4, atol=2e-4, err_msg=f"{k}: {p} {q} {n}"
+            )
 
 
 def _yaw_pitch_roll(h, p, b):
@@ -139,7 +168,9 @@ def test_transforms(arch) -> None:
     m, mat4 = qd.math, qd.math.mat4
 
     @qd.kernel
-    def functions(v: qd.math.vec3, axis: qd.math.vec3) -> tuple[mat4, mat4, qd.math.mat2, mat4, mat4, mat4, qd.math.mat3, qd.math.vec2]:
+    def functions(
+        v: qd.math.vec3, axis: qd.math.vec3
+    ) -> tuple[mat4, mat4, qd.math.mat2, mat4, mat4, mat4, qd.math.mat3, qd.math.vec2]:
         return (
             m.translate(v[0], v[1], v[2]), m.scale(v[0], v[1], v[2]), m.rotation2d(v[0]), m.rot_by_axis(axis, v[1]),
             m.rot_yaw_pitch_roll(v[0], v[1], v[2]), m.rotation3d(v[0], v[1], v[2]), m.eye(3), m.vdir(v[2]),
@@ -153,8 +184,8 @@ def test_transforms(arch) -> None:
         translate[:3, 3] = v
         want = [
             translate, np.diag([x, y, z, 1]), np.array([[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]]),
-            _rodrigues(axis.astype(np.float64), float(y)), _yaw_pitch_roll(x, y, z), _yaw_pitch_roll(z, x, y), np.eye(3),
-            np.array([np.cos(z), np.sin(z)]),
+            _rodrigues(axis.astype(np.float64), float(y)), _yaw_pitch_roll(x, y, z), _yaw_pitch_roll(z, x, y),
+            np.eye(3), np.array([np.cos(z), np.sin(z)]),
         ]  # fmt: skip
         for k, (got, w) in enumerate(zip(functions(v, axis), want, strict=True)):
             np.testing.assert_allclose(got.to_numpy(), w, rtol=1e-4, atol=1e-5, err_msg=str(k))

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-import quadrants as qd
 from support import np_dtype
 from test_matrix_operators import tensor_type
+
+import quadrants as qd
 
 COUNT = 50
 RTOL = {"f32": 1e-5, "f64": 1e-12}
@@ -23,9 +24,12 @@ def test_vector_methods(arch, n: int, dtype: str) -> None:
 
     @qd.kernel
     def methods(
-        x: qd.types.ndarray(dtype=t, ndim=1), y: qd.types.ndarray(dtype=t, ndim=1), numbers: qd.types.ndarray(dtype=scalar, ndim=2),
-        unit: qd.types.ndarray(dtype=t, ndim=1), flags: qd.types.ndarray(dtype=qd.i32, ndim=2),
-    ):  # fmt: skip
+        x: qd.types.ndarray(dtype=t, ndim=1),
+        y: qd.types.ndarray(dtype=t, ndim=1),
+        numbers: qd.types.ndarray(dtype=scalar, ndim=2),
+        unit: qd.types.ndarray(dtype=t, ndim=1),
+        flags: qd.types.ndarray(dtype=qd.i32, ndim=2),
+    ):
         for i in range(x.shape[0]):
             a, b = x[i], y[i]
             numbers[0, i] = a.dot(b)
@@ -51,7 +55,17 @@ def test_vector_methods(arch, n: int, dtype: str) -> None:
     square = (x64 * x64).sum(1)
     norm = np.sqrt(square)
     with np.errstate(all="ignore"):
-        want = [(x64 * y64).sum(1), norm, square, 1 / norm, np.sqrt(square + 0.5), x64.sum(1), x64.max(1), x64.min(1), norm / (norm + 0.25)]
+        want = [
+            (x64 * y64).sum(1),
+            norm,
+            square,
+            1 / norm,
+            np.sqrt(square + 0.5),
+            x64.sum(1),
+            x64.max(1),
+            x64.min(1),
+            norm / (norm + 0.25),
+        ]
         unit64 = x64 / norm[:, None]
     for k, (got, w) in enumerate(zip(numbers, want, strict=True)):
         np.testing.assert_allclose(got, w, rtol=RTOL[dtype] * 10, atol=RTOL[dtype], err_msg=str(k))
@@ -63,7 +77,12 @@ def test_vector_methods(arch, n: int, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["f32", "f64", "i32"])
 def test_cross_and_outer(arch, dtype: str) -> None:
     """cross in two and three dimensions (exact zeros stay zero), outer products of different lengths."""
-    v2, v3, m, scalar = tensor_type((2,), dtype), tensor_type((3,), dtype), tensor_type((2, 3), dtype), getattr(qd, dtype)
+    v2, v3, m, scalar = (
+        tensor_type((2,), dtype),
+        tensor_type((3,), dtype),
+        tensor_type((2, 3), dtype),
+        getattr(qd, dtype),
+    )
 
     @qd.kernel
     def crosses(a: v2, b: v2, c: v3, d: v3) -> tuple[scalar, v3, m, v3]:
@@ -88,9 +107,11 @@ def test_square_matrices(arch, n: int, dtype: str) -> None:
 
     @qd.kernel
     def square(
-        x: qd.types.ndarray(dtype=t, ndim=1), inverse: qd.types.ndarray(dtype=t, ndim=1), transposed: qd.types.ndarray(dtype=t, ndim=1),
+        x: qd.types.ndarray(dtype=t, ndim=1),
+        inverse: qd.types.ndarray(dtype=t, ndim=1),
+        transposed: qd.types.ndarray(dtype=t, ndim=1),
         numbers: qd.types.ndarray(dtype=scalar, ndim=2),
-    ):  # fmt: skip
+    ):
         for i in range(x.shape[0]):
             m = x[i]
             inverse[i] = m.inverse()
@@ -125,12 +146,23 @@ def test_integer_reductions(arch) -> None:
     u8, i32, b = qd.types.vector(4, qd.u8), qd.types.vector(3, qd.i32), qd.types.matrix(2, 2, qd.i32)
 
     @qd.kernel
-    def reductions(u: u8, v: i32, m: b) -> tuple[qd.i32, qd.i32, qd.i32, qd.i32, qd.f32, qd.i32, qd.i32, qd.types.matrix(2, 2, qd.f32)]:
+    def reductions(
+        u: u8, v: i32, m: b
+    ) -> tuple[qd.i32, qd.i32, qd.i32, qd.i32, qd.f32, qd.i32, qd.i32, qd.types.matrix(2, 2, qd.f32)]:
         return (
-            qd.cast(u.sum(), qd.i32), v.sum(), v.max(), v.norm_sqr(), v.norm(), qd.cast((v > 0).sum(), qd.i32), m.determinant(), m.inverse()
-        )  # fmt: skip
+            qd.cast(u.sum(), qd.i32),
+            v.sum(),
+            v.max(),
+            v.norm_sqr(),
+            v.norm(),
+            qd.cast((v > 0).sum(), qd.i32),
+            m.determinant(),
+            m.inverse(),
+        )
 
-    values = list(reductions(np.array([200, 100, 1, 2], np.uint8), np.array([3, -4, 12], np.int32), np.array([[1, 2], [3, 4]])))
+    values = list(
+        reductions(np.array([200, 100, 1, 2], np.uint8), np.array([3, -4, 12], np.int32), np.array([[1, 2], [3, 4]]))
+    )
     assert values[:4] == [47, 11, 12, 169]
     assert values[4] == 13
     assert values[5] == 0, "a u1 sum is modulo 2"
@@ -142,7 +174,9 @@ def test_fill_and_shapes(arch) -> None:
     """fill writes in place; transpose of a rectangle; rows, columns and diagonals."""
 
     @qd.kernel
-    def build(m: qd.types.matrix(2, 3, qd.f32)) -> tuple[qd.types.matrix(3, 2, qd.f32), qd.types.matrix(2, 3, qd.f32), qd.types.matrix(3, 3, qd.f32)]:
+    def build(
+        m: qd.types.matrix(2, 3, qd.f32),
+    ) -> tuple[qd.types.matrix(3, 2, qd.f32), qd.types.matrix(2, 3, qd.f32), qd.types.matrix(3, 3, qd.f32)]:
         a = m
         a.fill(2.5)
         return m.transpose(), a, qd.Matrix.diag(3, 4.5)

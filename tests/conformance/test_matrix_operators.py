@@ -3,11 +3,12 @@
 import kernel_ops as ops
 import numpy as np
 import pytest
-import quadrants as qd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import assert_close, assert_exact, np_dtype, reference, supported
+
+import quadrants as qd
 
 SHAPES = [(2,), (3,), (4,), (2, 2), (2, 3), (3, 3)]
 COUNT = 16
@@ -26,7 +27,9 @@ def _kernel(table: list[tuple], shape: tuple[int, ...], dtype: str, form: str):
 
     @qd.kernel
     def run_tensors(
-        x: qd.types.ndarray(dtype=t, ndim=1), y: qd.types.ndarray(dtype=t, ndim=1), out: qd.types.ndarray(dtype=t, ndim=2)
+        x: qd.types.ndarray(dtype=t, ndim=1),
+        y: qd.types.ndarray(dtype=t, ndim=1),
+        out: qd.types.ndarray(dtype=t, ndim=2),
     ):
         for i in range(x.shape[0]):
             for k, f in qd.static(enumerate(funcs)):
@@ -90,7 +93,9 @@ def test_comparisons(arch, shape: tuple[int, ...]) -> None:
 
     @qd.kernel
     def compare(
-        x: qd.types.ndarray(dtype=t, ndim=1), y: qd.types.ndarray(dtype=t, ndim=1), out: qd.types.ndarray(dtype=flags, ndim=2)
+        x: qd.types.ndarray(dtype=t, ndim=1),
+        y: qd.types.ndarray(dtype=t, ndim=1),
+        out: qd.types.ndarray(dtype=flags, ndim=2),
     ):
         for i in range(x.shape[0]):
             for k, f in qd.static(enumerate(funcs)):
@@ -123,7 +128,9 @@ def test_elementwise_functions(arch, shape: tuple[int, ...]) -> None:
         functions(x, out)
         rtol = {"f32": 1e-4, "f64": 1e-12}[dtype]
         for row, got in zip(table, out, strict=True):
-            assert_close(f"{row[0]} {dtype} {shape}", got.ravel(), reference(row, x).ravel(), rtol, 1e-6 * rtol, x.ravel())
+            assert_close(
+                f"{row[0]} {dtype} {shape}", got.ravel(), reference(row, x).ravel(), rtol, 1e-6 * rtol, x.ravel()
+            )
 
 
 @pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 3, 3), (2, 3, 4), (4, 4, 4), (6, 6, 6)], ids=str)
@@ -132,7 +139,12 @@ def test_matrix_products(arch, sizes: tuple[int, int, int]) -> None:
     n, k, m = sizes
     for dtype in ("f32", "f64", "i32"):
         a_t, b_t, c_t = (tensor_type(s, dtype) for s in ((n, k), (k, m), (n, m)))
-        v_t, av_t, va_t, scalar = tensor_type((k,), dtype), tensor_type((n,), dtype), tensor_type((m,), dtype), getattr(qd, dtype)
+        v_t, av_t, va_t, scalar = (
+            tensor_type((k,), dtype),
+            tensor_type((n,), dtype),
+            tensor_type((m,), dtype),
+            getattr(qd, dtype),
+        )
 
         @qd.kernel
         def products(a: a_t, b: b_t, v: v_t) -> tuple[c_t, av_t, va_t, scalar]:
@@ -145,7 +157,11 @@ def test_matrix_products(arch, sizes: tuple[int, int, int]) -> None:
         dt = np_dtype(dtype)
 
         @settings(max_examples=8, deadline=None, derandomize=True)
-        @given(hnp.arrays(dt, (n, k), elements=entries), hnp.arrays(dt, (k, m), elements=entries), hnp.arrays(dt, k, elements=entries))
+        @given(
+            hnp.arrays(dt, (n, k), elements=entries),
+            hnp.arrays(dt, (k, m), elements=entries),
+            hnp.arrays(dt, k, elements=entries),
+        )
         def generated(a, b, v):
             got = products(a, b, v)  # noqa: B023
             want = (a @ b, a @ v, v @ b, v @ v)
@@ -154,7 +170,13 @@ def test_matrix_products(arch, sizes: tuple[int, int, int]) -> None:
                 if dt.kind == "i":
                     np.testing.assert_array_equal(g, w, err_msg=name)
                 else:
-                    np.testing.assert_allclose(g, w, rtol=1e-4 if dt.itemsize == 4 else 1e-12, atol=0.1 if dt.itemsize == 4 else 1e-9, err_msg=name)
+                    np.testing.assert_allclose(
+                        g,
+                        w,
+                        rtol=1e-4 if dt.itemsize == 4 else 1e-12,
+                        atol=0.1 if dt.itemsize == 4 else 1e-9,
+                        err_msg=name,
+                    )
 
         generated()
 
@@ -163,7 +185,11 @@ def test_casts_of_tensors(arch) -> None:
     """cast, int, float, bool and bit_cast work element by element."""
 
     @qd.kernel
-    def casts(v: qd.math.vec3) -> tuple[qd.types.vector(3, qd.i32), qd.types.vector(3, qd.i8), qd.types.vector(3, qd.u32), qd.types.vector(3, qd.f32)]:
+    def casts(
+        v: qd.math.vec3,
+    ) -> tuple[
+        qd.types.vector(3, qd.i32), qd.types.vector(3, qd.i8), qd.types.vector(3, qd.u32), qd.types.vector(3, qd.f32)
+    ]:
         return v.cast(qd.i32), qd.cast(v, qd.i8), qd.bit_cast(v, qd.u32), float(int(v))
 
     v = np.array([1.75, -2.75, 100.5], np.float32)
@@ -184,7 +210,9 @@ def test_select_and_pow_broadcast(arch) -> None:
         d = x**2
         e = y**x
         f = qd.atan2(x, y)
-        return qd.Matrix([[a[0], a[1], a[2]], [b[0], b[1], b[2]], [d[0], d[1], d[2]], [e[0], e[1], e[2]], [f[0], f[1], f[2]]])
+        return qd.Matrix(
+            [[a[0], a[1], a[2]], [b[0], b[1], b[2]], [d[0], d[1], d[2]], [e[0], e[1], e[2]], [f[0], f[1], f[2]]]
+        )
 
     c, x, y = np.array([1, 0, -5], np.int32), np.array([0.5, 2.0, -1.5], np.float32), np.float32(1.25)
     want = np.stack([np.where(c != 0, x, y), x, x**2, y**x, np.arctan2(x, y)])

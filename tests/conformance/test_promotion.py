@@ -7,13 +7,15 @@ which every real type rounds differently.
 import kernel_ops as ops
 import numpy as np
 import pytest
-import quadrants as qd
 from support import ALL, ON_REFERENCE
+
+import quadrants as qd
 
 PROBE = 0x01F1F2F3F4F5F6F7
 INTEGRAL = tuple(t for t in ALL if t[0] != "f")
 ARITHMETIC = [
-    ("add", ops.add), ("sub", ops.sub), ("mul", ops.mul), ("select_left", ops.select_left), ("choose_right", ops.choose_right),
+    ("add", ops.add), ("sub", ops.sub), ("mul", ops.mul), ("select_left", ops.select_left),
+    ("choose_right", ops.choose_right),
     ("maximum", ops.maximum), ("minimum", ops.minimum), ("floor_div", ops.floor_div), ("modulo", ops.modulo),
     ("raw_div", ops.raw_div),
 ]  # fmt: skip

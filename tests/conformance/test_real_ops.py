@@ -3,7 +3,6 @@
 import kernel_ops as ops
 import numpy as np
 import pytest
-import quadrants as qd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -20,6 +19,8 @@ from support import (
     supported,
     unary_kernel,
 )
+
+import quadrants as qd
 
 EXACT = {"f16": 1e-3, "f32": 3e-7, "f64": 1e-15}
 N = 64
@@ -40,9 +41,7 @@ def test_arithmetic(arch, dtype: str) -> None:
     _check(table, dtype, kernel, *pairs(real_edges(dtype)), rtol=EXACT[dtype])
     limit = {"f16": 100.0, "f32": 2.0**60, "f64": 2.0**500}[dtype]
     width = 8 * np_dtype(dtype).itemsize
-    numbers = hnp.arrays(
-        np_dtype(dtype), N, elements=st.floats(-limit, limit, width=width, allow_subnormal=False)
-    )
+    numbers = hnp.arrays(np_dtype(dtype), N, elements=st.floats(-limit, limit, width=width, allow_subnormal=False))
 
     @settings(max_examples=20, deadline=None, derandomize=True)
     @given(numbers, numbers)
@@ -126,7 +125,10 @@ def test_power(arch, dtype: str) -> None:
     """Real exponents: pow with NaN for a negative base and a fraction; integer exponents of any sign."""
     rtol = {"f32": 1e-5, "f64": 1e-12}[dtype]
     table = [("power", ops.power, np.power)]
-    x, y = pairs(np.array([0.1, 0.5, 1, 1.5, 2, 7.25], np_dtype(dtype)), np.array([-3.5, -1, 0, 0.5, 1, 2, 2.75], np_dtype(dtype)))
+    x, y = pairs(
+        np.array([0.1, 0.5, 1, 1.5, 2, 7.25], np_dtype(dtype)),
+        np.array([-3.5, -1, 0, 0.5, 1, 2, 2.75], np_dtype(dtype)),
+    )
     _check(table, dtype, binary_kernel(table, dtype, dtype), x, y, rtol=rtol)
     negative = np.array([-2.0, -0.5], np_dtype(dtype))
     _check(table, dtype, binary_kernel(table, dtype, dtype), negative, np.array([0.5, 2.5], np_dtype(dtype)), rtol=0.0)

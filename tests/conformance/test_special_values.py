@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-import quadrants as qd
 from support import ON_REFERENCE, assert_exact, np_dtype, real_edges
+
+import quadrants as qd
 
 
 def _tests(v: np.ndarray) -> list[tuple[str, np.ndarray]]:
@@ -53,7 +54,19 @@ def test_tests_of_special_values(arch, dtype: str, fast: bool) -> None:
     out = np.zeros((11, len(x)), np.int32)
     classify(x, out)
     rows = dict(_tests(x))
-    names = ["isnan", "isinf", "not (abs < inf)", "< 1", "> 1", "== inf", "isnan(max(v, 0.5))", "isnan(sqrt)", "isinf(log(abs))", "isinf(2 v)", "sign"]
+    names = [
+        "isnan",
+        "isinf",
+        "not (abs < inf)",
+        "< 1",
+        "> 1",
+        "== inf",
+        "isnan(max(v, 0.5))",
+        "isnan(sqrt)",
+        "isinf(log(abs))",
+        "isinf(2 v)",
+        "sign",
+    ]
     for name, got in zip(names, out, strict=True):
         if name in rows:
             assert_exact(f"{name} {dtype}", got, rows[name].astype(np.int32), x)

@@ -27,7 +27,7 @@ def program_names() -> list[str]:
 def run_program(
     python: str, package: str, name: str, *, beyond: bool, extra_path: str | None = None, timeout: float = 300.0
 ) -> dict:
-    """The encoded results {"version", "results", "beyond", "messages"} of program `name` under `package` as seen by `python`.
+    """Run `name` under `package` as seen by `python`: encoded {"version", "results", "beyond", "messages"}.
 
     With `beyond` the program is also asked for what the reference cannot do, but ours must.
     Raises RuntimeError with the end of the program's stderr if the process fails.
@@ -73,7 +73,11 @@ def main() -> None:
             result["beyond"] = encode(program.beyond(qd))
     except Exception as error:
         # Only the lines of the program: what is below them belongs to the package and is not the program's business.
-        lines = [f"{f.filename}:{f.lineno}: {f.line}" for f in traceback.extract_tb(error.__traceback__) if name in f.filename]
+        lines = [
+            f"{f.filename}:{f.lineno}: {f.line}"
+            for f in traceback.extract_tb(error.__traceback__)
+            if name in f.filename
+        ]
         sys.exit("\n".join([*lines, f"{type(error).__name__}: {str(error)[-1500:]}"]))
     Path(output).write_text(json.dumps(result | {"messages": messages}))
 

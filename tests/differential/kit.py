@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-
 # Texts of errors that lacked the wanted fragment: for the reader of a failing test, never part of a result.
 messages: list[str] = []
 
 
 def fails(action: Callable[[], object], fragment: str = "") -> str:
-    """Run `action`: "CLASS: FRAGMENT" if it raised and the text holds `fragment` (white space folded), else what happened."""
+    """Run `action`: "CLASS: FRAGMENT" if it raised with `fragment` in the text (spaces folded), else what happened."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -81,7 +80,11 @@ def encode(value: object) -> object:
     """A result as JSON: numbers, strings, lists of them, arrays as {"dtype", "shape", "data"}."""
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        return {"dtype": str(array.dtype), "shape": list(array.shape), "data": [_number(x) for x in array.ravel().tolist()]}
+        return {
+            "dtype": str(array.dtype),
+            "shape": list(array.shape),
+            "data": [_number(x) for x in array.ravel().tolist()],
+        }
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, (int, float)):
@@ -90,7 +93,9 @@ def encode(value: object) -> object:
         return [encode(item) for item in value]
     if isinstance(value, dict):
         return {str(key): encode(item) for key, item in value.items()}
-    raise TypeError(f"a program returned {type(value).__name__}; return numbers, strings, NumPy arrays or lists of them")
+    raise TypeError(
+        f"a program returned {type(value).__name__}; return numbers, strings, NumPy arrays or lists of them"
+    )
 
 
 def _close(got: float, want: float, rtol: float, atol: float) -> bool:
@@ -100,7 +105,7 @@ def _close(got: float, want: float, rtol: float, atol: float) -> bool:
 
 
 def difference(got: object, want: object, rtol: float, atol: float, where: str = "") -> str | None:
-    """None if two encoded results agree (integers and strings exactly, floats within the tolerance), else what differs."""
+    """None if two encoded results agree (integers, strings exactly; floats within the tolerance), else what differs."""
     if isinstance(want, dict) and isinstance(got, dict):
         if set(want) != set(got):
             return f"{where}: keys {sorted(set(want) ^ set(got))} are on one side only"

@@ -1,4 +1,4 @@
-"""language.md 13.2, data.md 2.2: loops over fields, ndarrays and struct fields; grouped; permuted and offset layouts."""
+"""language.md 13.2, data.md 2.2: loops over fields, ndarrays, struct fields; grouped; permuted and offset layouts."""
 
 import numpy as np
 from kit import fails

@@ -20,7 +20,10 @@ SOURCES = {
 
 
 def run(qd):
-    np_of = {"u1": np.bool_, **{n: getattr(np, {"i": "int", "u": "uint", "f": "float"}[n[0]] + n[1:]) for n in SOURCES if n != "u1"}}
+    np_of = {
+        "u1": np.bool_,
+        **{n: getattr(np, {"i": "int", "u": "uint", "f": "float"}[n[0]] + n[1:]) for n in SOURCES if n != "u1"},
+    }
     targets = ("i8", "i16", "i32", "i64", "f16", "f32", "f64")
     results = {}
 

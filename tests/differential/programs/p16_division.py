@@ -22,7 +22,7 @@ def _numpy(name):
     return [out, (a.astype(np.float32) / b.astype(np.float32)).astype(np.float32)]
 
 
-_NOTE = "language.md 11.1: // and % are floor division and its remainder at every width; the reference's 8-bit forms are not"
+_NOTE = "language.md 11.1: // and % floor at every width; the reference's 8-bit forms do not"
 CORRECTED = {"i8": (_numpy("i8"), _NOTE), "u8": (_numpy("u8"), _NOTE)}
 
 

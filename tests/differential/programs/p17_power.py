@@ -1,6 +1,5 @@
 """language.md 11.1, matrix-math.md 7.4: ** and pow with integer and real exponents, constant and run time."""
 
-import numpy as np
 from kit import fails
 
 

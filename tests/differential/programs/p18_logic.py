@@ -50,7 +50,9 @@ def run(qd):
         inside = (0 <= v).all() and (v < n).all()
         both = (v > 0) and (v < n)
         either = (v > 0) or (v < -5)
-        return qd.Vector([qd.cast(inside, qd.i32), qd.cast(both, qd.i32).sum(), qd.cast(either, qd.i32).sum(), any(v == n)])
+        return qd.Vector(
+            [qd.cast(inside, qd.i32), qd.cast(both, qd.i32).sum(), qd.cast(either, qd.i32).sum(), any(v == n)]
+        )
 
     @qd.kernel
     def unsigned(a: qd.i32, b: qd.u32) -> qd.types.vector(2, qd.i32):
@@ -58,7 +60,9 @@ def run(qd):
 
     @qd.kernel
     def nan_tests(x: qd.f32) -> qd.types.vector(5, qd.i32):
-        return qd.Vector([qd.cast(x < 1.0, qd.i32), x > 1.0, x == x + 1.0, not (abs(x) < qd.math.inf), qd.math.isnan(x)])
+        return qd.Vector(
+            [qd.cast(x < 1.0, qd.i32), x > 1.0, x == x + 1.0, not (abs(x) < qd.math.inf), qd.math.isnan(x)]
+        )
 
     @qd.kernel
     def real_and(x: qd.f32) -> qd.i32:

@@ -90,8 +90,20 @@ def run(qd):
     t = qd.types.matrix(2, 3, qd.f32)
     return {
         "out": out.to_numpy(),
-        "type": [t.n, t.m, t.ndim, str(t.dtype), t.to_string(), qd.types.vector(3, qd.i32).to_string(), list(t.get_shape())],
-        "int_type": [str(qd.types.vector(2, int).dtype), str(qd.types.vector(2, float).dtype), str(qd.math.uvec3.dtype)],
+        "type": [
+            t.n,
+            t.m,
+            t.ndim,
+            str(t.dtype),
+            t.to_string(),
+            qd.types.vector(3, qd.i32).to_string(),
+            list(t.get_shape()),
+        ],
+        "int_type": [
+            str(qd.types.vector(2, int).dtype),
+            str(qd.types.vector(2, float).dtype),
+            str(qd.math.uvec3.dtype),
+        ],
         "ragged": fails(ragged, ""),
         "vector_of_vectors": fails(vector_of_vectors, ""),
         "no_value": fails(no_value, "need to be created with an initial value"),

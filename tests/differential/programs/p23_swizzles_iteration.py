@@ -12,7 +12,9 @@ def run(qd):
         v = qd.Vector([1.0, 2.0, 3.0, 4.0])
         a, b, c, d = v.wzyx, v.rgb, v.xxyy, v.st
         e = v.xy.yx
-        return qd.Vector([a[0], a[3], b[2], c[1], c[2], d[1], e[0], v.w, v.a, v.q, v.zz[1], (v * 2).y, v.rgba.sum(), 0, 0, 0])
+        return qd.Vector(
+            [a[0], a[3], b[2], c[1], c[2], d[1], e[0], v.w, v.a, v.q, v.zz[1], (v * 2).y, v.rgba.sum(), 0, 0, 0]
+        )
 
     @qd.kernel
     def write() -> qd.types.vector(4, qd.f32):
@@ -41,7 +43,9 @@ def run(qd):
         rows = qd.Vector([r[0] * 10 + r[1] for r in m])
         twice = qd.Vector([2 * t for t in v])
         p, q = m[:, 1]
-        return qd.Vector([a * 100 + b * 10 + c, x + y, rows[0], rows[1], twice.sum(), p * 10 + q, len(v) * 10 + v.n, m.n + m.m])
+        return qd.Vector(
+            [a * 100 + b * 10 + c, x + y, rows[0], rows[1], twice.sum(), p * 10 + q, len(v) * 10 + v.n, m.n + m.m]
+        )
 
     @qd.func
     def three(a, b, c):

@@ -63,7 +63,9 @@ def run(qd):
         a = v > 1.0
         b = v == qd.Vector([1.0, 2.0, 3.0])
         c = 0 < v < 2.5
-        return qd.Vector([qd.cast(a, qd.i32).sum(), b.all(), b.any(), qd.cast(c, qd.i32).sum(), any(a), all(a), (not a).any()])
+        return qd.Vector(
+            [qd.cast(a, qd.i32).sum(), b.all(), b.any(), qd.cast(c, qd.i32).sum(), any(a), all(a), (not a).any()]
+        )
 
     @qd.kernel
     def products() -> qd.types.vector(6, qd.f32):

@@ -62,7 +62,9 @@ def run(qd):
     @qd.kernel
     def classify(x: qd.f32, y: qd.f64) -> qd.types.vector(6, qd.i32):
         v = qd.Vector([x, 1.0])
-        return qd.Vector([qd.cast(m.isnan(x), qd.i32), m.isinf(x), m.isnan(y), m.isinf(y), m.isnan(v).any(), m.isinf(3)])
+        return qd.Vector(
+            [qd.cast(m.isnan(x), qd.i32), m.isinf(x), m.isnan(y), m.isinf(y), m.isnan(v).any(), m.isinf(3)]
+        )
 
     @qd.kernel
     def fract_int(i: qd.i32) -> qd.f32:

@@ -78,7 +78,10 @@ def run(qd):
         "polar2": arrays(polar2(c)),
         "eigen3": arrays(eigen3(b)),
         "eigen2": eigen2(np.array([[2, 1], [1, 2]], np.float32)).to_numpy(),
-        "spd": [spd(np.array(m, np.float32)).to_numpy() for m in ([[1, 2], [2, 1]], [[2, 0.5], [0.5, 1]], [[-1, 0], [0, -2]])],
+        "spd": [
+            spd(np.array(m, np.float32)).to_numpy()
+            for m in ([[1, 2], [2, 1]], [[2, 0.5], [0.5, 1]], [[-1, 0], [0, -2]])
+        ],
         "general": [general(np.array(m, np.float32)).to_numpy() for m in ([[2, 1], [0.5, 3]], [[1, -2], [2, 1]])],
         "solved": solved(a, np.array([1, 2, 3], np.float32)).to_numpy(),
         "solved2": solved2(c.astype(np.float64), np.array([1.0, 2.0])).to_numpy().astype(np.float32),

@@ -93,7 +93,9 @@ def run(qd):
         "b": [b.to_numpy(), b[1], list(b.shape), str(b.dtype), repr(b)],
         "c": c.to_numpy(),
         "repr": [repr(v), repr(m)],
-        "wrong_dtype": fails(lambda: wrong_count(np.zeros((2, 2))), "required array has dtype=f32, array with dtype=f64 is provided"),
+        "wrong_dtype": fails(
+            lambda: wrong_count(np.zeros((2, 2))), "required array has dtype=f32, array with dtype=f64 is provided"
+        ),
         "wrong_ndim": fails(lambda: wrong_count(np.zeros(2, np.float32)), "required array has ndim="),
         "nd_dtype": fails(lambda: wrong_count(qd.ndarray(qd.i32, (2, 2))), "Expect element type"),
         "nd_ndim": fails(lambda: wrong_count(qd.ndarray(qd.f32, (2,))), "required ndim="),
@@ -103,6 +105,8 @@ def run(qd):
         "negative": fails(lambda: negative(readonly), "Negative indices are not supported"),
         "host_count": fails(lambda: a[0], "2d ndarray indexed with 1d indices"),
         "bad_shape": fails(lambda: qd.ndarray(qd.f32, shape=(2, 0)), "is not a valid shape for ndarray"),
-        "mismatch": fails(lambda: a.from_numpy(np.zeros((3, 2), np.float32)), "Mismatch shape: (2, 3) expected, but (3, 2) provided"),
+        "mismatch": fails(
+            lambda: a.from_numpy(np.zeros((3, 2), np.float32)), "Mismatch shape: (2, 3) expected, but (3, 2) provided"
+        ),
         "boundary": fails(lambda: arr(dtype=qd.f32, ndim=1, boundary="wrap"), ""),
     }

@@ -34,7 +34,11 @@ def run(qd):
 
     @qd.kernel
     def func_shapes() -> qd.f32:
-        return shaped(qd.Vector([1, 2])) + shaped(qd.Vector([0.5, 0.25])) + shaped_matrix(qd.Matrix([[1, 2, 3], [4, 5, 6]]))
+        return (
+            shaped(qd.Vector([1, 2]))
+            + shaped(qd.Vector([0.5, 0.25]))
+            + shaped_matrix(qd.Matrix([[1, 2, 3], [4, 5, 6]]))
+        )
 
     @qd.kernel
     def bad_shape() -> qd.f32:
@@ -62,11 +66,21 @@ def run(qd):
     return {
         "captured": [first, captured(1).to_numpy()],
         "by_template": by_template(qd.Vector([3.0, 4.0])),
-        "parameter": [parameter(value, m2).to_numpy() for value, m2 in (([1, 2, 3], np.array([[1, 2], [3, 4]])), (np.array([0.5, 0, 1]), table))],
+        "parameter": [
+            parameter(value, m2).to_numpy()
+            for value, m2 in (([1, 2, 3], np.array([[1, 2], [3, 4]])), (np.array([0.5, 0, 1]), table))
+        ],
         "func_shapes": func_shapes(),
         "arithmetic": [array(v + w), array(v * 2), array(w / 2), array(-v), array(v + 1), array(2 - w), array(v**2)],
         "matmul": [array(m @ qd.Vector([1.0, 1.0])), array(m @ m), array(m.transpose()), array(m.inverse())],
-        "methods": [float(v.dot(w)), array(v.cross(w)), float(w.norm()), float(w.sum()), float(v.max()), float(m.trace())],
+        "methods": [
+            float(v.dot(w)),
+            array(v.cross(w)),
+            float(w.norm()),
+            float(w.sum()),
+            float(v.max()),
+            float(m.trace()),
+        ],
         "outer": array(qd.Vector([1, 2]).outer_product(qd.Vector([3, 4]))),
         "compare": bool((v + 1 == qd.Vector([2, 3, 4])).all()),
         "unpack": [int(t) for t in v],

@@ -68,6 +68,6 @@ def run(qd):
         "offset": fails(lambda: offset(2), "Accessing field"),
         "array": fails(lambda: array(nd, 1, 5), "Out of bound access to ndarray at arg 0 with indices [1, 5]"),
         "vector": fails(lambda: vector(5), "Out of bound access to a [3] matrix with index [5]"),
-        "host": fails(lambda: f[9], "Accessing field") .split(":")[0] in ("AssertionError", "QuadrantsAssertionError"),
+        "host": fails(lambda: f[9], "Accessing field").split(":")[0] in ("AssertionError", "QuadrantsAssertionError"),
         "usable_after": fails(lambda: field(2)) + str(f[2]),
     }

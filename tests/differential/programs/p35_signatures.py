@@ -121,7 +121,9 @@ def run(qd):
         "negative_unsigned": fails(lambda: unsigned(-1), ""),
         "nested_kernel": fails(other, "Kernels cannot call other kernels"),
         "func_from_python": fails(lambda: only_kernel(1), "")[:5] != "no er",
-        "annotations": [fails(decorate(a), "Invalid type annotation (argument 0)") for a in (str, list, dict, object, np.ndarray)],
+        "annotations": [
+            fails(decorate(a), "Invalid type annotation (argument 0)") for a in (str, list, dict, object, np.ndarray)
+        ],
         "star": fails(star, ""),
         "no_annotation": fails(no_annotation, ""),
         "default": fails(default, ""),

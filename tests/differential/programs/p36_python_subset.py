@@ -1,4 +1,4 @@
-"""language.md 15, 17.3: containers, comprehensions, subscripts, refused statements, calls of ordinary Python functions."""
+"""language.md 15, 17.3: containers, comprehensions, subscripts, refused statements, ordinary Python calls."""
 
 import math
 
@@ -27,7 +27,9 @@ def run(qd):
         squares = [x * x for x in [1, 2, 3] if x != 2]
         pairs = [i * 10 + j for i in range(2) for j in range(2)]
         last = t[-1]
-        return qd.Vector([snapshot[0], snapshot[1], len(snapshot), d["a"] + d["b"], squares[1], pairs[3], last, len(t[0:2])])
+        return qd.Vector(
+            [snapshot[0], snapshot[1], len(snapshot), d["a"] + d["b"], squares[1], pairs[3], last, len(t[0:2])]
+        )
 
     @qd.kernel
     def subscripts(i: qd.i32):

@@ -75,5 +75,7 @@ def run(qd):
             make(getattr(qd, name))(x, out)
             results[f"{name}_{'fast' if fast else 'strict'}"] = out
         results[f"division_{fast}"] = division(2.0, 0.0).to_numpy()
-        results[f"bounds_{fast}"] = [bounds(np.array(v, np.float32)).to_numpy() for v in ([], [3.0, -1.0], [np.nan, 2.0])]
+        results[f"bounds_{fast}"] = [
+            bounds(np.array(v, np.float32)).to_numpy() for v in ([], [3.0, -1.0], [np.nan, 2.0])
+        ]
     return results

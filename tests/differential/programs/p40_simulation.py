@@ -1,4 +1,4 @@
-"""All of it together: a neighbour grid with counting sort, springs in a data-oriented class, a diffusion, a reduction."""
+"""All of it together: a grid with counting sort, springs in a data-oriented class, a diffusion, a reduction."""
 
 import dataclasses
 
