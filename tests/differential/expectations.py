@@ -5,7 +5,7 @@ A program may define
     CORRECTED = {key: (value, "section: why")}   the reference's value of this key is wrong; this one is right
     ANY_OF = {key: ([values], "section: why")}   several values are allowed, the reference's among them
     BEYOND = {key: (value, "section: why")}      what `beyond(qd)`, which the reference cannot run, must give
-    RTOL, ATOL                                   tolerance of floats (default 2e-6, 1e-7; a millionth of it for f64 arrays)
+    RTOL, ATOL                                   tolerance of floats (default 2e-6, 1e-7; f64 arrays: a millionth)
 """
 
 from __future__ import annotations

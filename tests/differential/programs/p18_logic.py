@@ -84,8 +84,8 @@ def run(qd):
         return x in (1, 2)
 
     @qd.kernel
-    def identity(x: qd.i32) -> qd.i32:
-        return x is 1  # noqa: F632
+    def identity(x: qd.i32, y: qd.i32) -> qd.i32:
+        return x is y
 
     @qd.kernel
     def select_shapes() -> qd.f32:
@@ -106,6 +106,6 @@ def run(qd):
         "real_if": fails(lambda: real_if(1.0), ""),
         "vector_if": fails(lambda: vector_if(qd.Vector([1, 2])), "`if` conditions must be an integer; found"),
         "contains": fails(lambda: contains(1), "is only supported inside `qd.static`"),
-        "identity": fails(lambda: identity(1), 'Operator "is" in Quadrants scope is not supported.'),
+        "identity": fails(lambda: identity(1, 1), 'Operator "is" in Quadrants scope is not supported.'),
         "select_shapes": fails(select_shapes, "Cannot broadcast tensor to tensor"),
     }

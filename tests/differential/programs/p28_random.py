@@ -1,4 +1,4 @@
-"""matrix-math.md 15: random numbers: ranges, moments, bits, independent calls, seeds. Judged, not compared bit by bit."""
+"""matrix-math.md 15: random numbers: ranges, moments, bits, independent calls, seeds. Judged, not compared."""
 
 import numpy as np
 
