@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 
+@lru_cache(maxsize=1)
 def builtin_folder() -> Path:
     """The folder of the built-in templates."""
     import quadrants.templates
@@ -32,24 +33,48 @@ def search_path(kernel_path=None, init_path=()) -> tuple:
     return tuple(paths)
 
 
-@lru_cache(maxsize=8)
 def environment(paths: tuple = ()):
-    """The environment for a search path; raises FileNotFoundError for a folder that does not exist."""
-    import jinja2
+    """The environment for a search path, with every template as it is on disk now.
 
+    Raises FileNotFoundError for a folder that does not exist.
+    """
     for p in paths:
-        if not Path(p).is_dir():
+        if not os.path.isdir(p):
             raise FileNotFoundError(
                 f"template folder {p!r} does not exist; see `python -m quadrants templates list` for what it may hold"
             )
-    builtin = jinja2.FileSystemLoader(str(builtin_folder()))
+    return _environment(paths, tuple(_state(p) for p in (*paths, str(builtin_folder()))))
+
+
+def _state(folder: str) -> tuple:
+    """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
+    found = []
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                found.append((entry.name, _state(entry.path)))
+        elif entry.name.endswith(".j2"):
+            status = entry.stat()
+            found.append((entry.name, status.st_size, status.st_mtime_ns))
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=8)
+def _environment(paths: tuple, state: tuple):
+    import jinja2
+
+    from quadrants.emit.bytecode import TemplateBytecode
+
+    root = str(builtin_folder())
+    builtin = jinja2.FileSystemLoader(root)
     loaders = [jinja2.FileSystemLoader(p) for p in paths]
-    loader = jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})])
     return jinja2.Environment(
-        loader=loader,
+        loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
+        auto_reload=False,  # a change on disk makes another environment
+        bytecode_cache=TemplateBytecode(root),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from quadrants.ir.names import C_KEYWORDS, CPP_KEYWORDS, LIBRARY_NAMES
 from quadrants.ir.types import PRIMITIVES, DType, TensorType
 
 _COMMON = {
@@ -13,27 +14,6 @@ _COMMON = {
     **{f"{kind}{bits}": f"{'u' * (kind == 'u')}int{bits}_t" for kind in "iu" for bits in (8, 16, 32, 64)},
 }
 
-_C_KEYWORDS = """
-auto bool break case char const continue default do double else enum extern float for goto if inline int long register
-restrict return short signed sizeof static struct switch typedef typeof union unsigned void volatile while asm
-alignas alignof constexpr nullptr static_assert thread_local true false unix linux NULL
-"""
-
-# Names of the C library that prelude text declares or calls, and compilers know by heart. A global of the user with
-# one of these names would change their meaning.
-_LIBRARY_NAMES = """
-sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 log log2 log10 pow sqrt rsqrt cbrt floor ceil round trunc rint
-fabs abs labs fmod fmin fmax fma frexp ldexp copysign hypot signbit isnan isinf isfinite nan printf puts putchar memcpy
-memset memmove malloc calloc free abort exit main strlen strcmp setjmp longjmp y0 y1 yn j0 j1 jn gamma lgamma tgamma erf
-erfc index remainder nextafter modf div ldiv time clock rand random select signal read write open close
-"""
-
-_CPP_KEYWORDS = """
-and and_eq bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield decltype
-delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq private protected
-public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t char8_t
-char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSize assert clock64 dim3
-"""
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -52,7 +32,7 @@ class Spelling:
         """Real functions besides the C library's that the dialect has, named the C way (rsqrtf, rsqrt)."""
         self.types = {PRIMITIVES[name]: text for name, text in types.items()}
         self._aggregate = aggregate
-        library = _LIBRARY_NAMES.split()
+        library = LIBRARY_NAMES.split()
         self.reserved = frozenset(
             [*reserved.split(), *library, *(f"{name}f" for name in library), *types.values()],
         )
@@ -140,7 +120,7 @@ SPELLINGS: dict[str, Spelling] = {
         builtin="",
         prefix="",
         aggregate="({type}){{{body}}}",
-        reserved=_C_KEYWORDS,
+        reserved=C_KEYWORDS,
     ),
     "cuda": Spelling(
         "cuda",
@@ -149,6 +129,6 @@ SPELLINGS: dict[str, Spelling] = {
         builtin="round rsqrt",
         prefix="__device__ ",
         aggregate="{type}{{{body}}}",
-        reserved=_C_KEYWORDS + _CPP_KEYWORDS,
+        reserved=C_KEYWORDS + CPP_KEYWORDS,
     ),
 }

@@ -26,20 +26,11 @@ from quadrants.frontend.purity import Purity
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
+from quadrants.ir.names import RESERVED
 from quadrants.ir.nodes import Builtin, Cast, Cell, Check, Const, Declare, Eval, Load, Loc, MatOp, Store, Var, VarPlace
 from quadrants.ir.types import DType, StructType, f32, f64, i32
 from quadrants.lang import typed
 from quadrants.lang.value import Value
-
-RESERVED = frozenset(
-    """auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
-    asm typeof half kernel global local private device thread constant main and or not xor class template new delete this
-    operator namespace using public protected friend virtual throw try catch export in out inout uniform buffer shared
-    y0 y1 yn j0 j1 jn gamma abs sin cos tan asin acos atan sinh cosh tanh exp log pow sqrt floor ceil round fmin fmax
-    fabs printf malloc free exit index remainder signal read write time clock div min max select unix linux frame lane
-    begin end worker args rt""".split()
-)
 
 
 class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, Memory, Purity):

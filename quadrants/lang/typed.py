@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
-from quadrants.ir.nodes import Binary, Cast, Const, MatOp, Make, Select, Unary
+from quadrants.ir.nodes import Binary, Cast, Const, Make, MatOp, Select, Unary
 from quadrants.ir.ops import COMPARISONS, OPS
 from quadrants.ir.types import (
     DType,
@@ -178,9 +178,17 @@ def binary(name: str, x, y) -> Value:
         a, b, computed = truth(a), truth(b), u1
     loc = None
     tracer = scope.current()
-    if tracer is not None and tracer.debug and name in ("add", "sub", "mul", "shl") and computed.bits >= 32:
+    if tracer is not None and tracer.debug and name in CHECKED and _checked(computed, shape):
         loc = tracer.loc()
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))
+
+
+CHECKED = ("add", "sub", "mul", "shl")
+
+
+def _checked(t: DType, shape) -> bool:
+    """Whether debug mode reports overflow: scalar integers of 32 and 64 bits."""
+    return shape is None and t.is_integral and t.bits >= 32
 
 
 def power(x, y) -> Value:

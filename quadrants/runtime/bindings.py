@@ -54,7 +54,7 @@ def _members_and_packing(kernel, args: tuple, traced, layout):
             if signature.is_external(sample) and signature.is_copied(sample):
                 pack.append(("call", source, pointer, external_packer(kernel.parameters[param][0], shape, bound.target.ndim)))
             else:
-                pack.append(("array", source, pointer, (shape, -1)))
+                pack.append(("array", source, pointer, (shape, -1, bound.target.ndim)))
     return members, pack
 
 

@@ -1,0 +1,37 @@
+"""Identifiers that a kernel's text cannot give to the user's functions and variables in some dialect."""
+
+from __future__ import annotations
+
+C_KEYWORDS = """
+auto bool break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef typeof union unsigned void volatile while asm
+alignas alignof constexpr nullptr static_assert thread_local true false unix linux NULL
+"""
+
+# Names of the C library that prelude text declares or calls, and compilers know by heart. A global of the user with
+# one of these names would change their meaning.
+LIBRARY_NAMES = """
+sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 log log2 log10 pow sqrt rsqrt cbrt floor ceil round trunc rint
+fabs abs labs fmod fmin fmax fma frexp ldexp copysign hypot signbit isnan isinf isfinite nan printf puts putchar memcpy
+memset memmove malloc calloc free abort exit main strlen strcmp setjmp longjmp y0 y1 yn j0 j1 jn gamma lgamma tgamma erf
+erfc index remainder nextafter modf div ldiv time clock rand random select signal read write open close
+"""
+
+CPP_KEYWORDS = """
+and and_eq bitand bitor catch class compl concept const_cast consteval constinit co_await co_return co_yield decltype
+delete dynamic_cast explicit export friend mutable namespace new noexcept not not_eq operator or or_eq private protected
+public reinterpret_cast requires static_cast template this throw try typeid typename using virtual wchar_t char8_t
+char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSize assert clock64 dim3
+"""
+
+# Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
+OTHER = """
+half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end worker args
+rt true false asm
+"""
+
+RESERVED = frozenset(
+    [*C_KEYWORDS.split(), *CPP_KEYWORDS.split(), *OTHER.split(), *LIBRARY_NAMES.split()]
+    + [f"{name}f" for name in LIBRARY_NAMES.split()]
+    + [f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)

@@ -1,0 +1,38 @@
+"""What the tests of codegen share: the CUDA text of every kernel that a piece of code runs, and a temporary template folder."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+
+from quadrants import compile as pipeline
+from quadrants.toolchain import nvrtc
+from quadrants.toolchain.errors import CompilerNotFound
+
+
+@contextmanager
+def rendered_in(dialect: str):
+    """A list that receives (kernel name, text in `dialect`) of every kernel specialisation compiled inside the context."""
+    texts: list = []
+    compile_kernel = pipeline.compile_kernel
+
+    def compile_and_render(kernel, args):
+        plan = compile_kernel(kernel, args)
+        if plan is not None:
+            texts.append((kernel.fn.__name__, pipeline.source_of(kernel, args, dialect)))
+        return plan
+
+    pipeline.compile_kernel = compile_and_render
+    try:
+        yield texts
+    finally:
+        pipeline.compile_kernel = compile_kernel
+
+
+def require_nvrtc() -> None:
+    """Skip the test where NVRTC is missing."""
+    try:
+        nvrtc.find()
+    except CompilerNotFound as error:
+        pytest.skip(f"needs NVRTC: pip install nvidia-cuda-nvrtc ({error})")
