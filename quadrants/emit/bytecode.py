@@ -42,7 +42,7 @@ class TemplateBytecode(jinja2.BytecodeCache):
         return hashlib.sha1(self._made_by + source.encode(), usedforsecurity=False).hexdigest()
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        for path in self._places(bucket.key):
+        for path in filter(None, self._places(bucket.key)):
             try:
                 with open(path, "rb") as file:
                     bucket.load_bytecode(file)
@@ -52,23 +52,17 @@ class TemplateBytecode(jinja2.BytecodeCache):
                 return
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        if sys.dont_write_bytecode:
-            return
-        for path in self._places(bucket.key):
-            if _write(path, bucket.bytecode_to_string()):
-                return
+        beside, elsewhere = self._places(bucket.key)
+        if sys.dont_write_bytecode or not beside or not _write(beside, bucket.bytecode_to_string()):
+            _write(elsewhere, bucket.bytecode_to_string())
 
-    def _places(self, source: str) -> list[str]:
-        places = []
-        if source.startswith(self._root):
-            try:
-                beside = importlib.util.cache_from_source(f"{source}.py")
-            except NotImplementedError:  # this Python keeps no bytecode
-                return []
-            places.append(f"{beside[: -len('.pyc')]}.jinja")
+    def _places(self, source: str) -> tuple[str, str]:
+        """The file beside a built-in template (else ""), and the one among the compiled kernels."""
+        beside, tag = "", sys.implementation.cache_tag
+        if tag and source.startswith(self._root):
+            beside = importlib.util.cache_from_source(f"{source}.py").removesuffix(".pyc") + ".jinja"
         name = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()[:16]
-        tag = sys.implementation.cache_tag
-        return [*places, os.path.join(default_cache_path(), "templates", f"{name}.{tag}.jinja")]
+        return beside, os.path.join(default_cache_path(), "templates", f"{name}.{tag}.jinja")
 
 
 def _write(path: str, content: bytes) -> bool:

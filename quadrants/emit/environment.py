@@ -43,11 +43,19 @@ def environment(paths: tuple = ()):
             raise FileNotFoundError(
                 f"template folder {p!r} does not exist; see `python -m quadrants templates list` for what it may hold"
             )
-    return _environment(paths, tuple(_state(p) for p in (*paths, str(builtin_folder()))))
+    return _environment(paths, tuple(_state(os.path.join(p, d)) for p in (*paths, builtin_folder()) for d in _parts()))
+
+
+@lru_cache(maxsize=1)
+def _parts() -> tuple:
+    """The folders that a template folder may hold; another one in it (it may be a whole project) is not looked into."""
+    return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name != "__pycache__"))
 
 
 def _state(folder: str) -> tuple:
     """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
+    if not os.path.isdir(folder):
+        return ()
     found = []
     for entry in os.scandir(folder):
         if entry.is_dir():
@@ -75,6 +83,5 @@ def _environment(paths: tuple, state: tuple):
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,
-        auto_reload=False,  # a change on disk makes another environment
         bytecode_cache=TemplateBytecode(root),
     )
