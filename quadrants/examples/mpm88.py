@@ -129,8 +129,8 @@ def main(run: Run) -> None:
     water = Water(particles=65536, cells=256, dt=1e-4) if run.large else Water()
     width = 0.3
     water.fill_block(0.05, 0.05, width, water.count * water.volume / width)
-    substeps = 100 if run.large else 50
-    for _ in run.frames(100):
+    substeps = 80 if run.large else 40
+    for _ in run.frames(80):
         with run.work(water.count * substeps, "particle steps"):
             water.step(substeps)
         run.show(water.image)
