@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quadrants.emit import environment
+from quadrants.emit import environment, template_errors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
@@ -228,8 +228,9 @@ class Renderer:
         env = environment.environment(
             environment.search_path(kernel_path, self.options.get("template_path") or ())
         )
-        context["prelude"] = self.prelude.render(env)
-        text = env.get_template(self.dialect.template).render(context)
+        with template_errors.told():
+            context["prelude"] = self.prelude.render(env)
+            text = env.get_template(self.dialect.template).render(context)
         launches = tuple(
             Launch(t.name, t.kind, t.block_dim or 1, launch[t.name]["constant"] if t.name in launch else 1) for t in tasks
         )

@@ -1,0 +1,71 @@
+"""Errors of templates, told as file, line and what to write instead."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+from quadrants.errors import QuadrantsCompilationError
+
+VARIABLES = {
+    "kernel": "name of the user's function",
+    "doc": "first line of its docstring, or an empty string",
+    "prelude": "text of the helper types and functions that this kernel uses",
+    "debug": "whether debug checks are compiled in",
+    "errors": "whether the frame of a device begins with a failure record",
+    "args": "members of the argument block, as declarations",
+    "frame": "members of the kernel's frame: values that cross tasks",
+    "functions": "specialisations of @qd.func that the kernel calls",
+    "tasks": "launches, in order",
+    "launch": "name of a parallel task -> extents, locals, constant (iterations, or None)",
+}
+"""What a skeleton is rendered with; documented in docs/guide/templates.md."""
+
+BLOCKS = ("header", "prelude", "arguments", "functions", "tasks", "entry")
+"""The blocks of a skeleton, in order."""
+
+
+@contextmanager
+def told():
+    """Turn an error inside a template into a QuadrantsCompilationError with the template's file and line."""
+    try:
+        yield
+    except QuadrantsCompilationError:
+        raise
+    except Exception as error:
+        place = where(error)
+        if place is None:
+            raise
+        raise QuadrantsCompilationError(f"{place}: {reason(error)}") from error
+
+
+def where(error: BaseException) -> str | None:
+    """`file:line` of the innermost template line that an error passed through; None for errors of other code."""
+    import jinja2
+
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return f"{error.filename or error.name}:{error.lineno}"
+    found, step = None, error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if file.endswith(".j2") and os.path.isfile(file):
+            found = f"{file}:{step.tb_lineno}"
+        step = step.tb_next
+    return found
+
+
+def reason(error: BaseException) -> str:
+    """One sentence, which names what there is where a name was not found."""
+    import jinja2
+
+    text = str(error)
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return error.message or text
+    if isinstance(error, jinja2.TemplateNotFound):
+        return (
+            f"there is no template {text!r}; `python -m quadrants templates list` shows those there are (write "
+            "'builtin/c/task.c.j2' for the built-in one)"
+        )
+    if isinstance(error, jinja2.UndefinedError) and text.endswith(" is undefined"):
+        return f"{text}; a template may use {', '.join(VARIABLES)}"
+    return text if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {text}"
