@@ -19,7 +19,10 @@ def print_header() -> None:
     if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
         return
     python = ".".join(map(str, sys.version_info[:3]))
-    print(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
+    try:
+        print(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
+    except BrokenPipeError:
+        return  # nobody reads; an import must not fail for that
 
 
 def check_require_version(required: str) -> None:

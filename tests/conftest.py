@@ -66,15 +66,18 @@ def pytest_runtest_protocol(item):
         faulthandler.cancel_dump_traceback_later()
 
 
-def pytest_generate_tests(metafunc):
-    if "arch" in metafunc.fixturenames:
-        marker = metafunc.definition.get_closest_marker("runtime")
-        without = marker.kwargs.get("exclude", ()) if marker else ()
-        names = [name for name in wanted_archs(os.environ.get("QD_WANTED_ARCHS", "")) if name not in without]
-        metafunc.parametrize("arch", names, indirect=True)
+def pytest_collection_modifyitems(config, items):
+    kept, left_out = [], []
+    for item in items:
+        marker = item.get_closest_marker("runtime")
+        chosen = getattr(item, "callspec", None) and item.callspec.params.get("arch")
+        (left_out if marker and chosen in marker.kwargs.get("exclude", ()) else kept).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
-@pytest.fixture
+@pytest.fixture(params=wanted_archs(os.environ.get("QD_WANTED_ARCHS", "")))
 def arch(request):
     """The arch under test, freshly initialised, and reset after the test.
 

@@ -11,8 +11,8 @@ import pytest
 from quadrants.toolchain import build
 from quadrants.toolchain.compiler import which
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOURCE = "int qd_answer(int x) { return 2 * x + 1; }\n"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from toolchain_kit import ROOT  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def python():
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": ROOT, **env},
+            env={**os.environ, "PYTHONPATH": ROOT, "ENABLE_QUADRANTS_HEADER_PRINT": "0", **env},
         )
         started.append(child)
         return child

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from conftest import SOURCE
+from toolchain_kit import SOURCE
 
 from quadrants import _logging
 from quadrants.toolchain import build, scratch
@@ -224,9 +224,9 @@ sys.stdin.read() if len(sys.argv) > 1 else None
     import subprocess
     import sys as system
 
-    from conftest import ROOT
+    from toolchain_kit import ROOT
 
-    env = {**os.environ, "PYTHONPATH": ROOT, "QD_TMP_DIR": str(tmp_path)}
+    env = {**os.environ, "PYTHONPATH": ROOT, "ENABLE_QUADRANTS_HEADER_PRINT": "0", "QD_TMP_DIR": str(tmp_path)}
     with subprocess.Popen(
         [system.executable, "-c", code, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
     ) as first:

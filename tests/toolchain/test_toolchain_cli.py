@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from toolchain_kit import ROOT
 
 from quadrants import cli
 from quadrants.cli import doctor, probes
@@ -101,6 +101,8 @@ def test_doctor_without_a_compiler_says_what_to_install(monkeypatch):
 
 
 def test_a_look_that_fails_is_a_row(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
     def broken(found, missing):
         found.append("a half")
         raise ZeroDivisionError("driver from hell")
@@ -111,7 +113,8 @@ def test_a_look_that_fails_is_a_row(monkeypatch):
     assert "driver from hell" in doctor.table([row])
 
 
-def test_the_table_lines_up():
+def test_the_table_lines_up(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     rows = [probes.Finding("cpu", "ready", ["a" * 10] * 12, []), probes.Finding("cuda", "not usable here", [], ["b c"])]
     lines = doctor.table(rows).splitlines()
     assert all(len(line) <= 160 for line in lines) and lines[1].startswith("-------  ")

@@ -7,7 +7,7 @@ import os
 import shutil
 
 import pytest
-from conftest import SOURCE
+from toolchain_kit import SOURCE
 
 from quadrants import _logging
 from quadrants.toolchain import build, scratch

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from conftest import SOURCE
+from toolchain_kit import SOURCE
 
 from quadrants.toolchain.cache import DiskCache
 
