@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -84,6 +85,10 @@ class Worker:
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
+            # An answer is one line and nothing follows it unasked, so the pipe and not the buffer tells of it.
+            if not select.select([self.process.stdout], [], [], TIMEOUT_SECONDS)[0]:
+                self.process.kill()
+                return {"error": f"no answer within {TIMEOUT_SECONDS:g} s", "traceback": self.tail()}
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""

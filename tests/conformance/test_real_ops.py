@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import (
+    ON_REFERENCE,
     REALS,
     assert_close,
     assert_exact,
@@ -167,3 +168,54 @@ def test_signed_zeros_without_fast_math(arch, dtype: str) -> None:
         zero = want == 0
         assert_exact(f"sign of {row[0]} {dtype}", np.signbit(values[zero]), np.signbit(want[zero]), x[zero], y[zero])
         assert_close(f"{row[0]} {dtype}", values, want, 0.0, 0.0, x, y)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_frexp(arch, dtype: str) -> None:
+    """qd.frexp gives a mantissa in [0.5, 1) and an i32 exponent that rebuild the number exactly."""
+    if ON_REFERENCE:
+        return
+    value_type = getattr(qd, dtype)
+
+    @qd.kernel
+    def split(
+        x: qd.types.ndarray(dtype=value_type, ndim=1),
+        mantissa: qd.types.ndarray(dtype=value_type, ndim=1),
+        exponent: qd.types.ndarray(dtype=qd.i32, ndim=1),
+    ):
+        for i in range(x.shape[0]):
+            m, e = qd.frexp(x[i])
+            mantissa[i] = m
+            exponent[i] = e
+
+    info = np.finfo(np_dtype(dtype))
+    x = np.array([8.5, -8.5, 1, 0.5, 0, 0.1, -1000.25, info.max, info.tiny, 3e-20], np_dtype(dtype))
+    mantissa, exponent = np.zeros_like(x), np.zeros(len(x), np.int32)
+    split(x, mantissa, exponent)
+    want, power = np.frexp(x)
+    assert_exact(f"frexp mantissa {dtype}", mantissa, want, x)
+    assert_exact(f"frexp exponent {dtype}", exponent, power.astype(np.int32), x)
+
+
+def test_atan2_of_wide_vectors(arch) -> None:
+    """atan2 of f64 vectors keeps double precision."""
+    if ON_REFERENCE:
+        return
+
+    @qd.kernel
+    def angles(y: qd.types.vector(3, qd.f64), x: qd.types.vector(3, qd.f64)) -> qd.types.vector(3, qd.f64):
+        return qd.atan2(y, x)
+
+    y, x = np.array([1.0, -2.0, 0.3]), np.array([3.0, -1.0, 0.7])
+    np.testing.assert_allclose(angles(y, x).to_numpy(), np.arctan2(y, x), rtol=1e-12)
+
+
+def test_several_arguments(arch) -> None:
+    """max and min take any number of arguments of any types and promote over all of them."""
+
+    @qd.kernel
+    def several(a: qd.i32, b: qd.f32, c: qd.f64, d: qd.i64) -> qd.types.vector(5, qd.f64):
+        return qd.Vector([max(a, b, c, d), min(a, b, c, d), max(c), qd.max(a, 2, d), qd.min(b, 0.5)])
+
+    got = several(3, 2.5, -1.25, 7).to_list()
+    assert got == [7, -1.25, -1.25, 7, 0.5]
