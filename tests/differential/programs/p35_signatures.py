@@ -8,7 +8,7 @@ from kit import fails
 CORRECTED = {
     "nested_kernel": (
         "QuadrantsSyntaxError: Kernels cannot call other kernels",
-        "language.md 2.1: the reference gives an internal error for a kernel with parameters",
+        "language.md 2.1: the reference gives an internal error here",
     )
 }
 
