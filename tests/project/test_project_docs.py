@@ -1,0 +1,76 @@
+"""Every Python block of the documentation is a program that runs, and prints what the text block after it shows.
+
+A block ```python is written to a file and run by itself. A block ```text that follows it directly is its standard output,
+without the lines in which the package announces itself. Other blocks ```text are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+from tree import ROOT, name
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Program:
+    place: str  # page:line, also the id of the test
+    text: str
+    output: str | None
+
+
+def programs(page) -> list[Program]:
+    text = page.read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    found = []
+    for block, after in zip(blocks, [*blocks[1:], None]):
+        if block[1] != "python":
+            continue
+        follows = after is not None and after[1] == "text" and not text[block.end() : after.start()].strip()
+        line = text.count("\n", 0, block.start()) + 2
+        found.append(Program(f"{name(page)}:{line}", block[2], after[2] if follows else None))
+    return found
+
+
+ALL = [program for page in PAGES for program in programs(page)]
+
+
+@pytest.mark.parametrize("program", ALL, ids=lambda program: program.place)
+def test_a_program_of_the_documentation_runs(program, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(program.text)
+    done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr, done.stderr
+    if program.output is not None:
+        said = [line for line in done.stdout.splitlines() if not line.startswith("[Quadrants]")]
+        assert said == program.output.splitlines()
+
+
+def test_the_guides_have_programs():
+    pages = {program.place.split(":")[0] for program in ALL}
+    assert {"README.md", "docs/getting_started.md", "docs/guide/language.md"} <= pages
+
+
+def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
+    readme = (ROOT / "README.md").read_text()
+    commands = re.search(r"^```bash\n(.*?)^```\n", readme, re.MULTILINE | re.DOTALL)[1]
+    wanted = [line.split("#")[0].strip() for line in commands.splitlines()]
+    assert wanted == ["make demo", "make test"]
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"`?make ([a-z-]+)", readme)) <= set(targets)
+    steps = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
+    assert [" ".join(line.split()[:2]) for line in steps] == wanted
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in local if not (page.parent / target).exists()] == []
