@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field
 
 
@@ -42,11 +43,13 @@ class Dialect:
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
 
 
+# Each is a module of this package with a record DIALECT.
+NAMES = ("c", "cuda")
+
+
 def get(name: str) -> Dialect:
     """The record of a dialect by name."""
-    from quadrants.emit.dialects import c, cuda
-
-    known = {"c": c.DIALECT, "cuda": cuda.DIALECT}
-    if name not in known:
-        raise ValueError(f"unknown dialect '{name}'; there are {', '.join(known)}")
-    return known[name]
+    if name not in NAMES:
+        raise ValueError(f"unknown dialect '{name}'; there are {', '.join(NAMES)}")
+    record: Dialect = importlib.import_module(f"quadrants.emit.dialects.{name}").DIALECT
+    return record

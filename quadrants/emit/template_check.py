@@ -1,0 +1,139 @@
+"""Mistakes in a folder of templates, found without running a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Iterator
+
+from quadrants.emit import dialects, environment, sample
+from quadrants.emit.prelude_spelling import SPELLINGS
+from quadrants.emit.template_errors import BLOCKS, VARIABLES, reason, where
+from quadrants.errors import QuadrantsCompilationError
+
+
+def check(folder: Path) -> list[str]:
+    """`file:line: what is wrong` for every problem: syntax, unknown blocks, variables, macros and templates, and names
+    that no dialect looks up. Where all that is right, a sample kernel is rendered through the folder."""
+    env = environment.environment((str(folder),))
+    problems = []
+    for path in sorted(folder.rglob("*.j2")):
+        name = path.relative_to(folder).as_posix()
+        problems += [f"{path}:{line}: {text}" for line, text in _problems(env, folder, name, path)]
+    if not problems:
+        problems += _render_sample(folder)
+    return problems
+
+
+def _problems(env, folder: Path, name: str, path: Path) -> Iterator[tuple[int, str]]:
+    from jinja2 import TemplateSyntaxError, meta, nodes
+
+    try:
+        tree = env.parse(path.read_text(encoding="utf-8"), name, str(path))
+    except TemplateSyntaxError as error:
+        yield error.lineno, reason(error)
+        return
+    known = {builtin.relative_to(environment.builtin_folder()).as_posix() for builtin in _builtin_files()}
+    if name not in known and name not in _referenced(env, folder):
+        yield 1, f"nothing looks for a template named {name!r}; `python -m quadrants templates list` shows the names"
+    for target in _missing(env, tree):
+        yield 1, f"there is no template {target!r} (the built-in ones begin with 'builtin/')"
+    prelude = "/prelude/" in name
+    variables = _prelude_variables(name) if prelude else set(VARIABLES)
+    undeclared = meta.find_undeclared_variables(tree) - variables - set(env.globals) - _exported(env, tree)
+    for node in tree.find_all(nodes.Name):
+        if node.name in undeclared and node.ctx == "load":
+            undeclared.discard(node.name)
+            yield node.lineno, f"unknown variable {node.name!r}; there are {', '.join(sorted(variables))}"
+    if prelude:
+        yield from _unknown_macros(env, name, tree)
+    elif tree.find(nodes.Extends) is not None:
+        for block in tree.find_all(nodes.Block):
+            if block.name not in BLOCKS:
+                yield block.lineno, f"unknown block {block.name!r}; there are {', '.join(BLOCKS)}"
+
+
+def _builtin_files() -> list[Path]:
+    return list(environment.builtin_folder().rglob("*.j2"))
+
+
+def _prelude_variables(name: str) -> set[str]:
+    spellings = [SPELLINGS[name.split("/")[0]]] if name.split("/")[0] in SPELLINGS else SPELLINGS.values()
+    return {variable for spelling in spellings for variable in spelling.context}
+
+
+def _referenced(env, folder: Path) -> set:
+    """Templates that others of the folder extend, include or import."""
+    from jinja2 import TemplateSyntaxError, meta
+
+    found: set = set()
+    for path in folder.rglob("*.j2"):
+        try:
+            found.update(meta.find_referenced_templates(env.parse(path.read_text(encoding="utf-8"))))
+        except TemplateSyntaxError:
+            continue  # reported with that file
+    return found
+
+
+def _exported(env, tree) -> set:
+    """What blocks see besides variables: top-level macros, assignments and imports, also those of the extended templates."""
+    from jinja2 import TemplateError, nodes
+
+    names: set = set()
+    for node in tree.body:
+        if isinstance(node, (nodes.Macro, nodes.Import)):
+            names.add(node.name if isinstance(node, nodes.Macro) else node.target)
+        elif isinstance(node, nodes.Assign):
+            names |= {name.name for name in node.find_all(nodes.Name) if name.ctx == "store"}
+        elif isinstance(node, nodes.FromImport):
+            names |= {name if isinstance(name, str) else name[1] for name in node.names}
+        elif isinstance(node, nodes.Extends) and isinstance(node.template, nodes.Const):
+            try:
+                source, file, _ = env.loader.get_source(env, node.template.value)
+                names |= _exported(env, env.parse(source, node.template.value, file))
+            except TemplateError:
+                continue  # a missing parent, or a mistake in it, is a problem of its own
+    return names
+
+
+def _missing(env, tree) -> list[str]:
+    from jinja2 import TemplateNotFound, meta
+
+    missing = []
+    for target in meta.find_referenced_templates(tree):
+        try:
+            if target is not None:
+                env.loader.get_source(env, target)
+        except TemplateNotFound:
+            missing.append(target)
+    return missing
+
+
+def _unknown_macros(env, name: str, tree) -> Iterator[tuple[int, str]]:
+    """Macros that neither the prelude asks for nor the file itself uses."""
+    from jinja2 import nodes
+
+    family = name.rsplit("/", 1)[-1]
+    wanted = {"family"}
+    for path in _builtin_files():
+        if path.parent.name == "prelude" and path.name == family:
+            wanted |= {macro.name for macro in env.parse(path.read_text(encoding="utf-8")).find_all(nodes.Macro)}
+    used = {node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"}
+    for macro in tree.find_all(nodes.Macro):
+        if macro.name not in wanted | used:
+            yield macro.lineno, f"no helper is made by a macro {macro.name!r}; the family has {', '.join(sorted(wanted))}"
+
+
+def _render_sample(folder: Path) -> list[str]:
+    problems = []
+    for dialect in dialects.NAMES:
+        try:
+            sample.rendered(dialect, folder)
+        except QuadrantsCompilationError as error:
+            problems.append(str(error))
+        except Exception as error:
+            # A macro may fail in any way; only what does not lead to a template is an error of ours.
+            place = where(error)
+            if place is None:
+                raise
+            problems.append(f"{place}: {reason(error)}")
+    return list(dict.fromkeys(problems))
