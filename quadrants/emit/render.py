@@ -11,7 +11,7 @@ from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_la
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
 from quadrants.emit.spelling import ADD, UNARY
-from quadrants.ir import walk
+from quadrants.ir import cost, walk
 from quadrants.ir.nodes import Call, Check, Const, Module, Rand
 from quadrants.ir.types import element_dtype, result_struct
 
@@ -58,6 +58,7 @@ class Piece:
     number: int = 0
     grain: int = 1
     max_threads: int = 0
+    alone: bool = False
     block_dim: int = 0
 
 
@@ -144,7 +145,8 @@ class Renderer:
     # ------------------------------------------------------------ tasks
 
     def task(self, t, number: int) -> Piece:
-        p = self.printer(self.serial_atomics or t.loop is None)
+        alone = self.dialect.parallel == "chunk" and cost.runs_alone(t, self.options.get("threads", 2))
+        p = self.printer(self.serial_atomics or t.loop is None or alone)
         loop = t.loop
         self.loop_text = ""
         opening, closing = [], []
@@ -171,7 +173,8 @@ class Renderer:
             number=number,
         )  # fmt: skip
         if loop is not None:
-            piece.grain = grain_of(t)
+            piece.grain = cost.grain_of(t)
+            piece.alone = alone
             config = loop.config
             piece.max_threads = (config.parallelize or 0) if config is not None else 0
             piece.block_dim = (config.block_dim if config is not None else None) or self.dialect.block_dim
@@ -356,34 +359,6 @@ def _disjoint(module: Module) -> set:
             seen.setdefault(key, []).append(d.number)
     shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
     return {d.number for d in module.arrays} - shared
-
-
-def grain_of(task) -> int:
-    """Iterations that are worth a wake-up of another thread: about 10 microseconds of estimated work."""
-    cost = max(1, _cost(task.body))
-    return max(1, min(65536, 20000 // cost))
-
-
-def _cost(body, depth: int = 0, seen=()) -> int:
-    total = 0
-    for stmt in body:
-        kind = type(stmt).__name__
-        if kind == "For":
-            trips = 1
-            for begin, end in stmt.bounds:
-                known = hasattr(begin, "value") and hasattr(end, "value")
-                trips *= max(0, end.value - begin.value) if known else 16
-            total += min(trips, 10**6) * _cost(stmt.body, depth + 1, seen)
-        elif kind == "While":
-            total += 16 * _cost(stmt.body, depth + 1, seen)
-        elif kind == "If":
-            total += 1 + max(_cost(stmt.then, depth + 1, seen), _cost(stmt.orelse, depth + 1, seen))
-        else:
-            for node in walk.walk([stmt]):
-                total += 1
-                if isinstance(node, Call) and id(node.func) not in seen:
-                    total += _cost(node.func.body, depth + 1, (*seen, id(node.func)))
-    return min(total, 10**9)
 
 
 def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:

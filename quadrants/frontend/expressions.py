@@ -336,7 +336,9 @@ class Expressions:
         return (self.eval(node),)
 
     def eval_Subscript(self, node):
-        return self.index(self.eval(node.value), node.slice)
+        base = self.eval(node.value)
+        self.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
+        return self.index(base, node.slice)
 
     def index(self, base, slice_node):
         indices = self.eval_indices(slice_node)
@@ -381,6 +383,7 @@ class Expressions:
                 return (base, key)
             if isinstance(base, tuple):
                 raise QuadrantsSyntaxError("The items of a tuple cannot be assigned.")
+            self.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
             return self.index(base, node.slice)
         if isinstance(node, ast.Attribute):
             base = self.eval(node.value)

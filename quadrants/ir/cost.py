@@ -1,0 +1,93 @@
+"""Rough cost of running IR, in units of one arithmetic operation (about a third of a nanosecond).
+
+Decides about threads, never about results.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    Atomic,
+    Binary,
+    Call,
+    Cell,
+    Const,
+    For,
+    If,
+    MatOp,
+    Print,
+    Rand,
+    Unary,
+    While,
+)
+from quadrants.ir.types import TensorType
+
+# An atomic update against a plain one: a locked read-modify-write, and the cache line that other threads want too.
+ATOMIC = 25
+# Trips of a loop whose bounds are not known.
+TRIPS = 16
+# Work that pays for waking another thread, about 7 microseconds.
+CHUNK = 20000
+
+
+# Operations that cost more than one unit.
+OPERATIONS = dict.fromkeys("sin cos tan asin acos tanh exp log pow atan2".split(), 30)
+OPERATIONS |= dict.fromkeys("sqrt rsqrt truediv floordiv mod raw_div raw_mod".split(), 8)
+
+
+def estimate(body, seen: tuple = ()) -> tuple:
+    """(cost without atomics, number of atomics on memory) of running `body` once."""
+    work = atomics = 0
+    for stmt in body:
+        if isinstance(stmt, For):
+            times, parts = _trips(stmt), (estimate(stmt.body, seen),)
+        elif isinstance(stmt, While):
+            times, parts = TRIPS, (estimate(stmt.body, seen),)
+        elif isinstance(stmt, If):
+            times, parts = 1, (max(estimate(stmt.then, seen), estimate(stmt.orelse, seen)), (1, 0))
+        else:
+            times, parts = 1, tuple(_node(node, seen) for node in walk.walk([stmt]))
+        work += times * sum(p[0] for p in parts)
+        atomics += times * sum(p[1] for p in parts)
+    return min(work, 10**12), min(atomics, 10**12)
+
+
+def _node(node, seen: tuple) -> tuple:
+    if isinstance(node, Call) and id(node.func) not in seen:
+        work, atomics = estimate(node.func.body, (*seen, id(node.func)))
+        return work + 1, atomics
+    if isinstance(node, Atomic):
+        var = walk.root_var(node.place)
+        return 1, int(var is None or var.shared)
+    if isinstance(node, (Unary, Binary)):
+        return OPERATIONS.get(node.op, 1) * _elements(node.type), 0
+    if isinstance(node, MatOp):
+        return 2 * max(_elements(a.type) for a in node.args), 0
+    return int(isinstance(node, (Cell, Rand, Print))), 0
+
+
+def _elements(t) -> int:
+    return t.count if isinstance(t, TensorType) else 1
+
+
+def _trips(loop: For) -> int:
+    trips = 1
+    for begin, end in loop.bounds:
+        known = isinstance(begin, Const) and isinstance(end, Const)
+        trips *= max(0, end.value - begin.value) if known else TRIPS
+    return min(trips, 10**9)
+
+
+def grain_of(task) -> int:
+    """Iterations that are worth a wake-up of another thread."""
+    work, atomics = estimate(task.body)
+    return max(1, min(65536, CHUNK // max(1, work + ATOMIC * atomics)))
+
+
+def runs_alone(task, threads: int) -> bool:
+    """Whether one thread without atomics beats `threads` threads with them, as in scatters on few cores."""
+    config = task.loop.config if task.loop is not None else None
+    if task.loop is None or config is not None and config.parallelize:
+        return False
+    work, atomics = estimate(task.body)
+    return atomics > 0 and work * threads <= work + ATOMIC * atomics
