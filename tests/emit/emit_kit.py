@@ -1,4 +1,4 @@
-"""What the tests of codegen share: the CUDA text of every kernel that a piece of code runs, and a temporary template folder."""
+"""What the tests of codegen share: the text of every kernel that a piece of code compiles."""
 
 from __future__ import annotations
 
@@ -36,3 +36,13 @@ def require_nvrtc() -> None:
         nvrtc.find()
     except CompilerNotFound as error:
         pytest.skip(f"needs NVRTC: pip install nvidia-cuda-nvrtc ({error})")
+
+
+def compile_cuda(texts: list) -> None:
+    """Compile (kernel name, CUDA text) pairs; every task must be an entry of the cubin."""
+    assert texts, "no kernel was compiled"
+    for name, text in texts:
+        cubin = nvrtc.compile(text, name, "sm_90")
+        for line in text.splitlines():
+            if line.startswith(f"{name}_") and line.endswith("*frame)"):
+                assert line.split("(")[0].encode() in cubin

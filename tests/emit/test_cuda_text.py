@@ -1,0 +1,112 @@
+"""The CUDA text of loops, reductions, checks, random numbers and results."""
+
+from __future__ import annotations
+
+import re
+
+import cuda_shapes
+import numpy as np
+import pytest
+from emit_kit import compile_cuda, require_nvrtc
+
+import quadrants as qd
+from quadrants import compile as pipeline
+from quadrants import session
+from quadrants.emit import dialects, sample
+from quadrants.emit.layout import ERROR_SIZE
+from quadrants.emit.render import render
+
+
+def text_of(kernel, *args) -> str:
+    return kernel.source(*args, arch="cuda")
+
+
+def floats(n: int = 8):
+    return np.zeros(n, np.float32)
+
+
+def section(text: str, start: str) -> str:
+    """From the line that holds `start` to the next empty line."""
+    return text[text.index(start) :].split("\n\n")[0]
+
+
+def test_user_names_that_cuda_has_itself():
+    require_nvrtc()
+    compile_cuda([("shadows", text_of(cuda_shapes.shadows, 3, 1.0, 2.0, 3.0))])
+
+
+def test_bounds_are_read_on_the_device():
+    require_nvrtc()
+    text = text_of(cuda_shapes.bounds, 3, 4, floats())
+    compile_cuda([("bounds", text)])
+    assert "const int32_t x_shape0 = args.x_shape[0];" in section(text, "bounds_2")
+    # Bounds keep their meaning inside the arithmetic of the skeleton.
+    first = section(text, "bounds_0")
+    assert "(n | 8) - (n & 7)" in first and "const int32_t i = (n & 7) + (int32_t)qd_p;" in first
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 4)])
+def test_iterations_of_any_rank(shape):
+    require_nvrtc()
+    kernel, x = cuda_shapes.scalar, qd.field(qd.f32, shape=shape)
+    if len(shape) == 1:
+        text = text_of(kernel, x)
+        compile_cuda([("scalar", text)])
+        assert "qd_count = 5;" in text and "/" not in section(text, "qd_count = 5;").split("//")[0]
+        return
+
+    @qd.kernel
+    def grouped(x: qd.template()):
+        for I in qd.grouped(x):
+            if x[I] > 1:
+                continue
+            x[I] += 1
+
+    text = text_of(grouped, x)
+    compile_cuda([("grouped", text)])
+    assert f"const uint32_t qd_count = {int(np.prod(shape))};" in text
+
+
+def test_every_thread_adds_its_part_once():
+    require_nvrtc()
+    text = text_of(cuda_shapes.reductions, floats(), floats(1), np.zeros(1, np.int32))
+    compile_cuda([("reductions", text)])
+    loop = section(text, "reductions_1_range_for")
+    inside, after = loop.split("\n    }\n")
+    assert "qd_atomic" not in inside
+    assert len(re.findall("qd_atomic_(add_f32|min_f32|or_i32)", after)) == 3
+
+
+def test_results_are_in_the_frame_and_random_numbers_come_with_the_arguments():
+    text = sample.rendered("cuda")
+    assert "frame->result0 = frame->total;" in text
+    assert "uint64_t qd_seed;" in section(text, "struct qd_args_sample")
+    assert "qd_error error;" in section(text, "struct qd_frame_sample")
+
+
+def test_tasks_after_a_failure_do_nothing():
+    text = sample.rendered("cuda")
+    skip = "if (frame->error.flag) return;"
+    assert skip not in section(text, "sample_1_range_for(") and skip in section(text, "sample_2_serial(")
+
+
+def test_layouts_describe_the_text():
+    rendered = render(sample.module(), dialects.get("cuda"), {"debug": True})
+    assert rendered.layout.results == [] and rendered.layout.seed % 8 == 0
+    assert rendered.layout.size == rendered.layout.seed + 16
+    assert rendered.frame.error == 0 and rendered.frame.results[0][1] == ERROR_SIZE
+    assert rendered.frame.size == ERROR_SIZE + 8
+    kinds = [(launch.kind, launch.block_dim, launch.count) for launch in rendered.launches]
+    assert kinds == [("serial", 1, 1), ("range_for", 128, None), ("serial", 1, 1)]
+
+
+def test_a_kernel_without_needs_has_no_failure_record_or_seed():
+    options = pipeline.compile_options(session.require_runtime())
+    module = pipeline.trace(cuda_shapes.reductions, (floats(), floats(1), np.zeros(1, np.int32)), options).module
+    rendered = render(module, dialects.get("cuda"), options)
+    assert rendered.layout.seed == -1 and rendered.frame.error == -1 and rendered.frame.results[0][1] == 0
+
+
+def test_an_unknown_dialect_names_those_there_are():
+    with pytest.raises(ValueError, match="unknown dialect 'fortran'; there are c, cuda"):
+        cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch="fortran")
