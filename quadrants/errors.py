@@ -38,11 +38,11 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
     """An argument or return value that cannot be converted to the declared type."""
 
     @staticmethod
-    def get(pos: object, needed: object, provided: object) -> "QuadrantsRuntimeTypeError":
+    def get(pos: object, needed: object, provided: object) -> QuadrantsRuntimeTypeError:
         return QuadrantsRuntimeTypeError(
             f"Argument {pos} (type={provided}) cannot be converted into required type {needed}"
         )
 
     @staticmethod
-    def get_ret(needed: object, provided: object) -> "QuadrantsRuntimeTypeError":
+    def get_ret(needed: object, provided: object) -> QuadrantsRuntimeTypeError:
         return QuadrantsRuntimeTypeError(f"Return (type={provided}) cannot be converted into required type {needed}")

@@ -34,7 +34,7 @@ class Kernel(Launcher):
         super().__init__(kinds, self._compile, self._bind, self._token)
 
     @property
-    def _primal(self) -> "Kernel":
+    def _primal(self) -> Kernel:
         return self
 
     @property

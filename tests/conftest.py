@@ -1,7 +1,7 @@
 """What all tests share: the archs to run on, a cache folder of the run's own, and a watchdog.
 
-QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on these, `^cuda` on the default ones without it.
-                  The default is the CPU. A named arch that cannot run is a failure, never a skip.
+QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on these, `^cuda` on the default ones without
+                  it. The default is the CPU. A named arch that cannot run is a failure, never a skip.
 QD_TEST_TIMEOUT   seconds that one test may take, 600 when unset.
 """
 

@@ -165,7 +165,7 @@ class BlockPrinter(Printer):
         else:
             self.put_marked(f"return {self.prelude.literal(self.result_name, [self.text(v) for v in s.values])};")
 
-    result_name = None
+    result_name: object = None
 
     def stmt_Check(self, s) -> None:
         self.uses_check = True

@@ -35,7 +35,7 @@ def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
     return p.add("map", name, "elementwise", spelling, result, operands, needs=(result, *operands))
 
 
-def linalg(p, op: str, t: TensorType, other: TensorType = None) -> str:
+def linalg(p, op: str, t: TensorType, other: TensorType | None = None) -> str:
     if op not in LINALG or not isinstance(t, TensorType):
         raise ValueError(f"the prelude has no function '{op}' of {t}")
     result, calls, needs = _signature(op, t, other)

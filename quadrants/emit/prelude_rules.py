@@ -7,6 +7,8 @@ any helper of an earlier family, and of its own family what its rule lists under
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
 from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, primitive, u1, u32, u64
@@ -124,7 +126,7 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
     if isinstance(t, TensorType):
         element = (family, op, dtype)
         return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
-    needs = [dtype, unsigned(dtype), u32]
+    needs: list = [dtype, unsigned(dtype), u32]
     combine = None
     if op in ("min", "max"):
         needs.append(("scalar", op, dtype))
@@ -145,7 +147,7 @@ def plain(p, op: str, t) -> str:
     return atomic(p, op, t, "plain")
 
 
-def random(p, op: str, t: DType = None) -> str:
+def random(p, op: str, t: DType | None = None) -> str:
     if op == "begin":
         return p.add("random", "qd_rng_begin", "begin", needs=(u64, ("lane", "rng"), ("random", "mix")))
     if op == "mix":
@@ -175,7 +177,7 @@ def print_(p) -> str:
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
 
 
-RULES = {
+RULES: dict[str, Callable[..., str]] = {
     "types": types, "tensor": tensor, "struct": struct, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
     "print": print_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Optional
+from typing import Any
 
 _ids = count()
 
@@ -60,11 +60,11 @@ class ArrayDecl:
     kind: str  # "field" | "array"
     type: Any  # cell type: DType or TensorType
     ndim: int
-    shape: Optional[tuple] = None
-    levels: Optional[tuple] = None
-    index_offset: Optional[tuple] = None
-    components: Optional[tuple] = None
-    layout: Optional[tuple] = None
+    shape: tuple | None = None
+    levels: tuple | None = None
+    index_offset: tuple | None = None
+    components: tuple | None = None
+    layout: tuple | None = None
     clamp: bool = False
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1
@@ -256,10 +256,10 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class LoopConfig:
-    block_dim: Optional[int] = None
+    block_dim: int | None = None
     serialize: bool = False
-    parallelize: Optional[int] = None
-    name: Optional[str] = None
+    parallelize: int | None = None
+    name: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -273,7 +273,7 @@ class For:
     bounds: tuple
     body: list
     parallel: bool = False
-    config: Optional[LoopConfig] = None
+    config: LoopConfig | None = None
     kind: str = "range_for"
     has_break: bool = False
     loc: Any = None
@@ -351,7 +351,7 @@ class Task:
     name: str
     kind: str
     body: list
-    loop: Optional[For] = None
+    loop: For | None = None
     pre: list = field(default_factory=list)
     reductions: list = field(default_factory=list)
 

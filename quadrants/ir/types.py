@@ -5,9 +5,9 @@ Primitive types are singletons (`f32 is f32`, also after pickling) and are the v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Callable, Optional
+from functools import cache
 
 
 class DType:
@@ -16,7 +16,7 @@ class DType:
     __slots__ = ("name", "kind", "bits", "size", "numpy_name", "rank")
 
     # Set by the language layer: what calling `qd.f32(x)` means. The IR itself gives it no meaning.
-    call_hook: Optional[Callable] = None
+    call_hook: Callable | None = None
 
     def __init__(self, name: str, kind: str, bits: int, numpy_name: str):
         self.name = name
@@ -106,14 +106,14 @@ class TensorType:
             n *= extent
         return n
 
-    def with_dtype(self, dtype: DType) -> "TensorType":
+    def with_dtype(self, dtype: DType) -> TensorType:
         return tensor_type(self.shape, dtype)
 
     def __repr__(self) -> str:
         return f"[Tensor ({', '.join(map(str, self.shape))}) {self.dtype}]"
 
 
-@lru_cache(maxsize=None)
+@cache
 def tensor_type(shape: tuple, dtype: DType) -> TensorType:
     return TensorType(shape, dtype)
 
@@ -124,7 +124,7 @@ class StructType:
 
     members: tuple
     name: str = "struct"
-    methods: Optional[dict] = None  # name -> user function; not part of equality
+    methods: dict | None = None  # name -> user function; not part of equality
 
     def __eq__(self, other) -> bool:
         return isinstance(other, StructType) and self.members == other.members

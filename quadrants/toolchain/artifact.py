@@ -10,7 +10,6 @@ name. The digest covers the key, so that a file under a wrong name does not pass
 
 from __future__ import annotations
 
-from typing import Optional
 
 _MAGIC = b"qdcache1"
 _DIGEST = 24
@@ -22,7 +21,7 @@ def seal(key: str, payload: bytes) -> bytes:
     return b"".join((payload, len(payload).to_bytes(8, "little"), _digest(key, payload), _MAGIC))
 
 
-def unseal(key: str, content: bytes) -> Optional[bytes]:
+def unseal(key: str, content: bytes) -> bytes | None:
     """The payload, or None when the file is damaged, truncated, foreign, or of another key."""
     end = len(content) - SIZE
     if end < 0 or content[-len(_MAGIC) :] != _MAGIC or int.from_bytes(content[end : end + 8], "little") != end:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging
 from quadrants.toolchain import cc, scratch
@@ -38,7 +39,7 @@ class Statistics:
 statistics = Statistics()
 _lock = threading.Lock()
 # A place is a key, the folder of the cache, and the process.
-_Place = tuple[str, Optional[str], int]
+_Place = tuple[str, str | None, int]
 _made: dict[_Place, str] = {}
 _busy: dict[_Place, threading.Lock] = {}
 
@@ -58,7 +59,7 @@ def build_c(
     source: str,
     name: str,
     options: CcOptions = CcOptions(),
-    cache: Optional[DiskCache] = None,
+    cache: DiskCache | None = None,
     *,
     number: int = 1,
     total: int = 1,
@@ -71,7 +72,7 @@ def build_c(
     return _build(Request(source, name, options), cache, number, total)[1]
 
 
-def build_many(requests: Sequence[Request], cache: Optional[DiskCache] = None, threads: int = 4) -> list[str]:
+def build_many(requests: Sequence[Request], cache: DiskCache | None = None, threads: int = 4) -> list[str]:
     """`build_c` for each request, up to `threads` compilers at once; paths in the order of the requests.
 
     Raises the first failure in that order, after all have ended: what did compile is kept.
@@ -88,8 +89,8 @@ def build_many(requests: Sequence[Request], cache: Optional[DiskCache] = None, t
 
 
 def load_c(
-    source: str, name: str, options: CcOptions = CcOptions(), cache: Optional[DiskCache] = None
-) -> "ctypes.CDLL":
+    source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None
+) -> ctypes.CDLL:
     """Build and load. Differs from loading the path of `build_c` when another process cleans the cache in between, or
     the system refuses the file: then it is compiled again, into a private folder. Raises ToolchainError."""
     import ctypes
@@ -112,7 +113,7 @@ def load_c(
 
 
 def build_cuda(
-    source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: Optional[DiskCache] = None
+    source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: DiskCache | None = None
 ) -> bytes:
     """The cubin ("sm_90") or PTX ("compute_90") of CUDA text, from `cache` or from NVRTC. Raises ToolchainError."""
     from quadrants.toolchain import nvrtc, progress
@@ -139,7 +140,7 @@ def forget() -> None:
         _made.clear()
 
 
-def _build(request: Request, cache: Optional[DiskCache], number: int, total: int) -> tuple[_Place, str]:
+def _build(request: Request, cache: DiskCache | None, number: int, total: int) -> tuple[_Place, str]:
     compiler = cc.find_compiler(cache)
     key = make_key(request.source, "c", cc.identity(compiler, request.options))
     # A file in a private folder is the process's that made it; a forked child makes its own.
@@ -160,7 +161,7 @@ def _build(request: Request, cache: Optional[DiskCache], number: int, total: int
     return place, path
 
 
-def _from_disk(key: str, name: str, cache: Optional[DiskCache]) -> Optional[str]:
+def _from_disk(key: str, name: str, cache: DiskCache | None) -> str | None:
     path = cache.find(key) if cache is not None else None
     if path is None:
         return None
@@ -172,7 +173,7 @@ def _from_disk(key: str, name: str, cache: Optional[DiskCache]) -> Optional[str]
 
 
 def _compile(
-    key: str, request: Request, compiler: cc.Compiler, cache: Optional[DiskCache], number: int, total: int
+    key: str, request: Request, compiler: cc.Compiler, cache: DiskCache | None, number: int, total: int
 ) -> str:
     from quadrants.toolchain import progress
 
@@ -197,7 +198,7 @@ def _keep(binary: bytes, name: str) -> str:
         ) from error
 
 
-def _with_source(error: CompileError, source: str, cache: Optional[DiskCache], suffix: str) -> CompileError:
+def _with_source(error: CompileError, source: str, cache: DiskCache | None, suffix: str) -> CompileError:
     """The same failure, with the source kept in a file and its path in the message."""
     path = cache.keep_failed(source, error.kernel, suffix) if cache is not None else None
     if path is None:
@@ -206,7 +207,7 @@ def _with_source(error: CompileError, source: str, cache: Optional[DiskCache], s
     return type(error)(f"{error}\n{where}", kernel=error.kernel, dialect=error.dialect, source_path=path, log=error.log)
 
 
-def _keep_failed_outside(source: str, name: str, suffix: str) -> Optional[str]:
+def _keep_failed_outside(source: str, name: str, suffix: str) -> str | None:
     """Outside of the private folders, which go when the process does."""
     for parent in scratch.candidates():
         path = os.path.join(parent, f"quadrants-failed-{scratch.file_stem(name)}-{os.urandom(4).hex()}{suffix}")

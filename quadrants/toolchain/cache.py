@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Iterator, NamedTuple, Optional
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from quadrants import _logging
 from quadrants._version import __version_str__
@@ -59,7 +60,7 @@ class DiskCache:
 
     def __init__(
         self,
-        root: Optional[str],
+        root: str | None,
         max_bytes: int = DEFAULT_MAX_BYTES,
         policy: str = "lru",
         factor: float = 0.25,
@@ -73,7 +74,7 @@ class DiskCache:
         self.factor = factor
         self.version = version
         self._lock = threading.Lock()
-        self._trusted: Optional[bool] = None
+        self._trusted: bool | None = None
         self._writable = True
 
     def path(self, key: str, suffix: str = ".so") -> str:
@@ -84,17 +85,17 @@ class DiskCache:
             raise ValueError(f"a key has 64 hexadecimal digits, not {key!r}")
         return os.path.join(self.root, self.version, key[:2], key[2:] + suffix)
 
-    def get(self, key: str, suffix: str = ".so") -> Optional[bytes]:
+    def get(self, key: str, suffix: str = ".so") -> bytes | None:
         """The artifact, or None. Counts as a use of it."""
         found = self._read(key, suffix)
         return None if found is None else found[1]
 
-    def find(self, key: str, suffix: str = ".so") -> Optional[str]:
+    def find(self, key: str, suffix: str = ".so") -> str | None:
         """The path of the artifact when it is there and whole, else None. Counts as a use of it."""
         found = self._read(key, suffix)
         return None if found is None else found[0]
 
-    def put(self, key: str, data: bytes, suffix: str = ".so") -> Optional[str]:
+    def put(self, key: str, data: bytes, suffix: str = ".so") -> str | None:
         """Keep `data` under `key`, replacing what is there. Returns its path, None when it could not be kept."""
         if not self._usable() or not self._writable:
             return None
@@ -112,7 +113,7 @@ class DiskCache:
         _used.add(path)
         return path
 
-    def keep_failed(self, text: str, name: str, suffix: str) -> Optional[str]:
+    def keep_failed(self, text: str, name: str, suffix: str) -> str | None:
         """Keep a source that did not compile, among the last 20. Returns its path, None when it could not be kept."""
         if not self._usable() or self.root is None:
             return None
@@ -180,7 +181,7 @@ class DiskCache:
             scratch.remove(temporary)
             raise
 
-    def _read(self, key: str, suffix: str) -> Optional[tuple[str, bytes]]:
+    def _read(self, key: str, suffix: str) -> tuple[str, bytes] | None:
         if not self._usable():
             return None
         path = self.path(key, suffix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from quadrants.toolchain import process, scratch
 from quadrants.toolchain.compiler import Compiler, find_compiler
@@ -93,7 +93,7 @@ def identity(compiler: Compiler, options: CcOptions) -> str:
     return "\n".join((compiler.identity, *flags(compiler, options), *link_flags(compiler, "sin")))
 
 
-def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Optional[Compiler] = None) -> bytes:
+def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None) -> bytes:
     """Compile C text to the bytes of a shared object. `name` is the kernel's, for messages.
 
     Raises CompilerNotFound; CompileError with the compiler's first messages; CompileTimeout after QD_CC_TIMEOUT seconds
@@ -101,7 +101,7 @@ def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compile
     """
     compiler = compiler or find_compiler()
     text = source.encode()
-    trouble: Optional[CompileError] = None
+    trouble: CompileError | None = None
     for parent in scratch.candidates():
         try:
             where = scratch.unique(parent, name, ".so")

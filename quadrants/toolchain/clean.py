@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Collection, NamedTuple, Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 POLICIES = ("never", "version", "lru", "fifo")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Iterator, NamedTuple, Optional, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants.toolchain.errors import CompilerNotFound, ToolchainError
 
@@ -44,8 +45,8 @@ class Compiler(NamedTuple):
 
 
 _lock = threading.Lock()
-_found: dict[tuple[Optional[str], Optional[str]], Compiler] = {}
-_kept: set[tuple[Optional[str], str]] = set()
+_found: dict[tuple[str | None, str | None], Compiler] = {}
+_kept: set[tuple[str | None, str]] = set()
 
 
 def _after_fork() -> None:
@@ -57,7 +58,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
+def find_compiler(store: DiskCache | None = None) -> Compiler:
     """The compiler to use: $QD_CC, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
 
     The compiler is asked about itself once; `store` keeps the answer for later processes, until the executable or
@@ -68,7 +69,7 @@ def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
         if place in _found:
             _keep(_found[place], store)
             return _found[place]
-        trouble: Optional[ToolchainError] = None
+        trouble: ToolchainError | None = None
         for command in _commands():
             try:
                 _found[place] = found = _describe(command, store)
@@ -82,7 +83,7 @@ def find_compiler(store: Optional["DiskCache"] = None) -> Compiler:
         raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}")
 
 
-def which(name: str) -> Optional[str]:
+def which(name: str) -> str | None:
     """Absolute path of the executable `name`, or None."""
     folders = [""] if os.path.dirname(name) else os.environ.get("PATH", os.defpath).split(os.pathsep)
     endings = ("", ".exe") if os.name == "nt" else ("",)
@@ -114,7 +115,7 @@ def _commands() -> Iterator[tuple[str, ...]]:
         yield (zig, "cc")
 
 
-def _zig() -> Optional[str]:
+def _zig() -> str | None:
     """The executable inside the `ziglang` wheel: running it directly saves starting a Python for each compile."""
     for folder in sys.path:
         for name in ("zig", "zig.exe"):
@@ -124,7 +125,7 @@ def _zig() -> Optional[str]:
     return None
 
 
-def _describe(command: tuple[str, ...], store: Optional["DiskCache"]) -> Compiler:
+def _describe(command: tuple[str, ...], store: DiskCache | None) -> Compiler:
     stamp = _stamp(command)
     kept = store.get(_key_of(stamp), ".cc") if store is not None else None
     found = _thaw(command, stamp, kept) if kept is not None else None
@@ -135,7 +136,7 @@ def _describe(command: tuple[str, ...], store: Optional["DiskCache"]) -> Compile
     return found
 
 
-def _keep(compiler: Compiler, store: Optional["DiskCache"]) -> None:
+def _keep(compiler: Compiler, store: DiskCache | None) -> None:
     """Put the answers of a probe in the store, once a process and folder."""
     if store is None or (store.root, compiler.stamp) in _kept:
         return
@@ -233,7 +234,7 @@ def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
     return ""
 
 
-def _ask(command: Sequence[str], arguments: Sequence[str]) -> tuple[Optional[int], str]:
+def _ask(command: Sequence[str], arguments: Sequence[str]) -> tuple[int | None, str]:
     from quadrants.toolchain import process
 
     env = {**os.environ, "LC_ALL": "C"}
@@ -257,7 +258,7 @@ def _freeze(compiler: Compiler) -> bytes:
     ).encode()
 
 
-def _thaw(command: tuple[str, ...], stamp: str, kept: bytes) -> Optional[Compiler]:
+def _thaw(command: tuple[str, ...], stamp: str, kept: bytes) -> Compiler | None:
     fields = kept.decode(errors="replace").split("\x1e")
     if len(fields) != 5:
         return None

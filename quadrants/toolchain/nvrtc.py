@@ -8,13 +8,13 @@ import os
 import re
 import sys
 import threading
-from typing import Iterator, Optional, Sequence
+from collections.abc import Iterator, Sequence
 
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
 
 _lock = threading.Lock()
-_library: Optional["_Library"] = None
-_identity: Optional[str] = None
+_library: _Library | None = None
+_identity: str | None = None
 
 
 class _Library:
@@ -158,8 +158,7 @@ def _candidates() -> Iterator[str]:
                     seen.add(real)
                     yield path
     if sys.platform != "win32":
-        for name in ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"):
-            yield name
+        yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
 
 
 def _version_of(path: str) -> list[int]:

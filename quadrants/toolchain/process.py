@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
@@ -12,11 +13,11 @@ if TYPE_CHECKING:
 class Finished(NamedTuple):
     """How a child ended. `status` is the exit status, negative for a signal, None when it was stopped at the limit."""
 
-    status: Optional[int]
+    status: int | None
     output: bytes
 
 
-def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional[dict[str, str]] = None) -> Finished:
+def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: dict[str, str] | None = None) -> Finished:
     """Run `argv` with `text` on its standard input; standard output and error are returned together.
 
     `timeout` is in seconds. Raises OSError when the program cannot be started.
@@ -44,7 +45,7 @@ def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: Optional
     return Finished(child.returncode, output)
 
 
-def _kill(child: "subprocess.Popen[bytes]") -> None:
+def _kill(child: subprocess.Popen[bytes]) -> None:
     import signal
 
     try:
@@ -56,7 +57,7 @@ def _kill(child: "subprocess.Popen[bytes]") -> None:
         pass  # it ended in the meantime, which is what was wanted
 
 
-def _drain(child: "subprocess.Popen[bytes]") -> bytes:
+def _drain(child: subprocess.Popen[bytes]) -> bytes:
     """What a killed child said. A grandchild that left the group may hold the pipe open: give it one second."""
     import subprocess
 

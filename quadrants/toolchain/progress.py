@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Iterator, Optional
 
 DELAY = 0.5
 
 _lock = threading.Lock()
 _running: dict[int, tuple[float, str]] = {}
-_shown: Optional[str] = None
+_shown: str | None = None
 _serial = 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from typing import Iterator, Optional
+from collections.abc import Iterator
 
 PREFIX = "quadrants-"
 _LOCK_NAME = "in-use"
@@ -75,7 +75,7 @@ def keep(data: bytes, name: str, suffix: str, *, executable: bool) -> str:
 
     With `executable` the file can be loaded as a shared object. Raises OSError when no folder takes it.
     """
-    trouble: Optional[OSError] = None
+    trouble: OSError | None = None
     for parent in candidates():
         try:
             if executable and not allows_execution(parent):

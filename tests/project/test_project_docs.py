@@ -1,7 +1,7 @@
 """Every Python block of the documentation is a program that runs, and prints what the text block after it shows.
 
-A block ```python is written to a file and run by itself. A block ```text that follows it directly is its standard output,
-without the lines in which the package announces itself. Other blocks ```text are not looked at.
+A block ```python is written to a file and run by itself. A block ```text that follows it directly is its standard
+output, without the lines in which the package announces itself. Other blocks ```text are not looked at.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
     wanted = [line.split("#")[0].strip() for line in commands.splitlines()]
     assert wanted == ["make demo", "make test"]
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"`?make ([a-z-]+)", readme)) <= set(targets)
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)(?:`|  )", readme, re.MULTILINE)) <= set(targets)
     steps = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
     assert [" ".join(line.split()[:2]) for line in steps] == wanted
 
