@@ -56,7 +56,7 @@ def _state(folder: str) -> tuple:
     """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
     if not os.path.isdir(folder):
         return ()
-    found = []
+    found: list[tuple] = []
     for entry in os.scandir(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":

@@ -38,6 +38,7 @@ OPERATIONS |= dict.fromkeys("sqrt rsqrt truediv floordiv mod raw_div raw_mod".sp
 def estimate(body, seen: tuple = ()) -> tuple:
     """(cost without atomics, number of atomics on memory) of running `body` once."""
     work = atomics = 0
+    parts: tuple
     for stmt in body:
         if isinstance(stmt, For):
             times, parts = _trips(stmt), (estimate(stmt.body, seen),)
