@@ -166,9 +166,7 @@ def swizzle_indices(name: str, extent: int):
         if all(c in letters for c in name):
             valid = letters[:extent]
             if any(c not in valid for c in name):
-                raise QuadrantsSyntaxError(
-                    f"vec{extent} only has attributes={tuple(sorted(valid))}, got={tuple(name)}"
-                )
+                raise QuadrantsSyntaxError(f"vec{extent} only has attributes={tuple(sorted(valid))}, got={tuple(name)}")
             return [letters.index(c) for c in name]
     return None
 

@@ -61,9 +61,7 @@ class NdarrayType:
         boundary: str = "unsafe",
     ):
         if field_dim is not None:
-            raise ValueError(
-                "The field_dim argument for ndarray type is already deprecated. Please use ndim instead."
-            )
+            raise ValueError("The field_dim argument for ndarray type is already deprecated. Please use ndim instead.")
         self.dtype = _with_element_shape(dtype, element_dim, element_shape)
         self.ndim = ndim
         self.layout = Layout.AOS

@@ -15,9 +15,7 @@ def data_oriented(cls=None, *, stable_members: bool = False, template_primitives
             ones that are read run-time values, read again at each launch.
     """
     if cls is None:
-        return functools.partial(
-            data_oriented, stable_members=stable_members, template_primitives=template_primitives
-        )
+        return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)
     cls._qd_data_oriented = True
     cls._qd_stable_members = stable_members
     cls._qd_template_primitives = template_primitives

@@ -59,9 +59,7 @@ class MatrixMethods:
             raise QuadrantsCompilationError(f"only dimension < 4 is supported, got shape {a.shape}")
         if len(a) == 2:
             return a[0] * b[1] - a[1] * b[0]
-        return self._wrap(
-            np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
-        )
+        return self._wrap(np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]))
 
     def outer_product(self, other: Any) -> Any:
         """n x m matrix of the products of a vector of length n and one of length m."""

@@ -25,9 +25,7 @@ def matmul(a: np.ndarray, b: np.ndarray) -> Any:
             "use * to multiply by a scalar"
         )
     if a.shape[-1] != b.shape[0]:
-        raise QuadrantsCompilationError(
-            f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication"
-        )
+        raise QuadrantsCompilationError(f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication")
     return a @ b
 
 

@@ -87,9 +87,7 @@ def fixed(
     return QuantFixed(bits, bool(signed), resolve_dtype(compute or default_fp()), digits, builtins.float(scale))
 
 
-def float(
-    exp: builtins.int, frac: builtins.int, signed: bool = True, compute: DType | None = None
-) -> QuantFloat:
+def float(exp: builtins.int, frac: builtins.int, signed: bool = True, compute: DType | None = None) -> QuantFloat:
     """Floating-point type of `exp` exponent bits (1 to 8) and `frac` bits of mantissa, its sign included.
 
     The mantissa has at most 23 bits besides the sign; compute is f32.

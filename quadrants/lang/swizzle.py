@@ -35,7 +35,5 @@ def indices(word: str, shape: tuple) -> tuple[int, ...] | None:
     n = shape[0]
     if max(found) >= n:
         letters = next(s for s in LETTER_SETS if word[0] in s)
-        raise QuadrantsSyntaxError(
-            f"vec{n} only has attributes={tuple(sorted(letters[:n]))}, got={tuple(word)}"
-        )
+        raise QuadrantsSyntaxError(f"vec{n} only has attributes={tuple(sorted(letters[:n]))}, got={tuple(word)}")
     return found

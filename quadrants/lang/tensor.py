@@ -114,9 +114,7 @@ def of_type(t: TensorType, args: tuple) -> Value:
             return Value(typed.splat(typed.to_expr(x), t))
     elements = flatten(args)
     if len(elements) != t.count:
-        raise QuadrantsCompilationError(
-            f"A value of type {t} has {t.count} elements, but {len(elements)} were given."
-        )
+        raise QuadrantsCompilationError(f"A value of type {t} has {t.count} elements, but {len(elements)} were given.")
     return make(elements, t)
 
 
@@ -178,9 +176,7 @@ def matmul(a, b) -> Value:
     a = _tensor(a, "matrix multiplication needs two vectors or matrices")
     b = _tensor(b, "matrix multiplication needs two vectors or matrices")
     if a.shape[-1] != b.shape[0]:
-        raise QuadrantsCompilationError(
-            f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication"
-        )
+        raise QuadrantsCompilationError(f"dimension mismatch between {a.shape} and {b.shape} for matrix multiplication")
     t, args = _promoted(a, b)
     shape = a.shape[:-1] + b.shape[1:]
     return Value(MatOp("dot" if not shape else "matmul", tuple(args), tensor_type(shape, t) if shape else t))

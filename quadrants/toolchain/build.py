@@ -88,9 +88,7 @@ def build_many(requests: Sequence[Request], cache: DiskCache | None = None, thre
     return [future.result()[1] for future in futures]
 
 
-def load_c(
-    source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None
-) -> ctypes.CDLL:
+def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> ctypes.CDLL:
     """Build and load. Differs from loading the path of `build_c` when another process cleans the cache in between, or
     the system refuses the file: then it is compiled again, into a private folder. Raises ToolchainError."""
     import ctypes
