@@ -32,8 +32,7 @@ def _problems(env, folder: Path, name: str, path: Path) -> Iterator[tuple[int, s
     except TemplateSyntaxError as error:
         yield error.lineno, reason(error)
         return
-    known = {builtin.relative_to(environment.builtin_folder()).as_posix() for builtin in _builtin_files()}
-    if name not in known and name not in _referenced(env, folder):
+    if name not in _known_names() and name not in _referenced(env, folder):
         yield 1, f"nothing looks for a template named {name!r}; `python -m quadrants templates list` shows the names"
     for target in _missing(env, tree):
         yield 1, f"there is no template {target!r} (the built-in ones begin with 'builtin/')"
@@ -56,6 +55,13 @@ def _builtin_files() -> list[Path]:
     return list(environment.builtin_folder().rglob("*.j2"))
 
 
+def _known_names() -> set[str]:
+    """Every name that something looks up; a dialect may also replace what it shares with the others."""
+    found = {path.relative_to(environment.builtin_folder()).as_posix() for path in _builtin_files()}
+    shared = {name.removeprefix("_base/") for name in found if name.startswith("_base/prelude/")}
+    return found | {f"{dialect}/{name}" for dialect in dialects.NAMES for name in shared}
+
+
 def _prelude_variables(name: str) -> set[str]:
     spellings = [SPELLINGS[name.split("/")[0]]] if name.split("/")[0] in SPELLINGS else SPELLINGS.values()
     return {variable for spelling in spellings for variable in spelling.context}
@@ -75,15 +81,14 @@ def _referenced(env, folder: Path) -> set:
 
 
 def _exported(env, tree) -> set:
-    """What blocks see besides variables: top-level macros, assignments and imports, also those of the extended templates."""
+    """What there is besides variables: macros, assignments and imports, also those of the extended templates."""
     from jinja2 import TemplateError, nodes
 
-    names: set = set()
+    # Assignments below `if` count everywhere: whether they are made is for the rendering of the sample to find out.
+    names = {name.name for node in tree.find_all(nodes.Assign) for name in node.find_all(nodes.Name) if name.ctx == "store"}
     for node in tree.body:
         if isinstance(node, (nodes.Macro, nodes.Import)):
             names.add(node.name if isinstance(node, nodes.Macro) else node.target)
-        elif isinstance(node, nodes.Assign):
-            names |= {name.name for name in node.find_all(nodes.Name) if name.ctx == "store"}
         elif isinstance(node, nodes.FromImport):
             names |= {name if isinstance(name, str) else name[1] for name in node.names}
         elif isinstance(node, nodes.Extends) and isinstance(node.template, nodes.Const):

@@ -49,7 +49,10 @@ def where(error: BaseException) -> str | None:
     while step is not None:
         file = step.tb_frame.f_code.co_filename
         if file.endswith(".j2") and os.path.isfile(file):
-            found = f"{file}:{step.tb_lineno}"
+            # Jinja2 rewrites the lines of what it renders, but not of macros that Python calls.
+            template = step.tb_frame.f_globals.get("__jinja_template__")
+            line = step.tb_lineno if template is None else template.get_corresponding_lineno(step.tb_lineno)
+            found = f"{file}:{line}"
         step = step.tb_next
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import quadrants as qd
@@ -57,8 +59,21 @@ class Particles:
             self.x[p] += self.dt * self.v[p] + 1e-6 * (qd.random() - 0.5)
 
 
-def calls() -> dict:
-    """Kernel and arguments by name. Needs `qd.init`; makes fields."""
-    x = np.zeros(8, np.float32)
-    particles = Particles(64, 16)
-    return {"saxpy": (saxpy, (8, 2.0, x, x.copy())), "mpm": (Particles.step, (particles, 9.8))}
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+
+
+def golden_texts() -> dict:
+    """File name -> text of both kernels in C and CUDA, with default options but four threads."""
+    qd.init(arch=qd.cpu, offline_cache=False, cpu_max_num_threads=4)
+    try:
+        x = np.zeros(8, np.float32)
+        particles = Particles(64, 16)
+        calls = {"saxpy": (saxpy, (8, 2.0, x, x.copy())), "mpm": (Particles.step, (particles, 9.8))}
+        return {
+            f"{name}.{suffix}": kernel.source(*args, arch=dialect)
+            for name, (kernel, args) in calls.items()
+            for suffix, dialect in (("c", "c"), ("cu", "cuda"))
+        }
+    finally:
+        qd.reset()

@@ -1,0 +1,362 @@
+/* step: Scatter to the grid, update it, gather. */
+
+typedef __INT32_TYPE__  int32_t;
+typedef __INT64_TYPE__  int64_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+
+/* 2 x 2, row by row: v[2 * row + column].
+ *
+ *     |  v[0]  v[1] |
+ *     |  v[2]  v[3] |
+ */
+typedef struct {
+    float v[4];
+} qd_mat2x2_f32;
+
+/* 2 x 3, row by row: v[3 * row + column].
+ *
+ *     |  v[0]  v[1]  v[2] |
+ *     |  v[3]  v[4]  v[5] |
+ */
+typedef struct {
+    float v[6];
+} qd_mat2x3_f32;
+
+typedef struct {
+    float v[2];
+} qd_vec2_f32;
+
+typedef struct {
+    int32_t v[2];
+} qd_vec2_i32;
+
+/* The first failure of a launch; later ones are dropped. */
+typedef struct qd_error {
+    int32_t flag;   /* 0 none, 1 being written, 2 complete */
+    int32_t site;   /* index into the table of messages */
+    int32_t count;  /* values used */
+    int32_t worker;
+    int64_t kinds;  /* bit k set: values[k] is a double, else an integer */
+    union {
+        int64_t i;
+        double f;
+    } values[24];
+} qd_error;
+
+/* Random numbers of one iteration: draw k is a hash of the key and k. */
+typedef struct {
+    uint64_t key;
+    uint32_t draw;
+} qd_rng;
+
+typedef struct qd_runtime qd_runtime;
+typedef void (*qd_task_fn)(qd_runtime *rt, void *frame, int32_t worker, int64_t begin, int64_t end);
+struct qd_runtime {
+    int32_t abi;
+    int32_t threads;
+    uint64_t seed;
+    uint64_t launch;
+    qd_error error;
+    void (*parallel)(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t n, int64_t grain, int32_t max_threads);
+    void (*print)(qd_runtime *rt, const char *format, ...);
+};
+
+/* One worker inside a task. `escape` is where a failed check returns to (__builtin_setjmp). */
+typedef struct {
+    qd_runtime *rt;
+    void *frame;
+    int32_t worker;
+    void *escape[5];
+    qd_rng rng;
+} qd_lane;
+
+/* Integer power by repeated squaring; a negative exponent gives the reciprocal. */
+static inline float qd_powi_f32_i32(float base, int32_t exponent) {
+    uint32_t n = exponent < 0 ? -(uint32_t)exponent : (uint32_t)exponent;
+    float square = base, power = 1;
+    for (; n != 0; n >>= 1, square *= square)
+        if (n & 1)
+            power *= square;
+    return exponent < 0 ? 1 / power : power;
+}
+
+static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] + b.v[0];
+    r.v[1] = a.v[1] + b.v[1];
+    return r;
+}
+
+static inline qd_vec2_f32 qd_add_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] + b;
+    r.v[1] = a.v[1] + b;
+    return r;
+}
+
+static inline qd_vec2_i32 qd_add_vec2_i32(qd_vec2_i32 a, qd_vec2_i32 b) {
+    qd_vec2_i32 r;
+    r.v[0] = a.v[0] + b.v[0];
+    r.v[1] = a.v[1] + b.v[1];
+    return r;
+}
+
+static inline qd_vec2_i32 qd_cast_f32_i32_vec2_i32_vec2_f32(qd_vec2_f32 a) {
+    qd_vec2_i32 r;
+    r.v[0] = ((int32_t)a.v[0]);
+    r.v[1] = ((int32_t)a.v[1]);
+    return r;
+}
+
+static inline qd_vec2_f32 qd_cast_i32_f32_vec2_f32_vec2_i32(qd_vec2_i32 a) {
+    qd_vec2_f32 r;
+    r.v[0] = ((float)a.v[0]);
+    r.v[1] = ((float)a.v[1]);
+    return r;
+}
+
+static inline qd_vec2_f32 qd_mul_vec2_f32_f32_vec2_f32(float a, qd_vec2_f32 b) {
+    qd_vec2_f32 r;
+    r.v[0] = a * b.v[0];
+    r.v[1] = a * b.v[1];
+    return r;
+}
+
+static inline qd_vec2_f32 qd_mul_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] * b;
+    r.v[1] = a.v[1] * b;
+    return r;
+}
+
+static inline qd_vec2_f32 qd_powi_vec2_f32_vec2_f32_i32(qd_vec2_f32 a, int32_t b) {
+    qd_vec2_f32 r;
+    r.v[0] = (qd_powi_f32_i32(a.v[0], b));
+    r.v[1] = (qd_powi_f32_i32(a.v[1], b));
+    return r;
+}
+
+static inline qd_vec2_f32 qd_sub_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] - b.v[0];
+    r.v[1] = a.v[1] - b.v[1];
+    return r;
+}
+
+static inline qd_vec2_f32 qd_sub_vec2_f32_f32_vec2_f32(float a, qd_vec2_f32 b) {
+    qd_vec2_f32 r;
+    r.v[0] = a - b.v[0];
+    r.v[1] = a - b.v[1];
+    return r;
+}
+
+static inline qd_vec2_f32 qd_sub_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] - b;
+    r.v[1] = a.v[1] - b;
+    return r;
+}
+
+static inline qd_vec2_f32 qd_truediv_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] / b;
+    r.v[1] = a.v[1] / b;
+    return r;
+}
+
+static inline qd_vec2_f32 qd_matmul_mat2x2_f32_vec2_f32(qd_mat2x2_f32 a, qd_vec2_f32 b) {
+    qd_vec2_f32 r;
+    r.v[0] = a.v[0] * b.v[0] + a.v[1] * b.v[1];
+    r.v[1] = a.v[2] * b.v[0] + a.v[3] * b.v[1];
+    return r;
+}
+
+static inline float qd_atomic_add_f32(float *p, float x) {
+    float old, next;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do
+        next = old + x;
+    while (!__atomic_compare_exchange(p, &old, &next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline float qd_atomic_sub_f32(float *p, float x) {
+    float old, next;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do
+        next = old - x;
+    while (!__atomic_compare_exchange(p, &old, &next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return old;
+}
+
+/* A permutation of the 64-bit integers in which every input bit flips every output bit with probability 1/2. */
+static inline uint64_t qd_mix64(uint64_t x) {
+    x = (x ^ (x >> 32)) * 0xe9846af9b1a615dull;
+    x = (x ^ (x >> 32)) * 0xe9846af9b1a615dull;
+    return x ^ (x >> 28);
+}
+
+/* 64 random bits. */
+static inline uint64_t qd_random_bits(qd_rng *rng) {
+    return qd_mix64(rng->key + 0x9e3779b97f4a7c15ull * ++rng->draw);
+}
+
+/* The stream of one iteration. Within a task different iterations have different keys. */
+static inline qd_rng qd_rng_begin(uint64_t seed, uint64_t launch, uint64_t task, uint64_t iteration) {
+    qd_rng rng;
+    uint64_t key = qd_mix64(seed + 0x9e3779b97f4a7c15ull);
+    key = qd_mix64(key ^ (launch + 0xbf58476d1ce4e5b9ull));
+    key = qd_mix64(key ^ (task + 0x94d049bb133111ebull));
+    rng.key = qd_mix64(key ^ iteration);
+    rng.draw = 0;
+    return rng;
+}
+
+/* Uniform in [0, 1): 24 bits, every value exact, 1 impossible. */
+static inline float qd_random_f32(qd_rng *rng) {
+    return (float)((float)(qd_random_bits(rng) >> 40) * 0x1p-24f);
+}
+
+struct qd_args_step {
+    qd_vec2_f32 *field;
+    qd_vec2_f32 *momentum;
+    qd_vec2_f32 *v;
+    qd_mat2x2_f32 *C;
+    float *mass;
+    float gravity;
+};
+
+/* What the tasks of one launch share. */
+struct qd_frame_step {
+    struct qd_args_step *args;
+};
+
+/* Quadratic B-spline weights of the three nearest nodes, one a column. */
+static qd_mat2x3_f32 weights(qd_vec2_f32 offset)
+{
+    const qd_vec2_f32 t = qd_mul_vec2_f32_f32_vec2_f32(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_f32_vec2_f32(1.5f, offset), 2));  // weights:3
+    const qd_vec2_f32 t_1 = qd_sub_vec2_f32_f32_vec2_f32(0.75f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vec2_f32_f32(offset, 1.0f), 2));
+    const qd_vec2_f32 t_2 = qd_mul_vec2_f32_f32_vec2_f32(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vec2_f32_f32(offset, 0.5f), 2));
+    return (qd_mat2x3_f32){{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};  // weights:1
+}
+
+
+static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
+{
+    struct qd_frame_step *frame = qd_frame;
+    qd_vec2_f32 *restrict field = frame->args->field;
+    qd_vec2_f32 *restrict momentum = frame->args->momentum;
+    qd_vec2_f32 *restrict v = frame->args->v;
+    qd_mat2x2_f32 *restrict C = frame->args->C;
+    float *restrict mass = frame->args->mass;
+    const int32_t qd_end = (int32_t)(end);
+    for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
+        qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vec2_f32_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f), 0.5f));  // step:2
+        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
+        qd_mat2x3_f32 w = weights(offset);                                // step:4
+        qd_vec2_i32 corner = (qd_vec2_i32){{0, 0}};                       // step:6
+        float weight = w.v[0] * w.v[3];                                   // step:7
+        const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
+        const qd_vec2_f32 t_1 = qd_mul_vec2_f32_f32_vec2_f32(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
+        const int32_t t_2 = t.v[0];
+        const int32_t t_3 = t.v[1];
+        qd_atomic_add_f32(&momentum[t_2 * 16 + t_3].v[0], t_1.v[0]);
+        qd_atomic_add_f32(&momentum[t_2 * 16 + t_3].v[1], t_1.v[1]);
+        const qd_vec2_i32 t_4 = qd_add_vec2_i32(base, corner);            // step:9
+        qd_atomic_add_f32(&mass[t_4.v[0] * 16 + t_4.v[1]], weight);
+        qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:6
+        float weight_1 = w.v[0] * w.v[4];                                 // step:7
+        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:8
+        const qd_vec2_f32 t_6 = qd_mul_vec2_f32_f32_vec2_f32(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
+        const int32_t t_7 = t_5.v[0];
+        const int32_t t_8 = t_5.v[1];
+        qd_atomic_add_f32(&momentum[t_7 * 16 + t_8].v[0], t_6.v[0]);
+        qd_atomic_add_f32(&momentum[t_7 * 16 + t_8].v[1], t_6.v[1]);
+        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_1);          // step:9
+        qd_atomic_add_f32(&mass[t_9.v[0] * 16 + t_9.v[1]], weight_1);
+        qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:6
+        float weight_2 = w.v[1] * w.v[3];                                 // step:7
+        const qd_vec2_i32 t_10 = qd_add_vec2_i32(base, corner_2);         // step:8
+        const qd_vec2_f32 t_11 = qd_mul_vec2_f32_f32_vec2_f32(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
+        const int32_t t_12 = t_10.v[0];
+        const int32_t t_13 = t_10.v[1];
+        qd_atomic_add_f32(&momentum[t_12 * 16 + t_13].v[0], t_11.v[0]);
+        qd_atomic_add_f32(&momentum[t_12 * 16 + t_13].v[1], t_11.v[1]);
+        const qd_vec2_i32 t_14 = qd_add_vec2_i32(base, corner_2);         // step:9
+        qd_atomic_add_f32(&mass[t_14.v[0] * 16 + t_14.v[1]], weight_2);
+        qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:6
+        float weight_3 = w.v[1] * w.v[4];                                 // step:7
+        const qd_vec2_i32 t_15 = qd_add_vec2_i32(base, corner_3);         // step:8
+        const qd_vec2_f32 t_16 = qd_mul_vec2_f32_f32_vec2_f32(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
+        const int32_t t_17 = t_15.v[0];
+        const int32_t t_18 = t_15.v[1];
+        qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[0], t_16.v[0]);
+        qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[1], t_16.v[1]);
+        const qd_vec2_i32 t_19 = qd_add_vec2_i32(base, corner_3);         // step:9
+        qd_atomic_add_f32(&mass[t_19.v[0] * 16 + t_19.v[1]], weight_3);
+}
+}
+
+static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
+{
+    struct qd_frame_step *frame = qd_frame;
+    qd_vec2_f32 *restrict momentum = frame->args->momentum;
+    float *restrict mass = frame->args->mass;
+    const float gravity = frame->args->gravity;
+    for (int64_t qd_p = begin; qd_p < end;) {
+        /* Iterations are numbered row by row; a chunk may begin and end inside a row. */
+        const int32_t qd_row = (int32_t)(qd_p % 16);
+        int64_t qd_q = qd_p / 16;
+        const int32_t i = (int32_t)(qd_q);
+        const int32_t qd_stop = (int32_t)(end - qd_p < 16 - qd_row ? qd_row + (end - qd_p) : 16);
+        for (int32_t j = qd_row; j < qd_stop; ++j) {
+            if (mass[i * 16 + j] > 0.0f) {                                // step:11
+                momentum[i * 16 + j] = qd_truediv_vec2_f32_vec2_f32_f32(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
+                qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
+            }
+}
+        qd_p += qd_stop - qd_row;
+    }
+}
+
+static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
+{
+    struct qd_frame_step *frame = qd_frame;
+    qd_vec2_f32 *restrict field = frame->args->field;
+    qd_vec2_f32 *restrict momentum = frame->args->momentum;
+    qd_vec2_f32 *restrict v = frame->args->v;
+    qd_lane qd_self = {.rt = rt, .frame = frame, .worker = worker};
+    qd_lane *lane = &qd_self;
+    const int32_t qd_end = (int32_t)(end);
+    for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
+        lane->rng = qd_rng_begin(rt->seed, rt->launch, 2, p);
+        qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f));  // step:15
+        const qd_vec2_i32 t = cell;                                       // step:16
+        v[p] = momentum[t.v[0] * 16 + t.v[1]];
+        const float random_ = qd_random_f32(&lane->rng);                  // step:17
+        const qd_vec2_f32 t_1 = qd_add_vec2_f32_vec2_f32_f32(qd_mul_vec2_f32_f32_vec2_f32(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
+        qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
+        qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
+}
+}
+
+
+void qd_kernel_step(qd_runtime *rt, void *qd_args)
+{
+    struct qd_frame_step qd_frame = {.args = qd_args};
+    struct qd_frame_step *frame = &qd_frame;
+    (void)frame;
+    {
+        const int64_t qd_n = 64;
+        if (qd_n > 0) rt->parallel(rt, step_0_struct_for, frame, qd_n, 42, 0);
+    }
+    {
+        const int64_t qd_n = 256;
+        if (qd_n > 0) rt->parallel(rt, step_1_struct_for, frame, qd_n, 416, 0);
+    }
+    {
+        const int64_t qd_n = 64;
+        if (qd_n > 0) rt->parallel(rt, step_2_struct_for, frame, qd_n, 246, 0);
+    }
+}
