@@ -14,6 +14,7 @@ from quadrants.frontend.trace import trace_kernel
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.passes import pipeline
 from quadrants.runtime import cpu, registry
+from quadrants.runtime.recipe import recipe_of
 
 BACKENDS = (cpu,)  # importing a backend registers it
 
@@ -33,7 +34,7 @@ def compile_kernel(kernel, args: tuple):
         runtime.materialize()
         with profiler.scope("emit"):
             rendered = render(traced.module, backend.dialect, options, kernel.template_path)
-        plan = backend.build(kernel, args, traced, rendered, options)
+        plan = backend.build(kernel, args, recipe_of(traced, rendered), rendered.text, options)
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan

@@ -13,52 +13,50 @@ from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.kinds import kind_of
+from quadrants.runtime.recipe import Recipe
 
 
-def make_plan(kernel, args: tuple, traced, rendered, entry: int, keepalive):
+def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive):
     """Describe one specialisation to the launch core."""
-    layout = rendered.layout
-    block = bytearray(layout.size)
+    block = bytearray(recipe.size)
     owners = [keepalive]
-    for decl in traced.module.arrays:
-        if decl.kind == "field":
-            cell = decl.source
-            struct.pack_into("=Q", block, layout.arrays[decl.number][0], cell.tree.buffer.ptr + cell.offset)
-            owners.append(cell.tree.buffer)
-    members, pack = _members_and_packing(kernel, args, traced, layout)
-    sites = [_site(message, frames, name) for message, frames, name in traced.module.sites]
+    for offset, cell in recipe.cells:
+        struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
+        owners.append(cell.tree.buffer)
+    members, pack = _members_and_packing(kernel, args, recipe)
+    sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
-        entry, bytes(block), members, pack, _reader(kernel, layout), sites, (owners, traced.fields), kernel.fn.__name__
+        entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), kernel.fn.__name__
     )
 
 
-def _members_and_packing(kernel, args: tuple, traced, layout):
+def _members_and_packing(kernel, args: tuple, recipe: Recipe):
     members, pack, index_of = [], [], {}
     count = len(kernel.parameters)
-    for bound in traced.bindings:
-        param, path = bound.source
-        source = param
-        if path:
-            if bound.source not in index_of:
-                index_of[bound.source] = len(members)
-                members.append((param, path, _member_token(kernel, args[param], path, bound.kind)))
-            source = count + index_of[bound.source]
-        if bound.kind == "scalar":
-            pack.append((bound.target.type.name, source, layout.values[bound.target.id], None))
-        elif bound.kind in ("tensor", "struct"):
-            name = kernel.parameters[param][0]
-            pack.append(("call", source, layout.values[bound.target.id], packer(bound.target.type, name)))
-        elif bound.kind == "array" and bound.target.number in layout.arrays:
-            pointer, shape = layout.arrays[bound.target.number]
-            sample = _resolve(args[param], path)
+    for slot in recipe.slots:
+        source, place = slot.param, (slot.param, slot.path)
+        if slot.path:
+            if place not in index_of:
+                index_of[place] = len(members)
+                members.append((*place, _member_token(args[slot.param], slot.path, slot.kind)))
+            source = count + index_of[place]
+        if slot.offset < 0:
+            continue
+        name = kernel.parameters[slot.param][0]
+        if slot.kind == "scalar":
+            pack.append((slot.type.name, source, slot.offset, None))
+        elif slot.kind in ("tensor", "struct"):
+            pack.append(("call", source, slot.offset, packer(slot.type, name)))
+        else:
+            sample = _resolve(args[slot.param], slot.path)
             if signature.is_external(sample) and signature.is_copied(sample):
-                pack.append(("call", source, pointer, external_packer(kernel.parameters[param][0], shape, bound.target.ndim)))
+                pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim)))
             else:
-                pack.append(("array", source, pointer, (shape, -1, bound.target.ndim)))
+                pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim)))
     return members, pack
 
 
-def _member_token(kernel, obj, path: tuple, kind: str) -> int:
+def _member_token(obj, path: tuple, kind: str) -> int:
     if kind in ("scalar", "tensor", "struct"):
         return 0
     return signature.member_token(_resolve(obj, path))
@@ -186,18 +184,18 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
 # ---------------------------------------------------------------- results
 
 
-def _reader(kernel, layout):
+def _reader(kernel, recipe: Recipe):
     """None, (dtype name, offset), or a function from the block to the Python result."""
-    if not layout.results:
+    if not recipe.results:
         return None
     annotation = kernel.fn.__annotations__["return"]
     items = tuple_items(annotation)
     if items is None:
-        t, offset = layout.results[0]
+        t, offset = recipe.results[0]
         if isinstance(t, DType):
             return (t.name, offset)
         return lambda block: read(t, annotation, block, offset)
-    results = list(zip(layout.results, items))
+    results = list(zip(recipe.results, items))
     return lambda block: tuple(read(t, a, block, offset) for (t, offset), a in results)
 
 

@@ -7,6 +7,7 @@ import ctypes
 from quadrants import profiler, session
 from quadrants.emit import dialects
 from quadrants.runtime import bindings, registry
+from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cache, cc
 
 
@@ -23,14 +24,14 @@ class CpuBackend:
             cfg.offline_cache_cleaning_factor,
         )
 
-    def build(self, kernel, args: tuple, traced, rendered, options):
+    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options):
         """Compile or load the text and describe to the launch core how to call it."""
         level = {0: 0, 1: 3}.get(options["opt_level"], 3)
         chosen = cc.CcOptions(bool(options["fast_math"]), level)
         with profiler.scope("compile C"):
-            library = build.load_c(rendered.text, kernel.fn.__name__, chosen, self.cache)
-        entry = ctypes.cast(getattr(library, rendered.entry), ctypes.c_void_p).value
-        return bindings.make_plan(kernel, args, traced, rendered, entry, keepalive=library)
+            library = build.load_c(text, kernel.fn.__name__, chosen, self.cache)
+        entry = ctypes.cast(getattr(library, recipe.entry), ctypes.c_void_p).value
+        return bindings.make_plan(kernel, args, recipe, entry, keepalive=library)
 
 
 def clean_cache() -> None:

@@ -1,0 +1,69 @@
+"""What a launch of one compiled kernel needs to know, apart from its code and its arguments.
+
+The runtime makes plans from a recipe, whether it was just compiled or comes from the disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Slot:
+    """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
+
+    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array', or 'token', which selects but is not passed. Offsets
+    are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents.
+    """
+
+    param: int
+    path: tuple
+    kind: str
+    type: object = None
+    offset: int = -1
+    shape: int = -1
+    ndim: int = 0
+
+
+@dataclass(slots=True)
+class Recipe:
+    """How to call one compiled kernel.
+
+    name: of the kernel. entry: of the function in the binary. size: bytes of the argument block. results: (type, offset)
+    in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
+    address is part of the block. keep: what must live as long as the plan.
+    """
+
+    name: str
+    entry: str
+    size: int
+    slots: list = field(default_factory=list)
+    results: list = field(default_factory=list)
+    sites: list = field(default_factory=list)
+    cells: list = field(default_factory=list)
+    keep: tuple = ()
+
+
+def recipe_of(traced, rendered) -> Recipe:
+    """The recipe of what was traced and rendered."""
+    module, layout = traced.module, rendered.layout
+    return Recipe(
+        name=module.name,
+        entry=rendered.entry,
+        size=layout.size,
+        slots=[_slot(bound, layout) for bound in traced.bindings],
+        results=list(layout.results),
+        sites=list(module.sites),
+        cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
+        keep=tuple(traced.fields),
+    )
+
+
+def _slot(bound, layout) -> Slot:
+    param, path = bound.source
+    if bound.kind == "array":
+        offset, shape = layout.arrays.get(bound.target.number, (-1, -1))
+        return Slot(param, path, "array", None, offset, shape, bound.target.ndim)
+    if bound.kind == "token":
+        return Slot(param, path, "token")
+    return Slot(param, path, bound.kind, bound.target.type, layout.values[bound.target.id])
