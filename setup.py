@@ -22,6 +22,7 @@ EXTRAS = {
         "hypothesis",
         "import-linter>=2",
         "mypy",
+        "nvidia-cuda-nvrtc>=13; platform_system == 'Linux'",
         "pillow",
         "pytest>=8",
         "pytest-xdist",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kit import DTYPES
+from data_kit import DTYPES
 from quadrants._ext.core import token_key
 
 from quadrants.data import annotation, external, factories

@@ -5,9 +5,9 @@ import timeit
 
 import numpy as np
 import pytest
+from data_kit import DTYPES, INTEGERS, read_by_address
 from hypothesis import given
 from hypothesis import strategies as st
-from kit import DTYPES, INTEGERS, read_by_address
 
 from quadrants import session
 from quadrants.data import factories, snode

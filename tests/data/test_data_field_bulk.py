@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from data_kit import DTYPES, samples
 from hypothesis import given
 from hypothesis import strategies as st
-from kit import DTYPES, samples
 
 from quadrants.data import factories, snode
 from quadrants.data.axes import NAMED

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kit import DTYPES, REALS
+from data_kit import DTYPES, REALS
 
 from quadrants import session
 from quadrants.data import factories, snode

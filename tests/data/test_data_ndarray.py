@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from kit import DTYPES, samples
+from data_kit import DTYPES, samples
 from quadrants._ext.core import live_buffers, token_key
 
 from quadrants import session

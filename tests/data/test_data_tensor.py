@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from kit import samples
+from data_kit import samples
 
 from quadrants import session
 from quadrants.data import factories

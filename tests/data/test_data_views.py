@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from kit import DTYPES, samples
+from data_kit import DTYPES, samples
 from quadrants._ext.core import live_buffers
 
 from quadrants import session

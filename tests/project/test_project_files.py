@@ -6,6 +6,7 @@ import re
 import stat
 import statistics
 import subprocess
+from collections import Counter
 
 from tree import ROOT, name, tracked, with_suffix
 
@@ -44,3 +45,9 @@ def test_the_ci_script_is_executable_and_parses():
     script = ROOT / ".ci" / "run"
     assert script.stat().st_mode & stat.S_IXUSR
     assert subprocess.run(["bash", "-n", script]).returncode == 0
+
+
+def test_no_two_modules_of_the_tests_share_a_name():
+    # All folders of the tests are on the import path of one process: the second module of a name is never found.
+    stems = Counter(path.stem for path in with_suffix(".py") if name(path).startswith("tests/"))
+    assert [stem for stem, count in stems.items() if count > 1 and stem != "conftest"] == []
