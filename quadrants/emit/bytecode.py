@@ -1,7 +1,7 @@
 """Compiled templates on disk: to parse them again takes ten times as long as all the rest of a first rendering.
 
-Built-in templates keep theirs in `__pycache__` beside the source, as Python's own modules do; templates of users, and all
-where that folder cannot be written, in the folder of compiled kernels.
+Built-in templates keep theirs in `__pycache__` beside the source, as Python's own modules do; templates of users, and
+all where that folder cannot be written, in the folder of compiled kernels.
 """
 
 from __future__ import annotations

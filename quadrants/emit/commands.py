@@ -31,7 +31,9 @@ def names() -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m quadrants templates", description="The templates that kernels are rendered from.", epilog=_EPILOG
+        prog="python -m quadrants templates",
+        description="The templates that kernels are rendered from.",
+        epilog=_EPILOG,
     )
     actions = parser.add_subparsers(required=True, metavar="list|show|eject|check")
 
@@ -62,9 +64,8 @@ def _action(actions, name: str, summary: str, run) -> argparse.ArgumentParser:
 
 
 def _add_path(action: argparse.ArgumentParser) -> None:
-    action.add_argument(
-        "--path", action="append", default=[], metavar="FOLDER", help="search this folder first, as qd.init(template_path=) does"
-    )
+    summary = "search this folder first, as qd.init(template_path=) does"
+    action.add_argument("--path", action="append", default=[], metavar="FOLDER", help=summary)
 
 
 def _list(arguments) -> int:
@@ -110,7 +111,7 @@ def _check(arguments) -> int:
 
 def _known(name: str) -> str:
     if name not in names():
-        raise FileNotFoundError(f"there is no template {name!r}; `python -m quadrants templates list` shows those there are")
+        raise FileNotFoundError(f"there is no template {name!r}; `python -m quadrants templates list` shows all")
     return name
 
 

@@ -1,7 +1,7 @@
 """The Jinja2 environment: where templates are looked for, and how strict it is.
 
-Search order: the kernel's own folder, `qd.init(template_path=[...])`, `QD_TEMPLATE_PATH`, the built-in set. The built-in set stays
-reachable under `builtin/`, so that an override may `{% extends "builtin/c/task.c.j2" %}` and change one block.
+Search order: the kernel's own folder, `qd.init(template_path=[...])`, `QD_TEMPLATE_PATH`, the built-in set. The latter
+stays reachable under `builtin/`, so that an override may `{% extends "builtin/c/task.c.j2" %}` and change one block.
 """
 
 from __future__ import annotations

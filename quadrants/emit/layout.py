@@ -26,7 +26,7 @@ class ArgsLayout:
 
 @dataclass(slots=True)
 class FrameLayout:
-    """The frame of a device: offsets in bytes of the failure record (-1: there is none) and of the results, in order."""
+    """The frame of a device: offsets in bytes of the failure record (-1: none) and of the results, in order."""
 
     error: int = -1
     results: list = field(default_factory=list)
@@ -110,5 +110,3 @@ def leaves(t, base: int = 0) -> list:
         return [(t.dtype, base + k * t.dtype.size) for k in range(t.count)]
     offsets = struct_offsets(t)
     return [leaf for key, kind in t.members for leaf in leaves(kind, base + offsets[key])]
-
-

@@ -98,15 +98,17 @@ class Renderer:
             p.result_name = result_struct(f.result)
         for s in f.body:
             p.statement(s)
-        params = [
-            f"{'' if v.mutable or v.by_ref else 'const '}{p.type(v.type)} {'*' if v.by_ref else ''}{v.name}" for v in f.params
-        ]
+        params = []
+        for v in f.params:
+            const, star = "" if v.mutable or v.by_ref else "const ", "*" if v.by_ref else ""
+            params.append(f"{const}{p.type(v.type)} {star}{v.name}")
         lane = f.name in self.needs_lane
         if lane:
             params.insert(0, "qd_lane *lane")
             self.prelude.need("lane")
         result = "void" if not f.result else p.type(p.result_name)
-        return Piece(f.name, "function", result, params, p.lines, self.prologue(p), f.doc, lane=lane, frame=p.uses_frame)
+        prologue = self.prologue(p)
+        return Piece(f.name, "function", result, params, p.lines, prologue, f.doc, lane=lane, frame=p.uses_frame)
 
     @property
     def serial_atomics(self) -> bool:
@@ -234,9 +236,8 @@ class Renderer:
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
-        launches = tuple(
-            Launch(t.name, t.kind, t.block_dim or 1, launch[t.name]["constant"] if t.name in launch else 1) for t in tasks
-        )
+        counts = {t.name: launch[t.name]["constant"] if t.name in launch else 1 for t in tasks}
+        launches = tuple(Launch(t.name, t.kind, t.block_dim or 1, counts[t.name]) for t in tasks)
         return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches)
 
     def args_members(self) -> list:

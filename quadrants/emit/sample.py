@@ -1,8 +1,8 @@
 """A kernel made of IR by hand that has one of everything a skeleton can be asked to write.
 
-    float total = 0
-    for i, j in ndrange(n, 4):      x[i] = blend(x[i], random()); assert i >= 0; total += x[i]
-    return total
+float total = 0
+for i, j in ndrange(n, 4):      x[i] = blend(x[i], random()); assert i >= 0; total += x[i]
+return total
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def module() -> n.Module:
     x = n.ArrayDecl("x", "array", f32, 1, number=0)
     cell = n.Cell(x, (_load(i),), f32)
     where = n.Loc((("sample.py", 1, "sample"),))
-    blend = n.Function("blend", [a, b], [n.Return((n.Binary("mul", _load(a), _load(b), f32),))], (f32,), doc="A product.")
+    product = n.Return((n.Binary("mul", _load(a), _load(b), f32),))
+    blend = n.Function("blend", [a, b], [product], (f32,), doc="A product.")
     body = [
         n.Store(cell, n.Call(blend, (n.Load(cell, f32), n.Rand(f32)), f32), where),
         n.Check(n.Binary("ge", _load(i), n.Const(0, i32), u1), 0, (_load(i),), where),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 from quadrants.emit import dialects, environment, sample
 from quadrants.emit.prelude_spelling import SPELLINGS
@@ -85,7 +85,8 @@ def _exported(env, tree) -> set:
     from jinja2 import TemplateError, nodes
 
     # Assignments below `if` count everywhere: whether they are made is for the rendering of the sample to find out.
-    names = {name.name for node in tree.find_all(nodes.Assign) for name in node.find_all(nodes.Name) if name.ctx == "store"}
+    assigned = (name for node in tree.find_all(nodes.Assign) for name in node.find_all(nodes.Name))
+    names = {name.name for name in assigned if name.ctx == "store"}
     for node in tree.body:
         if isinstance(node, (nodes.Macro, nodes.Import)):
             names.add(node.name if isinstance(node, nodes.Macro) else node.target)
@@ -104,10 +105,9 @@ def _missing(env, tree) -> list[str]:
     from jinja2 import TemplateNotFound, meta
 
     missing = []
-    for target in meta.find_referenced_templates(tree):
+    for target in filter(None, meta.find_referenced_templates(tree)):
         try:
-            if target is not None:
-                env.loader.get_source(env, target)
+            env.loader.get_source(env, target)
         except TemplateNotFound:
             missing.append(target)
     return missing
@@ -125,7 +125,8 @@ def _unknown_macros(env, name: str, tree) -> Iterator[tuple[int, str]]:
     used = {node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"}
     for macro in tree.find_all(nodes.Macro):
         if macro.name not in wanted | used:
-            yield macro.lineno, f"no helper is made by a macro {macro.name!r}; the family has {', '.join(sorted(wanted))}"
+            there = ", ".join(sorted(wanted))
+            yield macro.lineno, f"no helper is made by a macro {macro.name!r}; the family has {there}"
 
 
 def _render_sample(folder: Path) -> list[str]:

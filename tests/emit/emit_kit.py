@@ -13,7 +13,7 @@ from quadrants.toolchain.errors import CompilerNotFound
 
 @contextmanager
 def rendered_in(dialect: str):
-    """A list that receives (kernel name, text in `dialect`) of every kernel specialisation compiled inside the context."""
+    """A list that receives (kernel name, text in `dialect`) of every specialisation compiled inside the context."""
     texts: list = []
     compile_kernel = pipeline.compile_kernel
 

@@ -1,4 +1,4 @@
-"""The kernels whose text is kept under golden/: a vector update with a sum, and the transfers of a material point method."""
+"""The kernels whose text is kept under golden/: a vector update with a sum, and a small material point method."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ class Particles:
             cell = qd.cast(self.x[p] / self.dx, qd.i32)
             self.v[p] = self.momentum[cell]
             self.x[p] += self.dt * self.v[p] + 1e-6 * (qd.random() - 0.5)
-
 
 
 GOLDEN = Path(__file__).resolve().parent / "golden"

@@ -57,10 +57,10 @@ def test_iterations_of_any_rank(shape):
 
     @qd.kernel
     def grouped(x: qd.template()):
-        for I in qd.grouped(x):
-            if x[I] > 1:
+        for at in qd.grouped(x):
+            if x[at] > 1:
                 continue
-            x[I] += 1
+            x[at] += 1
 
     text = text_of(grouped, x)
     compile_cuda([("grouped", text)])

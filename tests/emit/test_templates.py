@@ -81,7 +81,7 @@ def test_an_override_may_extend_the_built_in_set_of_any_dialect(tmp_path):
 
 def test_an_override_changes_what_runs(tmp_path):
     body = '{% extends "builtin/c/task.c.j2" %}\n{% block prelude %}{{ super() }}\n#define K VALUE\n{% endblock %}\n'
-    twice = '{% block arguments %}{{ super() }}#define SCALE VALUE\n{% endblock %}'
+    twice = "{% block arguments %}{{ super() }}#define SCALE VALUE\n{% endblock %}"
     task = "{% block tasks %}{{ super() | replace('= 1.0f;', '= SCALE;') }}{% endblock %}"
     x = np.zeros(4, np.float32)
 
@@ -124,7 +124,8 @@ def test_a_prelude_macro(tmp_path):
 
 def test_a_prelude_override_leaves_the_other_macros_of_the_family(tmp_path):
     macro = "{% macro cross(name, t) %}/* mine */{% endmacro %}"
-    text = with_folder(k.vectors, put(tmp_path, "c/prelude/linalg.j2", macro)).source(qd.Vector.field(3, qd.f32, shape=2))
+    kernel = with_folder(k.vectors, put(tmp_path, "c/prelude/linalg.j2", macro))
+    text = kernel.source(qd.Vector.field(3, qd.f32, shape=2))
     assert "qd_dot_vec3_f32(qd_vec3_f32 a, qd_vec3_f32 b)" in text
 
 
@@ -135,10 +136,10 @@ def with_folder(kernel, folder):
 @pytest.mark.parametrize(
     "text, line, message",
     [
-        ("{% block header %}\n{{ nothing }}{% endblock %}", 3, "'nothing' is undefined; a template may use kernel, doc"),
+        ("{% block header %}\n{{ nothing }}{% endblock %}", 3, "'nothing' is undefined; a template may use kernel,"),
         ("{% block header %}{{ tasks[0].speed }}{% endblock %}", 2, "has no attribute 'speed'"),
         ("\n{% block header %}{% if %}{% endblock %}", 3, "Expected an expression"),
-        ('{% include "no/such.j2" %}{% block header %}{% include "no/such.j2" %}{% endblock %}', 2, "no template 'no/such.j2'"),
+        ('{% block header %}{% include "no/such.j2" %}{% endblock %}', 2, "no template 'no/such.j2'"),
         ("{% block header %}{{ kernel + 1 }}{% endblock %}", 2, "TypeError"),
     ],
 )

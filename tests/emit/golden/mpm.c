@@ -88,7 +88,7 @@ static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
     return r;
 }
 
-static inline qd_vec2_f32 qd_add_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+static inline qd_vec2_f32 qd_add_vec2_f32_vs(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] + b;
     r.v[1] = a.v[1] + b;
@@ -116,14 +116,14 @@ static inline qd_vec2_f32 qd_cast_i32_f32_vec2_f32_vec2_i32(qd_vec2_i32 a) {
     return r;
 }
 
-static inline qd_vec2_f32 qd_mul_vec2_f32_f32_vec2_f32(float a, qd_vec2_f32 b) {
+static inline qd_vec2_f32 qd_mul_vec2_f32_sv(float a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a * b.v[0];
     r.v[1] = a * b.v[1];
     return r;
 }
 
-static inline qd_vec2_f32 qd_mul_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+static inline qd_vec2_f32 qd_mul_vec2_f32_vs(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] * b;
     r.v[1] = a.v[1] * b;
@@ -144,21 +144,21 @@ static inline qd_vec2_f32 qd_sub_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
     return r;
 }
 
-static inline qd_vec2_f32 qd_sub_vec2_f32_f32_vec2_f32(float a, qd_vec2_f32 b) {
+static inline qd_vec2_f32 qd_sub_vec2_f32_sv(float a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a - b.v[0];
     r.v[1] = a - b.v[1];
     return r;
 }
 
-static inline qd_vec2_f32 qd_sub_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+static inline qd_vec2_f32 qd_sub_vec2_f32_vs(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] - b;
     r.v[1] = a.v[1] - b;
     return r;
 }
 
-static inline qd_vec2_f32 qd_truediv_vec2_f32_vec2_f32_f32(qd_vec2_f32 a, float b) {
+static inline qd_vec2_f32 qd_truediv_vec2_f32_vs(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] / b;
     r.v[1] = a.v[1] / b;
@@ -235,9 +235,9 @@ struct qd_frame_step {
 /* Quadratic B-spline weights of the three nearest nodes, one a column. */
 static qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 {
-    const qd_vec2_f32 t = qd_mul_vec2_f32_f32_vec2_f32(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_f32_vec2_f32(1.5f, offset), 2));  // weights:3
-    const qd_vec2_f32 t_1 = qd_sub_vec2_f32_f32_vec2_f32(0.75f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vec2_f32_f32(offset, 1.0f), 2));
-    const qd_vec2_f32 t_2 = qd_mul_vec2_f32_f32_vec2_f32(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vec2_f32_f32(offset, 0.5f), 2));
+    const qd_vec2_f32 t = qd_mul_vec2_f32_sv(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_sv(1.5f, offset), 2));  // weights:3
+    const qd_vec2_f32 t_1 = qd_sub_vec2_f32_sv(0.75f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vs(offset, 1.0f), 2));
+    const qd_vec2_f32 t_2 = qd_mul_vec2_f32_sv(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vs(offset, 0.5f), 2));
     return (qd_mat2x3_f32){{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};  // weights:1
 }
 
@@ -252,13 +252,13 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     float *restrict mass = frame->args->mass;
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
-        qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vec2_f32_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f), 0.5f));  // step:2
-        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
+        qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(field[p], 0.0625f), 0.5f));  // step:2
+        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
         qd_mat2x3_f32 w = weights(offset);                                // step:4
         qd_vec2_i32 corner = (qd_vec2_i32){{0, 0}};                       // step:6
         float weight = w.v[0] * w.v[3];                                   // step:7
         const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
-        const qd_vec2_f32 t_1 = qd_mul_vec2_f32_f32_vec2_f32(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
+        const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
         const int32_t t_2 = t.v[0];
         const int32_t t_3 = t.v[1];
         qd_atomic_add_f32(&momentum[t_2 * 16 + t_3].v[0], t_1.v[0]);
@@ -268,7 +268,7 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:6
         float weight_1 = w.v[0] * w.v[4];                                 // step:7
         const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:8
-        const qd_vec2_f32 t_6 = qd_mul_vec2_f32_f32_vec2_f32(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
+        const qd_vec2_f32 t_6 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
         const int32_t t_7 = t_5.v[0];
         const int32_t t_8 = t_5.v[1];
         qd_atomic_add_f32(&momentum[t_7 * 16 + t_8].v[0], t_6.v[0]);
@@ -278,7 +278,7 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:6
         float weight_2 = w.v[1] * w.v[3];                                 // step:7
         const qd_vec2_i32 t_10 = qd_add_vec2_i32(base, corner_2);         // step:8
-        const qd_vec2_f32 t_11 = qd_mul_vec2_f32_f32_vec2_f32(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
+        const qd_vec2_f32 t_11 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
         const int32_t t_12 = t_10.v[0];
         const int32_t t_13 = t_10.v[1];
         qd_atomic_add_f32(&momentum[t_12 * 16 + t_13].v[0], t_11.v[0]);
@@ -288,14 +288,14 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:6
         float weight_3 = w.v[1] * w.v[4];                                 // step:7
         const qd_vec2_i32 t_15 = qd_add_vec2_i32(base, corner_3);         // step:8
-        const qd_vec2_f32 t_16 = qd_mul_vec2_f32_f32_vec2_f32(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vec2_f32_f32(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
+        const qd_vec2_f32 t_16 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
         const int32_t t_17 = t_15.v[0];
         const int32_t t_18 = t_15.v[1];
         qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[0], t_16.v[0]);
         qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[1], t_16.v[1]);
         const qd_vec2_i32 t_19 = qd_add_vec2_i32(base, corner_3);         // step:9
         qd_atomic_add_f32(&mass[t_19.v[0] * 16 + t_19.v[1]], weight_3);
-}
+    }
 }
 
 static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
@@ -312,10 +312,10 @@ static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         const int32_t qd_stop = (int32_t)(end - qd_p < 16 - qd_row ? qd_row + (end - qd_p) : 16);
         for (int32_t j = qd_row; j < qd_stop; ++j) {
             if (mass[i * 16 + j] > 0.0f) {                                // step:11
-                momentum[i * 16 + j] = qd_truediv_vec2_f32_vec2_f32_f32(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
+                momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
                 qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
             }
-}
+        }
         qd_p += qd_stop - qd_row;
     }
 }
@@ -331,14 +331,14 @@ static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
         lane->rng = qd_rng_begin(rt->seed, rt->launch, 2, p);
-        qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vec2_f32_f32(field[p], 0.0625f));  // step:15
+        qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f));  // step:15
         const qd_vec2_i32 t = cell;                                       // step:16
         v[p] = momentum[t.v[0] * 16 + t.v[1]];
         const float random_ = qd_random_f32(&lane->rng);                  // step:17
-        const qd_vec2_f32 t_1 = qd_add_vec2_f32_vec2_f32_f32(qd_mul_vec2_f32_f32_vec2_f32(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
+        const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
         qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
         qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
-}
+    }
 }
 
 

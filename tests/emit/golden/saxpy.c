@@ -71,7 +71,7 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     for (int32_t i = (int32_t)(begin); i < qd_end; ++i) {
         qd_plain_add_f32(&y[i], a * x[i]);                                // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
-}
+    }
     qd_plain_add_f32(&frame->total, qd_acc);
 }
 
