@@ -8,9 +8,10 @@ import warnings
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import intrinsics
-from quadrants.frontend.annotations import compound_kind
+from quadrants.frontend.annotations import compound_kind, is_template
 from quadrants.frontend.expressions import is_runtime
 from quadrants.frontend.funccall import FuncCalls
+from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ObjectRef
 from quadrants.ir.types import DType
 from quadrants.lang import constants, structs, tensor, typed
@@ -72,16 +73,33 @@ class Calls(FuncCalls):
         if handler is not None:
             if handler.takes_node:
                 return handler.function(self, node)
-            args, kwargs = self.eval_arguments(node.args), self.eval_keywords(node)
+            args, kwargs = self.eval_call_arguments(node, function)
             return self._guarded(handler.function, handler.name, (self, *args), kwargs)
-        args, kwargs = self.eval_arguments(node.args), self.eval_keywords(node)
+        args, kwargs = self.eval_call_arguments(node, function)
         return self.call_object(function, args, kwargs, node)
 
+    def eval_call_arguments(self, node, function):
+        """(positional, keyword) arguments of a call, evaluated from left to right."""
+        operands = Operands(self)
+        for k, a in enumerate(node.args):
+            inner = a.value if isinstance(a, ast.Starred) else a
+            operands.add(lambda inner=inner: self.eval(inner), by_place=_takes_place(function, k))
+        for k in node.keywords:
+            if k.arg is None:
+                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
+            operands.add(lambda k=k: self.eval(k.value), by_place=_takes_place(function, k.arg))
+        count = len(node.args)
+        args = self._expand_starred(node.args, operands.values[:count])
+        return args, {k.arg: v for k, v in zip(node.keywords, operands.values[count:])}
+
     def eval_arguments(self, nodes) -> list:
+        values = self.eval_each([a.value if isinstance(a, ast.Starred) else a for a in nodes])
+        return self._expand_starred(nodes, values)
+
+    def _expand_starred(self, nodes, values) -> list:
         args: list = []
-        for a in nodes:
+        for a, value in zip(nodes, values):
             if isinstance(a, ast.Starred):
-                value = self.eval(a.value)
                 if isinstance(value, Value) or getattr(value, "_qd_host_matrix", False):
                     args.extend(list(value))
                 elif isinstance(value, (list, tuple)):
@@ -89,7 +107,7 @@ class Calls(FuncCalls):
                 else:
                     raise QuadrantsSyntaxError("Only tuples, lists and vectors can be expanded with `*`.")
             else:
-                args.append(self.eval(a))
+                args.append(value)
         return args
 
     def eval_keywords(self, node) -> dict:
@@ -174,6 +192,8 @@ class Calls(FuncCalls):
             )
         args = [self.to_host(a) for a in args]
         kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
+        if self.record is not None:
+            self.record.call(function, [*args, *kwargs.values()])
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -217,6 +237,18 @@ class Calls(FuncCalls):
         if compound_kind(t):
             return t.ir_type()
         return self.resolve_dtype(t)
+
+
+def _takes_place(function, parameter) -> bool:
+    """Whether an argument (by position or name) stands for a place: a template of a func, the target of an atomic."""
+    if isinstance(function, BoundFunc):
+        function, parameter = function.func, parameter + 1 if isinstance(parameter, int) else parameter
+    if not isinstance(function, Func):
+        return parameter == 0 and intrinsics.name_of(function).startswith("atomic_")
+    names = list(function.signature.parameters)
+    if isinstance(parameter, int):
+        parameter = names[parameter] if parameter < len(names) else None
+    return parameter in names and is_template(function.annotation(parameter))
 
 
 def _numpy_ufunc():

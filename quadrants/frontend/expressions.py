@@ -11,12 +11,13 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.statements import BINARY_NODES, LazyTensor, OldValue
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import Binary, If
 from quadrants.ir.types import TensorType, u1
-from quadrants.lang import access, tensor, typed
+from quadrants.lang import access, structs, tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -81,15 +82,13 @@ class Expressions:
     # ------------------------------------------------------------ containers
 
     def eval_List(self, node):
-        return [self.eval(e.value if isinstance(e, ast.Starred) else e) for e in node.elts]
+        return self.eval_each([e.value if isinstance(e, ast.Starred) else e for e in node.elts])
 
     def eval_Tuple(self, node):
+        values = self.eval_each([e.value if isinstance(e, ast.Starred) else e for e in node.elts])
         out = []
-        for e in node.elts:
-            if isinstance(e, ast.Starred):
-                out.extend(list(self.eval(e.value)))
-            else:
-                out.append(self.eval(e))
+        for e, value in zip(node.elts, values):
+            out.extend(list(value) if isinstance(e, ast.Starred) else [value])
         return tuple(out)
 
     def eval_Dict(self, node):
@@ -102,9 +101,9 @@ class Expressions:
         return out
 
     def eval_ListComp(self, node):
-        out: list = []
-        self._comprehend(node.generators, 0, lambda: out.append(self.eval(node.elt)))
-        return out
+        operands = Operands(self)
+        self._comprehend(node.generators, 0, lambda: operands.add(lambda: self.eval(node.elt)))
+        return operands.values
 
     def eval_DictComp(self, node):
         out: dict = {}
@@ -147,7 +146,7 @@ class Expressions:
     # ------------------------------------------------------------ operators
 
     def eval_BinOp(self, node):
-        left, right = self.eval(node.left), self.eval(node.right)
+        left, right = self.eval_each((node.left, node.right))
         if isinstance(node.op, ast.MatMult):
             return self._matmul(left, right)
         return self.apply_binary(BINARY_NODES[type(node.op)], left, right)
@@ -196,18 +195,26 @@ class Expressions:
 
     def _logic(self, name: str, left, right_node):
         if not is_runtime(left) and not getattr(left, "_qd_host_matrix", False):
-            # A compile-time left side decides, but both sides are still checked, as with `if False`.
+            return self._decided_logic(name, left, right_node)
+        effects: list = []
+        with self.in_block(effects, fresh_names=False), self.runtime_control():
             right = self.eval(right_node)
-            if not is_runtime(right):
-                return (left and right) if name == "logic_and" else (left or right)
-            return self._combine_logic(name, left, right, [])
-        mark: list = []
-        with self._side_block(mark):
-            right = self.eval(right_node)
-        return self._combine_logic(name, left, right, mark)
+        return self._combine_logic(name, left, right, effects)
 
-    def _side_block(self, block: list):
-        return self.in_block(block, fresh_names=False)
+    def _decided_logic(self, name: str, left, right_node):
+        """A compile-time left side decides whether the right side runs; both are checked, as with `if False`."""
+        effects: list = []
+        with self.in_block(effects, fresh_names=False):
+            right = self.eval(right_node)
+        needed = bool(left) == (name == "logic_and")
+        if not is_runtime(right):
+            self.block.extend(effects if needed else [])
+            return right if needed else left
+        if needed or not self.short_circuit or typed.to_value(right).is_tensor:
+            self.block.extend(effects)
+        elif effects:
+            right = Value(structs.zero(typed.to_expr(right).type))
+        return self._combine_logic(name, left, right, [])
 
     def _combine_logic(self, name: str, left, right, effects: list):
         symbol = "&&" if name == "logic_and" else "||"
@@ -245,21 +252,26 @@ class Expressions:
         return result
 
     def eval_Compare(self, node):
-        result = None
-        left = self.eval(node.left)
-        for k, (op, right_node) in enumerate(zip(node.ops, node.comparators)):
-            right = self.eval(right_node)
-            if k + 1 < len(node.ops) and is_runtime(right):
-                right = self.temp(right)
-            term = self._compare(op, left, right, node)
-            if result is None:
-                result = term
-            elif is_runtime(result) or is_runtime(term):
-                result = typed.binary("logic_and", result, term)
-            else:
-                result = result and term
-            left = right
-        return result
+        return self._chain(node, 0, lambda: self.eval(node.left))
+
+    def _chain(self, node, k: int, left):
+        """`left < b < c` from operator `k` on: c is evaluated only if `left < b`, and b once."""
+        operands = Operands(self)
+        operands.add(left)
+        operands.add(lambda: self.eval(node.comparators[k]))
+        a, b = operands.values
+        last = k + 1 == len(node.ops)
+        if not last and is_runtime(b):
+            b = self.temp(b)
+        term = self._compare(node.ops[k], a, b, node)
+        if last:
+            return term
+        effects: list = []
+        with self.in_block(effects, fresh_names=False), self.runtime_control():
+            rest = self._chain(node, k + 1, lambda: b)
+        if is_runtime(term) or is_runtime(rest):
+            return self._combine_logic("logic_and", term, rest, effects)
+        return term and rest
 
     def _compare(self, op, left, right, node):
         name = COMPARE_NODES.get(type(op))
@@ -314,8 +326,6 @@ class Expressions:
     def _effectful_choice(self, test, a, b, first: list, second: list):
         ea, eb = typed.to_expr(a), typed.to_expr(b)
         t = typed.conditional(Value(test), Value(ea), Value(eb)).type
-        from quadrants.lang import structs
-
         result = self.declare("choice", structs.zero(t))
         for block, e in ((first, ea), (second, eb)):
             saved, self.block = self.block, block

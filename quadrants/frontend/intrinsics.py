@@ -239,6 +239,15 @@ def _not_in_loop(name: str):
     return handler
 
 
+def _grouped(tracer, node):
+    args = tracer.eval_arguments(node.args)
+    if not tracer.frame.in_static:
+        raise QuadrantsSyntaxError("qd.grouped belongs in the header of a `for` loop.")
+    if len(args) != 1 or not hasattr(args[0], "grouped"):
+        raise QuadrantsSyntaxError("qd.static(qd.grouped(...)) takes one ndrange; fields and arrays cannot be unrolled.")
+    return args[0].grouped()
+
+
 def typed_literal(x, t: DType):
     """`qd.u32(3000000000)`: a literal with a type of its own; kinds must agree."""
     if isinstance(x, (bool, np.bool_)):
@@ -317,7 +326,7 @@ _WITH_NODE = {
     "static": _static,
     "loop_config": _loop_config,
     "ndrange": _not_in_loop("ndrange"),
-    "grouped": _not_in_loop("grouped"),
+    "grouped": _grouped,
 }
 _BUILTINS = {
     abs: _abs, pow: _pow, max: _extremum("max"), min: _extremum("min"), int: _int, float: _float, bool: _bool,

@@ -144,7 +144,7 @@ class Loops:
             raise QuadrantsSyntaxError(
                 f'"{name}" is already declared in the outer scope; give the loop variable another name.'
             )
-        args = [self.range_bound(self.eval(a)) for a in call.args]
+        args = [self.range_bound(x) for x in self.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
         self.emit_for(node, [name], [(begin, end)], bind=lambda vs: self.frame.bind(name, vs[0], "target"))
 
@@ -354,8 +354,9 @@ class Loops:
         with self.runtime_control():
             with self.in_block(pre):
                 cond = typed.condition(self.eval(node.test), "while")
-            with self.in_block(body):
-                self.exec_body(node.body)
+                # What the condition declares is seen by the body.
+                with self.in_block(body):
+                    self.exec_body(node.body)
         self.loop_stack.pop()
         self.emit(While(pre, cond, body))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
-from quadrants.ir.nodes import Atomic, Cell, Const, If, Return
+from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace, Return
 from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
 from quadrants.lang import typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -85,8 +86,7 @@ class Statements:
             return False
         if len(target.elts) != len(value.elts):
             raise QuadrantsSyntaxError("The number of targets is not equal to value length")
-        values = [self.eval(e) for e in value.elts]
-        values = [self.snapshot(v) for v in values]
+        values = [self.snapshot(v) for v in self.eval_each(value.elts)]
         for t, v, e in zip(target.elts, values, value.elts):
             self.assign_target(t, v, self.is_static_call(e))
         return True
@@ -97,6 +97,8 @@ class Statements:
             return self.temp(value.as_value())
         if isinstance(value, Value) and not isinstance(value.expr, Const):
             return self.temp(value)
+        if type(value) in (list, tuple):
+            return type(value)([self.snapshot(v) for v in value])
         return value
 
     def assign_target(self, target, value, static: bool = False) -> None:
@@ -209,7 +211,10 @@ class Statements:
         return value
 
     def assign_place(self, target, value) -> None:
-        place = self.eval_target(target)
+        operands = Operands(self)
+        operands.add(lambda: value)
+        operands.add(lambda: self.eval_target(target), by_place=True)
+        value, place = operands.values
         if isinstance(place, tuple):  # an item of a compile-time container
             container, key = place
             old = container[key]
@@ -244,11 +249,13 @@ class Statements:
         op = BINARY_NODES.get(type(node.op))
         if op is None:
             raise QuadrantsSyntaxError("`@=` is not supported; write `a = a @ b`.")
+        operands = Operands(self)
         if isinstance(node.target, ast.Name):
-            target = self._augmented_name(node.target.id)
+            operands.add(lambda: self._augmented_name(node.target.id))
         else:
-            target = self.eval_target(node.target)
-        value = self.eval(node.value)
+            operands.add(lambda: self.eval_target(node.target))
+        operands.add(lambda: self.eval(node.value))
+        target, value = operands.values
         if isinstance(target, tuple):
             container, key = target
             if isinstance(container[key], Value):
@@ -304,14 +311,25 @@ class Statements:
 
     def stable_target(self, target: Value) -> Value:
         """The same place with its index expressions evaluated once."""
-        place = target.place
-        if isinstance(place, Cell):
-            indices = tuple(self.temp(Value(e)).expr for e in place.indices)
-            fresh = Cell(place.array, indices, place.type)
-            from quadrants.ir.nodes import Load
+        place = self._stable_place(target.place)
+        if place is target.place:
+            return target
+        read_before = not (isinstance(target.expr, Load) and target.expr.place is target.place)
+        return Value(target.expr if read_before else Load(place, place.type), place, target.immutable)
 
-            return Value(Load(fresh, place.type), fresh)
-        return target
+    def _stable_place(self, place):
+        if isinstance(place, MemberPlace):
+            base = self._stable_place(place.base)
+            return place if base is place.base else MemberPlace(base, place.name, place.type)
+        if not isinstance(place, (Cell, ElemPlace)):
+            return place
+        base = self._stable_place(place.base) if isinstance(place, ElemPlace) else None
+        indices = tuple(self.temp(Value(e)).expr for e in place.indices)
+        if indices == place.indices and base is getattr(place, "base", None):
+            return place
+        if isinstance(place, Cell):
+            return Cell(place.array, indices, place.type)
+        return ElemPlace(base, indices, place.type)
 
     def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> Value:
         """Emit an atomic on a place; elementwise on tensors. Returns the old value."""

@@ -13,6 +13,7 @@ from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
     QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
 from quadrants.frontend.arguments import Arguments
@@ -21,6 +22,7 @@ from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
 from quadrants.frontend.loops import Loops
 from quadrants.frontend.memory import Memory
+from quadrants.frontend.order import Order
 from quadrants.frontend.output import Output
 from quadrants.frontend.purity import Purity
 from quadrants.frontend.returns import Returns
@@ -33,7 +35,7 @@ from quadrants.lang import typed
 from quadrants.lang.value import Value
 
 
-class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, Memory, Purity):
+class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Returns, Memory, Purity):
     def __init__(self, options):
         self.options = options
         self.default_fp = options.get("default_fp", f32)
@@ -114,6 +116,9 @@ class Tracer(Statements, Loops, Expressions, Calls, Arguments, Output, Returns, 
             kind, message = type(error), str(error)
         elif type(error) in (RuntimeError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError):
             kind, message = type(error), str(error)
+        elif isinstance(error, RecursionError):
+            kind = QuadrantsSyntaxError
+            message = "calls are nested too deeply; recursion that qd.static does not end is not supported in @qd.func."
         else:
             kind, message = QuadrantsCompilationError, f"{type(error).__name__}: {error}"
         located = kind(banner.format_banner(frames, message))
