@@ -30,8 +30,13 @@ def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
     for t in operands:
         if isinstance(t, TensorType) and t.shape != result.shape:
             raise ValueError(f"'{stem}' cannot combine {t} with a result of type {result}")
-    parts = [result] if all(t is result for t in operands) else [result, *operands]
-    name = p.unique("_".join(["qd", stem, *map(suffix, parts)]), (stem, spelling, result, *operands))
+    if all(t in (result, result.dtype) for t in operands):
+        # qd_mul_vec3_f32 of two vectors, qd_mul_vec3_f32_vs of a vector and a scalar.
+        kinds = "".join("v" if t is result else "s" for t in operands)
+        parts = [suffix(result)] + ([kinds] if "s" in kinds else [])
+    else:
+        parts = [suffix(t) for t in (result, *operands)]
+    name = p.unique("_".join(["qd", stem, *parts]), (stem, spelling, result, *operands))
     return p.add("map", name, "elementwise", spelling, result, operands, needs=(result, *operands))
 
 

@@ -49,7 +49,6 @@ def test_the_list_names_every_example(capsys):
         "nbody",
         "path_tracer",
         "sph",
-        "throw",
         "wave",
     }
     assert expected <= set(NAMES)
