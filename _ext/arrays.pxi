@@ -66,6 +66,13 @@ cdef class ArrayBase(TokenBase):
         return self.owner
 
 
+cdef class ViewBase(TokenBase):
+    """Base of views: elements `offset .. offset + size - 1` of the 1-d array `arr`, read at every launch."""
+    cdef public ArrayBase arr
+    cdef public int64_t offset
+    cdef public int64_t size
+
+
 cdef PyObject *_numpy_array = NULL
 cdef PyObject *_numpy_integer = NULL
 cdef PyObject *_numpy_real = NULL

@@ -35,7 +35,7 @@ cdef pass_on_call_flags(cls):
 cdef class Launcher:
     """A kernel as the core sees it. Calling it finds the plan of the arguments and runs it.
 
-    params: one of SCALAR, ARRAY, TOKEN, OPAQUE for each parameter. compile_miss(args) -> Plan, for a new
+    params: one of SCALAR, ARRAY, TOKEN, OPAQUE, ANY for each parameter. compile_miss(args) -> Plan, for a new
     specialisation. bind(args, kwargs) -> tuple, for calls that are not exactly positional. slow_token(index, value) ->
     token of what the core does not know; index is -1 for a member of an argument; `(token,)` instead of a number says
     that this object keeps the token for life. Meant to be subclassed; `__init__` must be called before the first call.
@@ -59,7 +59,7 @@ cdef class Launcher:
         cdef list kinds = list(params)
         cdef Selector *selectors
         for kind in kinds:
-            if kind not in (SCALAR, ARRAY, TOKEN, OPAQUE):
+            if kind not in (SCALAR, ARRAY, TOKEN, OPAQUE, ANY):
                 raise ValueError(f"unknown kind of parameter: {kind!r}")
         if self.param_count >= 0:
             raise TypeError("a launcher cannot be initialised twice")
@@ -67,7 +67,7 @@ cdef class Launcher:
         if self.selectors == NULL:
             raise MemoryError()
         for index, kind in enumerate(kinds):
-            if kind == ARRAY or kind == TOKEN:
+            if kind == ARRAY or kind == TOKEN or kind == ANY:
                 self.selectors[self.selector_count].kind = kind
                 self.selectors[self.selector_count].index = index
                 self.selector_count += 1

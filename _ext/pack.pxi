@@ -7,6 +7,7 @@ cdef dict _scalar_codes = {name: code for code, name in enumerate(SCALAR_NAMES)}
 cdef enum:
     OP_SCALAR
     OP_ARRAY
+    OP_VIEW
     OP_CALL
 
 
@@ -17,6 +18,8 @@ cdef struct Op:
     int64_t offset
     int64_t shape_offset
     int64_t grad_offset
+    int64_t start_offset
+    int64_t size_offset
     int32_t extents
     PyObject *packer
 
@@ -63,6 +66,7 @@ cdef int raise_not_convertible(Op *op, PyObject *value, Plan plan) except -1:
 cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
     cdef ArrayBase array
     cdef External *external
+    value = unwrapped(value)
     if is_instance(value, <PyObject *> ArrayBase):
         array = <ArrayBase> value
         write_array(op, block, plan, live_data(array, op, plan), array.ndim, array.shape)
@@ -75,6 +79,28 @@ cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fram
     if external == NULL:
         raise_not_convertible_array(op, value, plan)
     write_array(op, block, plan, external.data, external.ndim, external.shape)
+    return 0
+
+
+cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan) except -1:
+    cdef ViewBase view
+    cdef int64_t length
+    if not is_instance(value, <PyObject *> ViewBase) or (<ViewBase> value).arr is None:
+        raise QuadrantsRuntimeTypeError.get(plan.place(op.source), "a BufferView", type(<object> value))
+    view = <ViewBase> value
+    store_pointer(block + op.offset, live_data(view.arr, op, plan))
+    length = view.arr.shape[0]
+    if view.offset < 0 or view.size < 0 or view.offset > length - view.size or length > INT32_MAX:
+        raise ValueError(
+            f"Argument {plan.place(op.source)}: BufferView out of range: offset={view.offset}, size={view.size}, "
+            f"ndarray length={length}"
+        )
+    if op.shape_offset >= 0:
+        store_extent(block + op.shape_offset, <int32_t> length)
+    if op.start_offset >= 0:
+        store_extent(block + op.start_offset, <int32_t> view.offset)
+    if op.size_offset >= 0:
+        store_extent(block + op.size_offset, <int32_t> view.size)
     return 0
 
 

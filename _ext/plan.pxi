@@ -122,6 +122,13 @@ cdef class Plan:
                     self.check_room(op.shape_offset, 0)
                 if op.grad_offset >= 0:
                     self.check_room(op.grad_offset, sizeof(void *))
+            elif code == "view":
+                op.kind = OP_VIEW
+                self.check_room(offset, sizeof(void *))
+                op.shape_offset, op.start_offset, op.size_offset = extra
+                for place in extra:
+                    if place >= 0:
+                        self.check_room(place, sizeof(int32_t))
             elif code == "call":
                 if not callable(extra):
                     raise TypeError(f"plan of {self.name}: a call packer must be callable, got {extra!r}")
@@ -217,7 +224,7 @@ cdef class Plan:
             frame.members.data[at] = value
             frame.members.count = at + 1
             if node.compare and node.token != token_of(
-                value, KIND_MEMBER, -1, self.param_count + node.leaf, slow_token, &node.memo, frame
+                value, KIND_ANY, -1, self.param_count + node.leaf, slow_token, &node.memo, frame
             ):
                 return 0
         return 1
@@ -241,6 +248,8 @@ cdef class Plan:
                 pack_scalar(op, value, block + op.offset, self)
             elif op.kind == OP_ARRAY:
                 pack_array(op, value, block, self, frame)
+            elif op.kind == OP_VIEW:
+                pack_view(op, value, block, self)
             else:
                 keep = (<object> op.packer)(<object> value, view, op.offset)
                 if keep is not None:

@@ -44,6 +44,19 @@ cdef class TokenBase:
     cdef object __weakref__
 
 
+cdef class WrapperBase:
+    """Base of objects that stand for one array or field wherever an argument is expected: `_impl`, never None."""
+    cdef public TokenBase _impl
+    cdef object __weakref__
+
+
+cdef inline PyObject *unwrapped(PyObject *value) noexcept:
+    # Borrowed from the wrapper, which the caller keeps alive.
+    if is_instance(value, <PyObject *> WrapperBase):
+        return <PyObject *> (<WrapperBase> value)._impl
+    return value
+
+
 cdef struct Memo:
     # The last object that a slow path answered for, and its token. At most one of the two references is set.
     PyObject *constant
@@ -65,12 +78,13 @@ cdef enum:
     KIND_ARRAY
     KIND_TOKEN
     KIND_OPAQUE
-    KIND_MEMBER
+    KIND_ANY
 
 SCALAR = KIND_SCALAR
 ARRAY = KIND_ARRAY
 TOKEN = KIND_TOKEN
 OPAQUE = KIND_OPAQUE
+ANY = KIND_ANY
 
 
 cdef inline int64_t live_token(PyObject *value, int index) except? -2:
@@ -95,6 +109,10 @@ cdef int64_t token_of(
     cdef int64_t token
     if is_instance(value, base):
         return live_token(value, index)
+    if is_instance(value, <PyObject *> WrapperBase):
+        value = unwrapped(value)
+        if is_instance(value, base):
+            return live_token(value, index)
     if kind != KIND_TOKEN:
         token = external_token(value, source, frame)
         if token != 0:

@@ -7,7 +7,7 @@ import inspect
 import warnings
 
 from quadrants import session, signature
-from quadrants._ext.core import ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
+from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.frontend import annotations as ann
 from quadrants.lang.func import resolve_annotations
@@ -159,7 +159,11 @@ def kind_of_parameter(a) -> int:
         return SCALAR
     if ann.compound_kind(a):
         return OPAQUE
-    return ARRAY if ann.is_array_annotation(ann.optional_base(a) or a) else TOKEN
+    base = ann.optional_base(a) or a
+    if ann.is_tensor_annotation(base):
+        return ANY
+    # The trailing axes of a foreign array are its element: the core's token of such an array does not tell them.
+    return ARRAY if ann.is_ndarray_annotation(base) and not ann.compound_kind(getattr(base, "dtype", None)) else TOKEN
 
 
 def kernel(_fn=None, *, pure=None, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from quadrants._ext.core import TokenBase, intern_token
+from quadrants._ext.core import ViewBase, intern_token
 from quadrants.data.ndarray import Ndarray
 
 
-class BufferView(TokenBase):
+class BufferView(ViewBase):
     """The elements `offset .. offset + size - 1` of a 1-d ndarray of scalars, vectors or matrices.
 
     Made by slicing an ndarray or a view, by `subview`, or directly; `BufferView[dtype]` annotates kernel parameters.

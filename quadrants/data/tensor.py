@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from quadrants._ext.core import WrapperBase
 from quadrants.data.field import Field
 from quadrants.data.matrix_field import MatrixField
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
 
 
-class Tensor:
+class Tensor(WrapperBase):
     """Wrapper of one `Ndarray` or field. All shapes, indices and exported arrays are canonical.
 
     Take `qd.tensor` or `qd.wrap` to make one; `Tensor(impl)` accepts bare ndarrays and fields only (`TypeError`).
