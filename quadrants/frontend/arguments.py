@@ -15,10 +15,11 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend import annotations as ann
-from quadrants.frontend.refs import ArrayRef, ObjectRef
+from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, primitive, tensor_type
 from quadrants.lang import tensor, typed
+from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
@@ -62,6 +63,8 @@ class Arguments:
             return self.scalar_parameter(source, name, self.resolve_dtype(a)), "argument"
         kind = ann.compound_kind(a)
         if kind == "tensor":
+            if getattr(a, "unpacked", False):
+                a.reject_unpacked(f"annotate '{name}' with")
             t = a.ir_type()
             if t is None:
                 raise QuadrantsCompilationError(
@@ -218,9 +221,12 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
+        lifted = _lifted(obj) and type(x) in (int, float, bool)
+        if self.record is not None:
+            self.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
             return self.array_ref(source, name, x)
-        if _lifted(obj) and type(x) in (int, float, bool):
+        if lifted:
             return self._lifted_primitive(source, name, x)
         return self.wrap_object(source, x)
 
@@ -239,6 +245,8 @@ class Arguments:
                 f"{type(ref.obj).__name__} has no field '{name}'; only annotated fields exist in kernels: {list(ref.members)}"
             )
         a, x = ref.members[name], getattr(ref.obj, name)
+        if self.record is not None:
+            self.record.read(source, x, _mode(ref.obj, name, a))
         if typing.get_origin(a) is typing.Final or _is_template_annotation(a):
             self.bindings.append(Bound(source, "token"))
             value = self.wrap_object(source, x)
@@ -261,8 +269,19 @@ class Arguments:
         return getattr(field, name)
 
     def fill_field(self, field, value) -> None:
-        """`f.fill(v)` inside a kernel: a loop over the field."""
-        raise QuadrantsCompilationError("field.fill() in a kernel: write `for I in qd.grouped(f): f[I] = value`.")
+        """`f.fill(v)` inside a kernel: a loop over the field, parallel at top level."""
+        if kind_of(field) == "struct_field":
+            for key in field.keys:
+                self.fill_field(field.get_member_field(key), value)
+            return
+        decl = self.field_decl(field)
+        held = self.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
+        bounds, axes = self.field_bounds(decl)
+
+        def store(canonical):
+            self.assign_to(self.subscript_array(decl, canonical, "Field"), held)
+
+        self.product_loop([f"i{a}" for a in range(decl.ndim)], bounds, axes, store, kind="struct_for")
 
     def host_matrix_attribute(self, m, name: str):
         from quadrants.lang import access
@@ -321,19 +340,15 @@ def _is_external(x) -> bool:
     return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
 
 
-def needs_reference(x) -> bool:
-    """Objects whose members a kernel may reach: their arrays are bound anew at each launch."""
-    if getattr(type(x), "_qd_data_oriented", False):
-        return True
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        return True
-    if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, list, tuple, dict, set, type, DType, np.generic)):
-        return False
-    if isinstance(x, (np.ndarray, Func, BoundFunc)) or kind_of(x) or getattr(x, "_qd_host_matrix", False):
-        return False
-    if getattr(x, "_qd_host_struct", False) or callable(x) and not hasattr(x, "__dict__"):
-        return False
-    return hasattr(x, "__dict__") and not callable(x) and type(x).__module__ not in ("types", "builtins")
+def _mode(obj, name: str, a) -> str:
+    """How a dataclass member selects the specialisation: by its value, its type, or as an array."""
+    metadata = type(obj).__dataclass_fields__[name].metadata
+    if typing.get_origin(a) is typing.Final or metadata.get(FIELD_METADATA_CACHE_VALUE):
+        return "value"
+    base = ann.optional_base(a) or a
+    if ann.is_array_annotation(base):
+        return f"array{getattr(getattr(base, 'dtype', None), 'ndim', 0)}"
+    return "type" if ann.is_scalar(base) or ann.compound_kind(base) else "value"
 
 
 def _lifted(obj) -> bool:

@@ -6,6 +6,7 @@ from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.nodes import Const, Make
 from quadrants.ir.types import StructType
 from quadrants.lang import access
+from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
 
 
@@ -33,6 +34,9 @@ class StructCell:
         method = (getattr(self.field, "struct_methods", None) or {}).get(name)
         if method is not None:
             return self.tracer.bind_struct_method(method, self)
+        row = unpacked_row(self.keys, name, self.member)
+        if row is not None:
+            return row
         raise QuadrantsCompilationError(f"The struct field has no member '{name}'; it has {self.keys}")
 
     def as_value(self) -> Value:

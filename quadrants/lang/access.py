@@ -13,6 +13,7 @@ from quadrants.errors import (
 from quadrants.ir.nodes import Binary, Cast, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
 from quadrants.ir.types import DType, StructType, TensorType, i32, tensor_type, u1
 from quadrants.lang import constants, scope, tensor, typed
+from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
 
 SWIZZLES = ("xyzw", "rgba", "stpq")
@@ -207,6 +208,9 @@ def attribute(v: Value, name: str):
         method = (t.methods or {}).get(name)
         if method is not None:
             return scope.require().bind_struct_method(method, v)
+        row = unpacked_row([k for k, _ in t.members], name, lambda key: member(v, key))
+        if row is not None:
+            return row
         raise QuadrantsCompilationError(f"The struct has no member '{name}'; it has {[k for k, _ in t.members]}")
     if name in _METHODS:
         if not isinstance(t, TensorType):
