@@ -32,7 +32,7 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.lang.annotations import Template, template
+from quadrants.lang.annotations import Template, ref, template
 from quadrants.lang.atomics import *  # noqa: F403
 from quadrants.lang.casts import *  # noqa: F403
 from quadrants.lang.compound import dataclass

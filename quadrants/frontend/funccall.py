@@ -151,6 +151,8 @@ class FuncCalls:
 
     def make_frame(self, func: Func, kind: str) -> Frame:
         fn = func.fn
+        if self.record is not None:
+            self.record.function(fn)
         src = source_of.of_function(fn)
         annotation = func.annotation("return")
         owner = fn.__qualname__.split(".")
@@ -159,6 +161,7 @@ class FuncCalls:
             source=src,
             globals=fn.__globals__,
             cells=closure_cells(fn),
+            fn=fn,
             kind=kind,
             return_annotation=None if annotation is EMPTY else annotation,
             has_return_annotation=annotation is not EMPTY and annotation is not None,
@@ -167,12 +170,12 @@ class FuncCalls:
         )
 
     def inline(self, func: Func, bound: dict):
-        key = (func, "inline", tuple(_identity(v) for v in bound.values()))
+        adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
+        key = (func, "inline", tuple(_seen_by_trace(mode, value) for mode, value in adapted.values()))
         if key in self.call_stack:
             raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
         prepared = []
-        for name, x in bound.items():
-            mode, value = self.adapt(func, name, x)
+        for name, (mode, value) in adapted.items():
             if mode == "alias" and isinstance(value, Value) and value.place is not None:
                 value = self.stable_target(value)
             prepared.append((name, mode, value))
@@ -391,6 +394,17 @@ class _Self:
     """The struct a method was called on: bound by reference whatever the annotation says."""
 
     value: object
+
+
+def _seen_by_trace(mode: str, value):
+    """What of an adapted argument can change how the body is traced; a call below itself with the same never ends."""
+    if isinstance(value, StructCell):
+        return (mode, id(value.field))
+    if isinstance(value, Value):
+        return (mode, value.type)
+    if mode == "container" and isinstance(value, (list, tuple)):
+        return (mode, type(value), tuple(_seen_by_trace(mode, v) for v in value))
+    return (mode, _identity(value))
 
 
 def _identity(x):

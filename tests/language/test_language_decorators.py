@@ -1,0 +1,140 @@
+"""language.md 2.1, 2.6: @qd.kernel and names at the top level."""
+
+import functools
+
+import numpy as np
+import pytest
+from language_kit import alive, raises, specialisations, warns
+
+import quadrants as qd
+
+
+def test_options():
+    @qd.kernel(fastcache=True)
+    def pure(x: qd.i32) -> qd.i32:
+        """Adds one."""
+        return x + 1
+
+    @qd.kernel()
+    def plain(): ...
+
+    assert pure.is_pure and not plain.is_pure
+    assert pure.__name__ == "pure" and pure.__doc__ == "Adds one." and callable(pure.fn)
+    with raises(qd.QuadrantsSyntaxError):
+        qd.kernel(checkpoints=True)(lambda: None)
+    with raises(TypeError):
+        qd.kernel(speed=11)
+    with pytest.warns(UserWarning):
+
+        @qd.kernel(pure=True)
+        def old(): ...
+
+    assert old.is_pure
+
+
+def test_must_be_the_innermost_decorator():
+    def loud(fn):
+        @functools.wraps(fn)
+        def inner(*args):
+            return fn(*args)
+
+        return inner
+
+    with raises(qd.QuadrantsSyntaxError, "KERNEL_ANNOTATION_ORDER"):
+
+        @qd.kernel
+        @loud
+        def k(x: qd.i32) -> qd.i32:
+            return x
+
+
+def test_empty_bodies(arch):
+    @qd.kernel
+    def nothing():
+        pass
+
+    @qd.kernel
+    def dots(x: qd.i32): ...
+
+    @qd.kernel
+    def documented():
+        """Only words."""
+
+    assert nothing() is None and dots(1) is None and documented() is None
+
+
+def test_kernels_are_not_nested(arch):
+    @qd.kernel
+    def inner(): ...
+
+    @qd.kernel
+    def with_argument(x: qd.i32): ...
+
+    @qd.kernel
+    def outer():
+        inner()
+
+    @qd.kernel
+    def outer_with_argument():
+        with_argument(1)
+
+    for k in (outer, outer_with_argument):
+        with raises(qd.QuadrantsSyntaxError, "Kernels cannot call other kernels"):
+            k()
+    alive()
+
+
+def test_source_must_be_readable(arch):
+    scope = {"qd": qd}
+    exec("def made(x: qd.i32) -> qd.i32:\n    return x\n", scope)  # noqa: S102
+    made = qd.kernel(scope["made"])
+    with raises(OSError, "Cannot find source code"):
+        made(1)
+    unnamed = qd.kernel(lambda: None)
+    with raises(qd.QuadrantsSyntaxError, "Unsupported node"):
+        unnamed()
+    alive()
+
+
+def test_two_dtypes_are_two_specialisations(arch):
+    @qd.kernel
+    def total(x: qd.types.ndarray()) -> qd.f32:
+        s = 0.0
+        for i in range(x.shape[0]):
+            s += x[i]
+        return s
+
+    assert total(np.ones(3, np.float32)) == 3.0
+    assert total(np.full(3, 2, np.int32)) == 6.0
+    assert total(np.ones(4, np.float32)) == 4.0
+    assert specialisations(total) == 2
+
+
+def test_streams_are_accepted(arch):
+    @qd.kernel
+    def store(x: qd.types.ndarray(), v: qd.i32):
+        x[0] = v
+
+    x = np.zeros(1, np.int32)
+    store(x, 3, qd_stream=None)
+    assert x[0] == 3
+
+
+def test_names_at_top_level():
+    for name in "atan sinh cosh ifte loop_unique bool clz popcnt ffs".split():
+        assert not hasattr(qd, name), name
+    present = (
+        "template Template ref cast bit_cast bit_shr select raw_div raw_mod static static_assert static_print grouped "
+        "ndrange loop_config global_thread_idx assume_in_range zero one"
+    )
+    for name in present.split():
+        assert callable(getattr(qd, name)), name
+    for name in ("clz", "popcnt", "ffs"):
+        assert callable(getattr(qd.math, name)), name
+    assert callable(qd.lang.misc.loop_unique)
+    assert qd.template is qd.Template
+
+
+def test_deprecated_pure_decorator():
+    with warns(UserWarning, "fastcache"):
+        qd.pure(lambda: None)

@@ -1,0 +1,161 @@
+"""language.md 1: init, reset, sync."""
+
+import subprocess
+import sys
+
+import pytest
+from language_kit import raises
+
+import quadrants as qd
+
+
+@pytest.fixture(autouse=True)
+def _reset_afterwards():
+    yield
+    qd.reset()
+
+
+def third():
+    @qd.kernel
+    def divide() -> float:
+        return 1 / 3
+
+    @qd.kernel
+    def big() -> int:
+        x = 2**20
+        return x * 4096
+
+    return divide(), big()
+
+
+def test_default_types():
+    qd.init(arch=qd.cpu)
+    assert third() == (pytest.approx(1 / 3, abs=1e-7), 0)
+    assert third()[0] != 1 / 3
+    qd.init(arch=qd.cpu, default_fp=qd.f64, default_ip=qd.i64)
+    assert third() == (1 / 3, 2**32)
+
+    @qd.kernel
+    def derived() -> qd.f64:
+        n = 2
+        return qd.sqrt(n) + 1 / 3
+
+    assert derived() == pytest.approx(2**0.5 + 1 / 3, abs=1e-15)
+
+
+@pytest.mark.parametrize("options", [{"default_fp": qd.i32}, {"default_ip": qd.f32}, {"default_ip": qd.i16}])
+def test_default_types_refused(options):
+    with raises(AssertionError):
+        qd.init(arch=qd.cpu, **options)
+
+
+def test_unknown_options():
+    with raises(KeyError, "Unrecognized keyword argument(s) for qd.init"):
+        qd.init(arch=qd.cpu, nonsense=1)
+    with raises(KeyError):
+        qd.init(arch=qd.cpu, default_up=qd.u32)
+
+
+def test_required_version():
+    qd.init(arch=qd.cpu, require_version="1.0.0")
+    for version in ("1.999.0", "0.1.0", "2.0.0"):
+        with raises(Exception):
+            qd.init(arch=qd.cpu, require_version=version)
+
+
+def test_archs():
+    assert qd.cpu in (qd.x64, qd.arm64)
+    assert qd.x86_64 is qd.x64
+    assert qd.gpu[:4] == [qd.cuda, qd.metal, qd.vulkan, qd.amdgpu]
+    assert len({qd.cpu, qd.cuda, qd.amdgpu, qd.metal, qd.vulkan, qd.python}) == 6
+    qd.init(arch=[qd.metal, qd.cpu])
+    assert qd.cfg.arch == qd.cpu
+    qd.init(arch="cpu")
+    assert qd.cfg.arch == qd.cpu
+    with raises(RuntimeError, "is not supported"):
+        qd.init(arch=qd.metal, enable_fallback=False)
+
+
+def test_configuration_and_version():
+    qd.init(arch=qd.cpu, random_seed=7)
+    assert qd.cfg.random_seed == 7
+    assert len(qd.__version__) == 3 and all(type(part) is int for part in qd.__version__)
+
+
+def test_lines_on_stdout():
+    code = "import quadrants as qd; assert qd.cfg is None; qd.init(arch=qd.cpu); assert qd.cfg is not None"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("[Quadrants] version ") for line in lines) == 1
+    assert lines[-1] in ("[Quadrants] Starting on arch=x64", "[Quadrants] Starting on arch=arm64")
+
+
+def test_reset_keeps_kernels():
+    @qd.kernel
+    def fill(x: qd.types.ndarray(), v: qd.i32) -> qd.i32:
+        for i in x:
+            x[i] = v
+        return x[0]
+
+    qd.init(arch=qd.cpu)
+    assert fill(qd.ndarray(qd.i32, shape=(2,)), 3) == 3
+    qd.reset()
+    hint = "Maybe you forgot to call `qd.init()` first?"
+
+    @qd.kernel
+    def plain(v: qd.i32) -> qd.i32:
+        return v
+
+    for action in (lambda: plain(1), lambda: qd.field(qd.i32, shape=2), lambda: qd.ndarray(qd.i32, shape=(2,))):
+        with raises(qd.QuadrantsRuntimeError, hint):
+            action()
+    qd.init(arch=qd.cpu)
+    assert fill(qd.ndarray(qd.i32, shape=(2,)), 4) == 4
+    assert plain(5) == 5
+
+
+def test_objects_of_an_earlier_init():
+    @qd.kernel
+    def read(f: qd.template()) -> qd.i32:
+        return f[0]
+
+    @qd.kernel
+    def read_array(a: qd.types.ndarray()) -> qd.i32:
+        return a[0]
+
+    qd.init(arch=qd.cpu)
+    field, array = qd.field(qd.i32, shape=2), qd.ndarray(qd.i32, shape=(2,))
+    field[0] = 1
+    assert read(field) == 1
+    qd.init(arch=qd.cpu)
+    for action in (lambda: read(field), lambda: field[0], lambda: read_array(array)):
+        with raises(qd.QuadrantsRuntimeError):
+            action()
+
+
+def test_root_and_sync_before_the_first_init():
+    code = """
+import quadrants as qd
+for action in (lambda: qd.root.dense(qd.i, 4), qd.sync):
+    try:
+        action()
+    except qd.QuadrantsRuntimeError as error:
+        assert "Please call init() first" in str(error), error
+    else:
+        raise SystemExit("no error")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_sync_raises_pending_assertions():
+    qd.init(arch=qd.cpu, debug=True)
+
+    @qd.kernel
+    def check(x: qd.i32):
+        assert x > 0, "must be positive"
+
+    with raises(qd.QuadrantsAssertionError, "must be positive"):
+        check(-1)
+        qd.sync()
+    check(1)
+    qd.sync()

@@ -1,0 +1,111 @@
+"""language.md 2.5: struct types, struct values, methods."""
+
+import numpy as np
+from language_kit import alive, raises
+
+import quadrants as qd
+
+vec3 = qd.types.vector(3, qd.f32)
+
+
+@qd.dataclass
+class Ball:
+    x: qd.f32
+    v: vec3
+
+    @qd.func
+    def push(self, a):
+        self.x += a
+        self.v[1] = a
+
+    @qd.func
+    def energy(self):
+        return 0.5 * self.x * self.x + self.v.dot(self.v)
+
+
+Pair = qd.types.struct(n=qd.i32, ball=Ball)
+
+
+def test_construction(arch):
+    @qd.kernel
+    def run() -> qd.types.vector(8, qd.f32):
+        a, b, c = Ball(1, 2), Ball(x=3, v=[4.0, 5.0, 6.0]), Ball()
+        return qd.Vector([a.x, a.v[0], a.v[2], b.x, b.v[0], b.v[2], c.x, c.v[1]])
+
+    np.testing.assert_array_equal(run().to_numpy(), [1, 2, 2, 3, 4, 6, 0, 0])
+    host = Ball(1, 2)
+    assert host.x == 1 and list(host.v) == [2, 2, 2]
+
+
+def test_methods_get_self_by_reference(arch):
+    f = Ball.field(shape=3)
+
+    @qd.kernel
+    def run() -> qd.types.vector(4, qd.f32):
+        local = Ball(1.0, 0.0)
+        local.push(2.0)
+        f[0].push(5.0)
+        f[1].x = 1.0
+        q = f[1]
+        q.push(8.0)
+        return qd.Vector([local.x, local.v[1], q.x, local.energy()])
+
+    np.testing.assert_array_equal(run().to_numpy(), [3, 2, 9, 8.5])
+    assert (f[0].x, f[0].v[1], f[1].x, f[1].v[1]) == (5, 5, 1, 0)
+
+
+def test_anonymous_structs_and_nesting(arch):
+    f = Pair.field(shape=2)
+
+    @qd.kernel
+    def run() -> qd.types.vector(4, qd.f32):
+        s = qd.Struct(a=1, b=qd.Vector([2.0, 3.0]))
+        t = qd.Struct({"a": 4})
+        s.a += t.a
+        p = Pair(n=2, ball=Ball(7.0, 1.0))
+        f[1] = p
+        f[1].ball.v[2] = 9.0
+        return qd.Vector([s.a, s.b[1], f[1].ball.x, p.ball.v[2]])
+
+    np.testing.assert_array_equal(run().to_numpy(), [5, 3, 7, 1])
+    assert f[1].n == 2 and f[1].ball.v[2] == 9
+
+
+def test_assignment_needs_the_same_members(arch):
+    @qd.kernel
+    def other():
+        a = Ball(1, 2)
+        a = qd.Struct(z=1)
+
+    @qd.kernel
+    def scalar():
+        a = Ball(1, 2)
+        a = 1.0
+
+    @qd.kernel
+    def arithmetic():
+        a = Ball(1, 2)
+        b = a + a
+
+    for k in (other, scalar, arithmetic):
+        with raises(qd.QuadrantsTypeError):
+            k()
+    alive()
+
+
+def test_struct_arguments_and_results(arch):
+    @qd.kernel
+    def run(p: Pair, k: qd.i32) -> Pair:
+        p.n += k
+        p.ball.v[0] = 10.0
+        return p
+
+    given = Pair(n=1, ball=Ball(2.0, [3.0, 4.0, 5.0]))
+    out = run(given, 4)
+    assert (out.n, out.ball.x, list(out.ball.v)) == (5, 2, [10, 4, 5])
+    assert given.n == 1 and given.ball.v[0] == 3
+    with raises(qd.lang.exception.QuadrantsRuntimeTypeError):
+        run({"n": 1, "ball": {"x": 1.0, "v": [1, 1, 1]}}, 1)
+    with raises(qd.lang.exception.QuadrantsRuntimeTypeError):
+        run(Ball(1, 2), 1)
+    alive()
