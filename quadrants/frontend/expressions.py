@@ -203,10 +203,12 @@ class Expressions:
 
     def _decided_logic(self, name: str, left, right_node):
         """A compile-time left side decides whether the right side runs; both are checked, as with `if False`."""
+        needed = bool(left) == (name == "logic_and")
+        if self.frame.in_static:
+            return self.eval(right_node) if needed else left
         effects: list = []
         with self.in_block(effects, fresh_names=False):
             right = self.eval(right_node)
-        needed = bool(left) == (name == "logic_and")
         if not is_runtime(right):
             self.block.extend(effects if needed else [])
             return right if needed else left
@@ -308,6 +310,8 @@ class Expressions:
         if self.is_static_call(node.test):
             return self.eval(node.body if self.static_truth(node.test) else node.orelse)
         cond = self.eval(node.test)
+        if self.frame.in_static and not is_runtime(cond):
+            return self.eval(node.body if cond else node.orelse)
         if isinstance(cond, Value) and cond.is_tensor:
             raise QuadrantsSyntaxError(
                 "A conditional expression needs a scalar condition; use `qd.select` for vectors and matrices."
