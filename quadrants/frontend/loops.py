@@ -146,7 +146,12 @@ class Loops:
             )
         args = [self.range_bound(x) for x in self.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
-        self.emit_for(node, [name], [(begin, end)], bind=lambda vs: self.frame.bind(name, vs[0], "target"))
+
+        def run(values):
+            self.frame.bind(name, values[0], "target")
+            self.exec_body(node.body)
+
+        self.emit_for([name], [(begin, end)], run)
 
     def range_bound(self, x):
         if isinstance(x, Value):
@@ -213,25 +218,33 @@ class Loops:
     def product_for(self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True) -> None:
         """Loops over a product of ranges; targets keep argument order whatever the visiting order is."""
         n = len(bounds)
-        order = list(axes) if axes is not None else list(range(n))
-        visited = [bounds[a] for a in order]
-        labels = [names[0][0] + f"_{a}" for a in order] if grouped else [names[a][0] for a in order]
+        labels = [f"{names[0][0]}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
 
-        def bind(values):
-            canonical = [None] * n
-            for a, v in zip(order, values):
-                canonical[a] = v
+        def run(canonical):
             if grouped:
                 vector = tensor.make(canonical, tensor_type((n,), i32))
                 self.frame.bind(names[0][0], self.named(vector.expr, names[0][0]), "var")
-                return
-            for (name, _), v in zip(names, canonical):
-                if assignable and self._assigned_in(node, name):
-                    self.frame.bind(name, self.declare(name, v.expr), "var")
-                else:
-                    self.frame.bind(name, v, "target")
+            else:
+                for (name, _), v in zip(names, canonical):
+                    if assignable and self._assigned_in(node, name):
+                        self.frame.bind(name, self.declare(name, v.expr), "var")
+                    else:
+                        self.frame.bind(name, v, "target")
+            self.exec_body(node.body)
 
-        self.emit_for(node, labels, visited, bind, kind)
+        self.product_loop(labels, bounds, axes, run, kind)
+
+    def product_loop(self, labels, bounds, axes, run, kind: str) -> None:
+        """A loop over a product of ranges in the order `axes`; `run` gets the indices in canonical order."""
+        order = list(axes) if axes is not None else list(range(len(bounds)))
+
+        def reordered(values):
+            canonical = [None] * len(bounds)
+            for a, v in zip(order, values):
+                canonical[a] = v
+            run(canonical)
+
+        self.emit_for([labels[a] for a in order], [bounds[a] for a in order], reordered, kind)
 
     @staticmethod
     def _assigned_in(node, name: str) -> bool:
@@ -294,9 +307,14 @@ class Loops:
                     "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
+        bounds, axes = self.field_bounds(decl)
+        self._array_for(node, bounds, axes, grouped, "struct_for")
+
+    @staticmethod
+    def field_bounds(decl):
+        """(begin, end) of every axis of a field, and the axes from the outermost to the innermost in memory."""
         offset = decl.index_offset or (0,) * decl.ndim
-        bounds = [(Const(o, i32), Const(o + n, i32)) for o, n in zip(offset, decl.shape)]
-        self._array_for(node, bounds, _storage_order(decl), grouped, "struct_for")
+        return [(Const(o, i32), Const(o + n, i32)) for o, n in zip(offset, decl.shape)], _storage_order(decl)
 
     def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for") -> None:
         names = self.target_names(node.target)
@@ -318,7 +336,8 @@ class Loops:
 
     # ------------------------------------------------------------ the loop itself
 
-    def emit_for(self, node, labels, bounds, bind, kind: str = "range_for") -> None:
+    def emit_for(self, labels, bounds, run, kind: str = "range_for") -> None:
+        """Emit a loop; `run` traces its body for the loop variables."""
         config, self.loop_config = self.loop_config, None
         top = self.top_level
         serial = config is not None and (config.serialize or config.parallelize == 1)
@@ -334,8 +353,7 @@ class Loops:
         self.loop_stack.append(loop)
         with self.runtime_control(), self.in_block(body):
             loop.vars = tuple(self.loop_var(label) for label in labels)
-            bind([self.variable(v) for v in loop.vars])
-            self.exec_body(node.body)
+            run([self.variable(v) for v in loop.vars])
         self.loop_stack.pop()
         self.parallel_depth = saved_depth
         self.emit(loop)
