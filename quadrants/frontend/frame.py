@@ -28,6 +28,7 @@ class Frame:
     source: Any
     globals: dict
     cells: dict
+    fn: Any
     kind: str  # "kernel" | "inline" | "function"
     scopes: list = field(default_factory=lambda: [{}])
     returned: bool = False

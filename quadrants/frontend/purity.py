@@ -17,10 +17,14 @@ class Purity:
     """Part of the tracer: notes every captured value that is read."""
 
     def note_capture(self, name: str, value) -> None:
+        if self.record is not None:
+            self.record.capture(self.frame.fn, name, value)
         if self._impure(value):
             self._report(name)
 
     def note_attribute(self, base, name: str, value) -> None:
+        if self.record is not None:
+            self.record.attribute(base, name, value)
         if isinstance(base, ObjectRef) or not self._impure(value):
             return
         if isinstance(base, types.ModuleType):
@@ -54,3 +58,4 @@ class Purity:
         raise QuadrantsCompilationError(text)
 
     impure = False
+    record = None  # a Record, when the result is to be kept on disk

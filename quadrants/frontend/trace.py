@@ -23,7 +23,7 @@ class Traced:
     called: list
 
 
-def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = False) -> Traced:
+def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = False, record=None) -> Traced:
     """Trace `fn` for the given arguments.
 
     Args:
@@ -31,10 +31,15 @@ def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = Fals
         parameters: list of (name, annotation).
         args: the arguments of the call that compiles.
         options: mapping of init options.
+        fastcache: report what breaks purity.
+        record: a Record that is to hear what the result depends on.
     """
     tracer = Tracer(options)
     tracer.kernel_name = fn.__name__
     tracer.purity = fastcache
+    if record is not None:
+        tracer.record = record
+        record.function(fn)
     src = source_of.of_function(fn)
     annotations = getattr(fn, "__annotations__", {})
     returns = annotations.get("return")
@@ -44,6 +49,7 @@ def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = Fals
         source=src,
         globals=fn.__globals__,
         cells=closure_cells(fn),
+        fn=fn,
         kind="kernel",
         return_annotation=returns,
         has_return_annotation=returns is not None,
