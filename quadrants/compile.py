@@ -7,6 +7,7 @@ import time
 from quadrants import profiler, session
 from quadrants._ext import core
 from quadrants.data import annotation as array_annotation
+from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.emit.render import render
 from quadrants.frontend import annotations as ann
@@ -17,6 +18,10 @@ from quadrants.runtime import cpu, registry
 from quadrants.runtime.recipe import recipe_of
 
 BACKENDS = (cpu,)  # importing a backend registers it
+OPTIONS = (
+    "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
+    "print_ir", "print_preprocessed_ir", "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path",
+)  # fmt: skip
 
 
 def compile_kernel(kernel, args: tuple):
@@ -30,17 +35,19 @@ def compile_kernel(kernel, args: tuple):
         check_arguments(kernel, args)
         backend = registry.current()
         options = compile_options(runtime)
-        traced = trace(kernel, args, options)
+        observer = Observer(kernel.fn.__name__, options)
+        traced = trace(kernel, args, options, observer)
         runtime.materialize()
         with profiler.scope("emit"):
             rendered = render(traced.module, backend.dialect, options, kernel.template_path)
+        observer.source(rendered.text, backend.dialect.name)
         plan = backend.build(kernel, args, recipe_of(traced, rendered), rendered.text, options)
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
 
 
-def trace(kernel, args: tuple, options: dict):
+def trace(kernel, args: tuple, options: dict, observer: Observer):
     """Frontend and passes."""
     core.enter_tracing()
     try:
@@ -49,7 +56,8 @@ def trace(kernel, args: tuple, options: dict):
     finally:
         core.leave_tracing()
     with profiler.scope("passes"):
-        pipeline.run(traced.module)
+        observer.ir("trace", traced.module)
+        pipeline.run(traced.module, observer.ir)
     return traced
 
 
@@ -60,15 +68,14 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         runtime.materialize()
         options = compile_options(runtime)
         name = registry.dialect_name(arch)
-        traced = trace(kernel, args, options)
+        traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options))
         return render(traced.module, dialects.get(name), options, kernel.template_path).text
 
 
 def compile_options(runtime) -> dict:
     """Options of this runtime that the frontend, the passes and codegen read."""
     cfg = runtime.cfg
-    names = ("default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop")
-    options = {name: getattr(cfg, name) for name in names}
+    options = {name: getattr(cfg, name) for name in OPTIONS}
     side = runtime.side
     for name in ("short_circuit_operators", "unrolling_limit", "print_full_traceback", "template_path"):
         options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
