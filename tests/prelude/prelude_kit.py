@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 
 import jinja2
 import numpy as np
 
+from quadrants.emit.environment import builtin_folder
 from quadrants.emit.prelude import Prelude
 from quadrants.ir.types import PRIMITIVES, DType, TensorType, tensor_type
 from quadrants.toolchain import cc
 
-TEMPLATES = Path(__file__).parents[2] / "templates"
+TEMPLATES = builtin_folder()
 DTYPES = tuple(PRIMITIVES.values())
 INTS = tuple(t for t in DTYPES if t.kind in "iu")
 REALS = tuple(t for t in DTYPES if t.kind == "f")

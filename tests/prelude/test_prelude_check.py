@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from prelude_kit import INTS, Library, integer_samples
 
+from quadrants._ext import core
 from quadrants.ir.types import f32, i32, u1
 from quadrants.toolchain import cc
 
-ABI = Path(__file__).parents[2] / "_ext" / "qd_abi.h"
+ABI = Path(core.__file__).with_name("qd_abi.h")
 
 
 class Value(ctypes.Union):

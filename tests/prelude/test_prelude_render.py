@@ -184,4 +184,4 @@ def test_asking_imports_no_template_engine():
         "import sys; from quadrants.emit.prelude import Prelude; from quadrants.ir.types import f32\n"
         "Prelude('c').need('float', 'sin', f32); assert 'jinja2' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=TEMPLATES.parent)
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,6 +10,7 @@ unset PYTHONPATH
 
 cp -r "$tests" "$folder/tests"
 rm -r "$folder/tests/project"   # about the source tree, not the package
+cp -r "$tests/../docs" "$folder/docs"
 cat >"$folder/pytest.ini" <<'EOF'
 [pytest]
 testpaths = tests
@@ -19,6 +20,6 @@ markers =
     runtime: what the fixture `arch` starts
 EOF
 "${PYTHON:-python3}" -m venv "$folder/env"
-"$folder/env/bin/python" -m pip install --quiet "$wheel" hypothesis pillow 'pytest>=8' pytest-xdist
+"$folder/env/bin/python" -m pip install --quiet "$wheel" hypothesis nvidia-cuda-nvrtc pillow 'pytest>=8' pytest-xdist
 cd "$folder"
 PATH="$folder/env/bin:$PATH" python -m pytest -n 2 -q -m "not slow"
