@@ -13,6 +13,7 @@ from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 
 import numpy as np
+
 from quadrants._ext import core
 
 

@@ -10,7 +10,6 @@ name. The digest covers the key, so that a file under a wrong name does not pass
 
 from __future__ import annotations
 
-
 _MAGIC = b"qdcache1"
 _DIGEST = 24
 SIZE = 8 + _DIGEST + len(_MAGIC)

@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 from core_native import Recorder, entry, make_array
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 
 NOTHING = entry("")

@@ -6,8 +6,8 @@ import weakref
 
 import numpy as np
 import pytest
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 
 

@@ -9,8 +9,8 @@ import weakref
 import numpy as np
 import pytest
 from core_native import Recorder, entry
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 
 ECHO = entry("")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from core_native import Recorder, entry, make_array
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 
 FIRST = entry("AT(double, 8) = *AT(float *, 0);")

@@ -9,8 +9,8 @@ import pytest
 from core_native import Recorder, entry, make_array
 from hypothesis import given
 from hypothesis import strategies as st
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 
 INTEGERS = {"i8": "=b", "i16": "=h", "i32": "=i", "i64": "=q", "u8": "=B", "u16": "=H", "u32": "=I", "u64": "=Q"}

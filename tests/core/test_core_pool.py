@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from core_native import FAIL, Recorder, entry
-from quadrants._ext import core
 
+from quadrants._ext import core
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError
 
 COVER = entry(

@@ -14,9 +14,8 @@ if importlib.util.find_spec("quadrants._ext") is None:
     package.__path__ = [str(Path(__file__).parents[2] / "_ext")]
     sys.modules["quadrants._ext"] = package
 
-from quadrants._ext.core import live_buffers  # noqa: E402
-
 from quadrants import session  # noqa: E402
+from quadrants._ext.core import live_buffers  # noqa: E402
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from quadrants._ext.core import live_buffers
 
 from quadrants import session
+from quadrants._ext.core import live_buffers
 from quadrants.data import factories
 from quadrants.data.buffer_view import BufferView
 from quadrants.data.tensor_factories import tensor

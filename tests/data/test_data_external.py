@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from data_kit import DTYPES
-from quadrants._ext.core import token_key
 
+from quadrants._ext.core import token_key
 from quadrants.data import annotation, external, factories
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import f32, f64, i32, tensor_type

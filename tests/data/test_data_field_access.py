@@ -2,6 +2,7 @@
 
 import threading
 import timeit
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -191,9 +192,9 @@ def test_components_placed_apart():
     assert v[3].to_list() == [9, 10, 11] and v.get_scalar_field(1).to_numpy().tolist() == [1, 4, 7, 10]
     v.fill([5, 6, 7])
     assert v[0].to_list() == [5, 6, 7] and not a.to_numpy().any() and not b.to_numpy().any()
-    for view in (lambda: v.to_numpy(copy=False), lambda: v.to_torch(copy=False)):
+    for view in (v.to_numpy, v.to_torch) if find_spec("torch") else (v.to_numpy,):
         with pytest.raises(ValueError, match="Zero-copy not available"):
-            view()
+            view(copy=False)
     with pytest.raises(RuntimeError):
         v.to_dlpack()
 

@@ -8,9 +8,9 @@ import threading
 import numpy as np
 import pytest
 from data_kit import DTYPES, samples
-from quadrants._ext.core import live_buffers, token_key
 
 from quadrants import session
+from quadrants._ext.core import live_buffers, token_key
 from quadrants.data import factories
 from quadrants.data import ndarray as nd
 from quadrants.errors import QuadrantsIndexError, QuadrantsRuntimeError

@@ -4,9 +4,9 @@ import gc
 
 import numpy as np
 import pytest
-from quadrants._ext.core import live_buffers, token_key
 
 from quadrants import session
+from quadrants._ext.core import live_buffers, token_key
 from quadrants.data import factories, snode
 from quadrants.data.axes import NAMED, axes
 from quadrants.errors import QuadrantsRuntimeError

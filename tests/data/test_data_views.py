@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 from data_kit import DTYPES, samples
-from quadrants._ext.core import live_buffers
 
 from quadrants import session
+from quadrants._ext.core import live_buffers
 from quadrants.data import factories, snode
 from quadrants.data import ndarray as nd
 from quadrants.data.axes import NAMED
