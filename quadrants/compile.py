@@ -11,11 +11,13 @@ from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.emit.render import render
 from quadrants.frontend import annotations as ann
+from quadrants.frontend.record import Record
 from quadrants.frontend.trace import trace_kernel
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.passes import pipeline
 from quadrants.runtime import cpu, registry
 from quadrants.runtime.recipe import recipe_of
+from quadrants.toolchain import build
 
 BACKENDS = (cpu,)  # importing a backend registers it
 OPTIONS = (
@@ -36,23 +38,50 @@ def compile_kernel(kernel, args: tuple):
         backend = registry.current()
         options = compile_options(runtime)
         observer = Observer(kernel.fn.__name__, options)
-        traced = trace(kernel, args, options, observer)
-        runtime.materialize()
-        with profiler.scope("emit"):
-            rendered = render(traced.module, backend.dialect, options, kernel.template_path)
-        observer.source(rendered.text, backend.dialect.name)
-        plan = backend.build(kernel, args, recipe_of(traced, rendered), rendered.text, options)
+        lookup = look_up(kernel, args, options, backend) if kernel.is_pure and not observer.shows else None
+        plan = lookup.load() if lookup is not None else None
+        kernel.launch_observations.compiled(loaded=plan is not None)
+        if plan is None:
+            plan = translate(kernel, args, options, backend, observer, lookup)
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
 
 
-def trace(kernel, args: tuple, options: dict, observer: Observer):
+def translate(kernel, args: tuple, options: dict, backend, observer: Observer, lookup):
+    """The plan by way of the kernel's source; `lookup`, if any, keeps it for later processes."""
+    record = Record() if lookup is not None else None
+    traced = trace(kernel, args, options, observer, record)
+    session.require_runtime().materialize()
+    with profiler.scope("emit"):
+        rendered = render(traced.module, backend.dialect, options, kernel.template_path)
+    observer.source(rendered.text, backend.dialect.name)
+    recipe = recipe_of(traced, rendered)
+    compiled = build.statistics.compiled
+    plan = backend.build(kernel, args, recipe, rendered.text, options)
+    kernel.fe_ll_cache_observations.cache_hit = build.statistics.compiled == compiled
+    if lookup is not None:
+        lookup.keep(record, recipe, backend.artifact(rendered.text, options))
+    return plan
+
+
+def look_up(kernel, args: tuple, options: dict, backend):
+    """What the disk knows of a fastcache kernel, or None."""
+    if not session.require_runtime().side.src_ll_cache:
+        return None
+    from quadrants.fastcache import store
+
+    return store.look_up(kernel, args, options, backend)
+
+
+def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
     """Frontend and passes."""
     core.enter_tracing()
     try:
         with profiler.scope("trace"):
-            traced = trace_kernel(kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure)
+            traced = trace_kernel(
+                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, record=record
+            )
     finally:
         core.leave_tracing()
     with profiler.scope("passes"):

@@ -29,6 +29,11 @@ class Observer:
         self.source_here = options.get("print_kernel_llvm_ir") or options.get("print_kernel_llvm_ir_optimized")
         self.verify = options.get("debug") or os.environ.get("QD_VERIFY_IR", "") not in ("", "0")
 
+    @property
+    def shows(self) -> bool:
+        """Whether it has anything to show: then a kernel is translated though its code is at hand."""
+        return bool(self.echo or self.echo_first or self.folder or self.source_here)
+
     def ir(self, stage: str, module: Module) -> None:
         number = next(self.step)
         if self.verify:

@@ -11,6 +11,7 @@ from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.frontend import annotations as ann
 from quadrants.lang.func import resolve_annotations
+from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
 EMPTY = inspect.Parameter.empty
 
@@ -29,9 +30,21 @@ class Kernel(Launcher):
         self.template_path = template
         self.parameters = collect_parameters(fn)
         self.materialized_kernels: dict = {}
+        self._observe()
         functools.update_wrapper(self, fn)
         kinds = [kind_of_parameter(a) for _, a in self.parameters]
         super().__init__(kinds, self._compile, self._bind, self._token)
+
+    def _observe(self) -> None:
+        self.src_ll_cache_observations = SourceCacheObservations()
+        self.fe_ll_cache_observations = CompileCacheObservations()
+        self.launch_observations = LaunchObservations()
+
+    def clear(self) -> None:
+        """Forget all specialisations and what was observed of them."""
+        super().clear()
+        self.materialized_kernels.clear()
+        self._observe()
 
     @property
     def _primal(self) -> Kernel:

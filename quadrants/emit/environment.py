@@ -43,7 +43,12 @@ def environment(paths: tuple = ()):
             raise FileNotFoundError(
                 f"template folder {p!r} does not exist; see `python -m quadrants templates list` for what it may hold"
             )
-    return _environment(paths, tuple(_state(os.path.join(p, d)) for p in (*paths, builtin_folder()) for d in _parts()))
+    return _environment(paths, state(paths))
+
+
+def state(paths: tuple = ()) -> tuple:
+    """Differs when a template that a search path finds is edited, added or removed."""
+    return tuple(_state(os.path.join(p, d)) for p in (*paths, builtin_folder()) for d in _parts())
 
 
 @lru_cache(maxsize=1)

@@ -24,14 +24,33 @@ class CpuBackend:
             cfg.offline_cache_cleaning_factor,
         )
 
-    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options):
+    def identity(self, options: dict) -> str:
+        """What decides the machine code of a text."""
+        return cc.identity(cc.find_compiler(self.cache), _compiler_options(options))
+
+    def artifact(self, text: str, options: dict) -> str:
+        """The key under which the disk cache has the code of a text."""
+        return build.key_c(text, _compiler_options(options), self.cache)
+
+    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to call it."""
-        level = {0: 0, 1: 3}.get(options["opt_level"], 3)
-        chosen = cc.CcOptions(bool(options["fast_math"]), level)
         with profiler.scope("compile C"):
-            library = build.load_c(text, kernel.fn.__name__, chosen, self.cache)
+            library = build.load_c(text, kernel.fn.__name__, _compiler_options(options), self.cache)
+        return self._plan(kernel, args, recipe, library)
+
+    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+        """The same from what the disk cache has; None when it has it no more."""
+        library = build.load_kept(artifact, kernel.fn.__name__, self.cache)
+        return None if library is None else self._plan(kernel, args, recipe, library)
+
+    @staticmethod
+    def _plan(kernel, args: tuple, recipe: Recipe, library):
         entry = ctypes.cast(getattr(library, recipe.entry), ctypes.c_void_p).value
         return bindings.make_plan(kernel, args, recipe, entry, keepalive=library)
+
+
+def _compiler_options(options: dict) -> cc.CcOptions:
+    return cc.CcOptions(bool(options["fast_math"]), {0: 0, 1: 3}.get(options["opt_level"], 3))
 
 
 def clean_cache() -> None:

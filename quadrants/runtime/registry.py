@@ -18,7 +18,7 @@ def register(names: tuple, make) -> None:
 
 
 def current():
-    """The backend of the runtime in force: it has `dialect` and `build(kernel, args, recipe, text, options)`."""
+    """The backend of the runtime in force: see `quadrants.runtime.cpu.CpuBackend` for what it offers."""
     name = session.require_runtime().arch.name
     if name not in _makers:
         raise QuadrantsRuntimeError(f"arch {name} cannot run kernels in this version")

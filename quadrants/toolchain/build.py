@@ -88,6 +88,23 @@ def build_many(requests: Sequence[Request], cache: DiskCache | None = None, thre
     return [future.result()[1] for future in futures]
 
 
+def key_c(source: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> str:
+    """The key under which `build_c` and `load_c` keep the shared object of a text. Raises ToolchainError."""
+    return make_key(source, "c", cc.identity(cc.find_compiler(cache), options))
+
+
+def load_kept(key: str, name: str, cache: DiskCache) -> ctypes.CDLL | None:
+    """The shared object of that key when `cache` has it and the system loads it, else None."""
+    import ctypes
+
+    path = _from_disk(key, name, cache)
+    try:
+        return None if path is None else ctypes.CDLL(path)
+    except OSError as error:
+        _logging.debug(f"Kernel '{name}': {path} does not load ({error})")
+        return None
+
+
 def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> ctypes.CDLL:
     """Build and load. Differs from loading the path of `build_c` when another process cleans the cache in between, or
     the system refuses the file: then it is compiled again, into a private folder. Raises ToolchainError."""
@@ -140,7 +157,7 @@ def forget() -> None:
 
 def _build(request: Request, cache: DiskCache | None, number: int, total: int) -> tuple[_Place, str]:
     compiler = cc.find_compiler(cache)
-    key = make_key(request.source, "c", cc.identity(compiler, request.options))
+    key = key_c(request.source, request.options, cache)
     # A file in a private folder is the process's that made it; a forked child makes its own.
     place = (key, cache.root if cache is not None else None, os.getpid())
     with _lock:

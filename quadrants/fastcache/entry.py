@@ -1,0 +1,75 @@
+"""One kernel of an earlier process: what it depended on, how to call it, and which file has its code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from quadrants import banner
+from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
+from quadrants.runtime.recipe import Recipe, Slot
+
+
+@dataclass(slots=True)
+class Entry:
+    """functions: (how to reach it, its lines, its digest), the kernel's first. captures: (number of the function, dotted
+    path, description). artifact: the key of the code in the disk cache."""
+
+    functions: list
+    captures: list
+    recipe: Recipe
+    artifact: str
+
+    def encode(self) -> bytes:
+        """JSON text: reading it runs no code, and people can look at it."""
+        r = self.recipe
+        return json.dumps(
+            {
+                "functions": self.functions,
+                "captures": self.captures,
+                "artifact": self.artifact,
+                "name": r.name,
+                "entry": r.entry,
+                "size": r.size,
+                "slots": [[s.param, s.path, s.kind, _encode_type(s.type), s.offset, s.shape, s.ndim] for s in r.slots],
+                "results": [[_encode_type(t), offset] for t, offset in r.results],
+                "sites": r.sites,
+            },
+            separators=(",", ":"),
+        ).encode()
+
+
+def decode(content: bytes) -> Entry:
+    """The entry of such a text. Raises ValueError, TypeError or LookupError when it is not one."""
+    d = json.loads(content)
+    slots = [Slot(p, tuple(path), kind, _decode_type(t), *rest) for p, path, kind, t, *rest in d["slots"]]
+    recipe = Recipe(
+        name=d["name"],
+        entry=d["entry"],
+        size=d["size"],
+        slots=slots,
+        results=[(_decode_type(t), offset) for t, offset in d["results"]],
+        sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
+    )
+    captures = [(number, tuple(path), text) for number, path, text in d["captures"]]
+    return Entry(d["functions"], captures, recipe, d["artifact"])
+
+
+def _tuples(x):
+    return tuple(_tuples(item) for item in x) if isinstance(x, list) else x
+
+
+def _encode_type(t):
+    if isinstance(t, TensorType):
+        return [list(t.shape), t.dtype.name]
+    if isinstance(t, StructType):
+        return {"name": t.name, "members": [[key, _encode_type(kind)] for key, kind in t.members]}
+    return t.name if isinstance(t, DType) else None
+
+
+def _decode_type(x):
+    if isinstance(x, list):
+        return tensor_type(tuple(x[0]), primitive(x[1]))
+    if isinstance(x, dict):
+        return StructType(tuple((key, _decode_type(kind)) for key, kind in x["members"]), x["name"])
+    return None if x is None else primitive(x)

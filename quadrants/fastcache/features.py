@@ -1,0 +1,76 @@
+"""What the arguments of a call contribute to the key: all that may make the kernel be translated differently."""
+
+from __future__ import annotations
+
+import functools
+
+from quadrants import signature
+from quadrants._ext.core import token_key
+from quadrants.fastcache import describe
+from quadrants.fastcache.describe import Unknown
+from quadrants.lang import parameters as ann
+from quadrants.frontend.refs import needs_reference
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
+
+
+def of_argument(x, a, name: str) -> str:
+    """The text of one argument for a parameter annotated `a`. Raises Unknown.
+
+    Of objects it tells the type: the members that the kernel reads follow apart.
+    """
+    base = ann.optional_base(a) or a
+    x = x._unwrap() if kind_of(x) == "tensor" else x
+    if ann.is_scalar(base) or ann.compound_kind(base):
+        return "run-time value"
+    if kind_of(x) in FIELD_KINDS:
+        raise Unknown(f"the field passed as '{name}'", silent=ann.is_tensor_annotation(base), kind="FIELD")
+    if x is not None and ann.is_array_annotation(base) and _is_array(x):
+        return array(x, getattr(getattr(base, "dtype", None), "ndim", 0))
+    if needs_reference(x):
+        return f"object {describe.annotation(type(x))}"
+    return describe.value(x)
+
+
+def _is_array(x) -> bool:
+    return kind_of(x) == "ndarray" or signature.is_external(x)
+
+
+def array(x, element_axes: int = 0) -> str:
+    """Element type, number of axes, layout, gradient; never the shape, but for the axes of the elements."""
+    if kind_of(x) == "ndarray":
+        return repr(token_key(x.token))
+    element = tuple(int(n) for n in x.shape[x.ndim - element_axes :]) if element_axes else ()
+    grad = bool(getattr(x, "requires_grad", False))
+    return f"external {type(x).__module__} {x.dtype} {x.ndim} {element} {grad} {signature.is_copied(x)}"
+
+
+def of_member(obj, path: tuple, mode: str) -> str:
+    """The text of what `path` leads to from the argument `obj`, read in that mode (see frontend.record). Raises Unknown."""
+    at = "".join(f".{name}" for name in path)
+    for name in path:
+        member = _class_attribute(type(obj), name)
+        if isinstance(member, functools.cached_property):
+            raise Unknown(f"{describe.name(type(obj))}{at}", kind="CACHED_PROPERTY")
+        try:
+            obj = getattr(obj, name)
+        except Exception as error:  # whatever a property of the user raises: the kernel is translated and may not meet it
+            raise Unknown(f"{at}: {type(error).__name__}: {error}", kind="PROPERTY_RAISED") from error
+        obj = obj._unwrap() if kind_of(obj) == "tensor" else obj
+    if mode == "type":
+        return describe.name(type(obj))
+    if mode.startswith("array") and obj is not None and _is_array(obj):
+        return array(obj, int(mode[5:] or 0))
+    if kind_of(obj) in FIELD_KINDS:
+        raise Unknown(f"the field{at}", kind="FIELD")
+    if kind_of(obj) == "ndarray":
+        return array(obj)
+    if needs_reference(obj):
+        return f"object {describe.annotation(type(obj))}"
+    return describe.value(obj)
+
+
+def _class_attribute(cls, name: str):
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
