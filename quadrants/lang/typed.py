@@ -191,6 +191,9 @@ def _checked(t: DType, shape) -> bool:
     return shape is None and t.is_integral and t.bits >= 32
 
 
+NEGATIVE_EXPONENT = "Negative exponent in pow(int, int) is not allowed."
+
+
 def power(x, y) -> Value:
     a, b = to_expr(x), to_expr(y)
     if isinstance(a.type, StructType) or isinstance(b.type, StructType):
@@ -206,7 +209,11 @@ def power(x, y) -> Value:
         t = promote(ta, tb)
         return Value(Binary("pow", cast_expr(a, t), cast_expr(b, t), _with_shape(t, shape)))
     if not ta.is_real and isinstance(b, Const) and b.value < 0:
-        raise RuntimeError("Negative exponent in pow(int, int) is not allowed.")
+        raise RuntimeError(NEGATIVE_EXPONENT)
+    tracer = scope.current()
+    if tracer is not None and tracer.debug and shape is None and not ta.is_real and not isinstance(b, Const):
+        b = tracer.temp(Value(b)).expr
+        tracer.check(binary("ge", Value(b), 0).expr, ("assert", (NEGATIVE_EXPONENT,)))
     if isinstance(b, Const) and b.value == 1 and not isinstance(a, Const):
         return Value(a)
     return Value(Binary("powi", a, b, _with_shape(ta, shape)))

@@ -1,0 +1,254 @@
+"""Operands are read from left to right, once, as in Python (language.md 7, 11); aliases of template parameters."""
+
+from __future__ import annotations
+
+import quadrants as qd
+
+
+def test_operands_are_read_from_left_to_right(arch):
+    """Calls with effects inside expressions: arithmetic, arguments, lists, tuples, targets, at top level and in loops."""
+    c = qd.field(qd.i32, shape=())
+    f = qd.field(qd.i32, shape=8)
+
+    @qd.func
+    def bump(x: qd.template()):
+        x += 1
+        return x
+
+    @qd.func
+    def tick():
+        c[None] += 1
+        return c[None]
+
+    @qd.func
+    def digits(a, b, d):
+        return a * 100 + b * 10 + d
+
+    @qd.kernel
+    def order(out: qd.types.ndarray(qd.i32, 1)):
+        x0 = 5
+        out[0] = x0 * 100 + bump(x0) * 10 + x0
+        c[None] = 0
+        out[1] = c[None] * 1000 + tick() * 100 + tick() * 10 + c[None]
+        for _ in range(1):
+            x = 5
+            out[2] = x * 100 + bump(x) * 10 + x
+            x = 5
+            out[3] = digits(x, bump(x), x)
+            x = 5
+            v = qd.Vector([x, bump(x), x])
+            out[4] = digits(v[0], v[1], v[2])
+            x = 5
+            a, b, d = x, bump(x), x
+            out[5] = digits(a, b, d)
+            x = 5
+            items = [x, bump(x), x]
+            out[6] = digits(items[0], items[1], items[2])
+            x = 1
+            f[bump(x)] = x
+            out[7] = f[2] * 10 + x
+            x = 1
+            f[x] += bump(x)
+            out[8] = f[1] * 10 + f[2]
+            x = 5
+            x += bump(x)
+            out[9] = x
+            x = 5
+            x *= bump(x)
+            out[10] = x
+            x = 5
+            out[11] = qd.max(x, bump(x) - 3) * 10 + qd.select(x > 0, x, bump(x))
+            x = 5
+            out[12] = (x < bump(x)) * 10 + (x == x)
+            x = 3
+            s = 0
+            for i in range(x - 3, bump(x)):
+                s += i
+            out[13] = s
+            x = 0
+            w = qd.Vector([1, 2, 3])
+            out[14] = w[x] * 100 + w[bump(x)] * 10 + w[x]
+
+    out = qd.ndarray(qd.i32, shape=15)
+    order(out)
+    expected = [566, 122, 566, 566, 566, 566, 566, 12, 21, 11, 30, 56, 11, 6, 122]
+    assert out.to_numpy().tolist() == expected
+
+
+def test_aliases_keep_the_place_they_were_bound_to(arch):
+    """A template parameter bound to an element stays that element, whatever its index variable becomes."""
+    f = qd.field(qd.i32, shape=8)
+    g = qd.Vector.field(2, qd.i32, shape=3)
+
+    @qd.func
+    def move(x: qd.template(), k: qd.template()):
+        k += 1
+        x = 7
+
+    @qd.func
+    def swap(a: qd.template(), b: qd.template()):
+        t = a
+        a = b
+        b = t
+
+    @qd.func
+    def outer(x: qd.template(), y):
+        y += 100
+        swap(x, x)
+        x += y
+
+    @qd.kernel
+    def aliases(out: qd.types.ndarray(qd.i32, 1)):
+        v0 = qd.Vector([0, 0])
+        k0 = 0
+        move(v0[k0], k0)
+        out[0] = v0[0] * 10 + v0[1]
+        for _ in range(1):
+            v = qd.Vector([0, 0])
+            k = 0
+            move(v[k], k)
+            move(f[k], k)
+            move(g[k][k - 2], k)
+            out[1] = v[0] * 100 + v[1] * 10 + k
+            swap(v[0], v[1])
+            out[2] = v[1]
+            swap(f[0], f[1])
+            swap(g[0], g[2])
+            y = 1
+            z = 2
+            outer(y, z)
+            out[3] = y * 10 + z
+            swap(y, z)
+            out[4] = y * 1000 + z
+
+    out = qd.ndarray(qd.i32, shape=5)
+    aliases(out)
+    assert out.to_numpy().tolist() == [70, 703, 7, 1032, 2103]
+    assert f.to_numpy()[:2].tolist() == [7, 0]
+    assert g.to_numpy().tolist() == [[7, 0], [0, 0], [0, 0]]
+
+
+def test_loop_bounds_and_conditions_with_effects(arch):
+    """Bounds are read once; a while condition runs again each time, also with calls and walrus."""
+    c = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick():
+        c[None] += 1
+        return c[None]
+
+    @qd.kernel
+    def loops(out: qd.types.ndarray(qd.i32, 1)):
+        c[None] = 4
+        for i in range(c[None]):
+            c[None] += 1
+            out[0] += 1
+        c[None] = 0
+        for _ in range(1):
+            k = 3
+            for i in range(k):
+                k += 1
+                out[1] += 1
+            for i, j in qd.ndrange(k, (k - 5, k)):
+                k = 0
+                out[2] += 1
+            while tick() < 5:
+                t = tick()
+                out[3] += t
+            while (y := tick()) < 9 and tick() > 0:
+                out[4] += y
+            n = 0
+            while tick() < 100:
+                n += 1
+                if n % 2:
+                    continue
+                if n > 5:
+                    break
+            out[5] = n * 100 + c[None]
+
+    out = qd.ndarray(qd.i32, shape=6)
+    loops(out)
+    assert out.to_numpy().tolist() == [4, 3, 30, 6, 14, 616]
+
+
+def test_short_circuit_of_calls(arch):
+    """The effects of a call beside and / or / if-else happen only if Python would make the call."""
+    c = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick(result):
+        c[None] += 1
+        return result
+
+    @qd.kernel
+    def calls(out: qd.types.ndarray(qd.i32, 1)):
+        for i in range(4):
+            qd.loop_config(serialize=True)
+            if i > 1 and tick(i) > 2:
+                out[0] += 1
+            if i > 1 or tick(i) > 0:
+                out[1] += 1
+            x = tick(10) if i == 3 else i
+            out[2] += x
+        out[3] = c[None]
+        c[None] = 0
+        a = c[None] > 0 and tick(1) and tick(1)
+        b = tick(0) or tick(0) or tick(1) or tick(1)
+        out[4] = a * 100 + b * 10 + c[None]
+
+    out = qd.ndarray(qd.i32, shape=5)
+    calls(out)
+    assert out.to_numpy().tolist() == [1, 3, 13, 5, 13]
+
+
+def test_names_of_the_dialect_are_free(arch):
+    """Variables may be called like words, macros and names of the generated text."""
+    f = qd.field(qd.i32, shape=2)
+
+    @qd.func
+    def main(double, register):
+        int32_t = double + register
+        return int32_t
+
+    @qd.kernel
+    def memcpy(auto: qd.i32, qd_args: qd.i32) -> qd.i32:
+        lane, args, rt, frame, begin, end, worker = 1, 2, 3, 4, 5, 6, 7
+        inline, linux, unix, printf, result0, asm, typeof = 8, 9, 10, 11, 12, 13, 14
+        for static in range(1):
+            signed = NULL = INFINITY = 1
+            goto = main(lane, args) + rt + frame + begin + end + worker + signed + NULL + INFINITY
+            f[0] = goto + inline + linux + unix + printf + result0 + asm + typeof + static
+        return f[0] + auto + qd_args
+
+    assert memcpy(1000, 2000) == sum(range(1, 15)) + 3 + 3000
+
+
+def test_blocks_and_shadowing(arch):
+    """Names that end with their block may come back with another type; loops, branches and funcs see their own."""
+
+    @qd.func
+    def helper(t):
+        x = t * 2
+        for t2 in range(2):
+            x += t2
+        return x
+
+    @qd.kernel
+    def blocks() -> qd.f64:
+        r = 0.0
+        for i in range(3):
+            x = i
+            if i > 0:
+                t = x * 2
+                x = t
+            else:
+                t = 1.5
+                x = qd.cast(t, qd.i32) + 10
+            r += x
+        for x in range(2):
+            t = helper(x)
+            r += t
+        t = qd.Vector([7, 1])
+        return r * 100 + t[0]
+
+    assert blocks() == (11 + 2 + 4 + 1 + 3) * 100 + 7

@@ -1,0 +1,409 @@
+"""Arithmetic, bitwise, comparison, logic, conditional expressions, augmented assignment (language.md 11)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from language_kit import raises
+from spec_kit import same_type, traced_helpers
+
+import quadrants as qd
+
+pytestmark = traced_helpers
+
+
+def test_division_family_on_all_signs(arch):
+    """11.1: / // % raw_div raw_mod on (7, 3) with every sign, integer and real, constant and at run time."""
+    cases = [(a, b) for a in (7, -7) for b in (3, -3)]
+
+    @qd.kernel
+    def divide(a: qd.i32, b: qd.i32, out: qd.types.ndarray(qd.f64, 1)):
+        x = qd.cast(a, qd.f64)
+        y = qd.cast(b, qd.f64)
+        out[0] = a / b
+        out[1] = a // b
+        out[2] = a % b
+        out[3] = qd.raw_div(a, b)
+        out[4] = qd.raw_mod(a, b)
+        out[5] = x / y
+        out[6] = x // y
+        out[7] = x % y
+        out[8] = qd.raw_div(x, y)
+        out[9] = qd.raw_mod(x, y)
+        out[10] = qd.cast(a, qd.i8) // qd.cast(b, qd.i8)
+        out[11] = qd.cast(a, qd.i16) % qd.cast(b, qd.i16)
+        out[12] = qd.cast(a, qd.i64) // b
+
+    for a, b in cases:
+        out = qd.ndarray(qd.f64, shape=13)
+        divide(a, b, out)
+        trunc = int(a / b)
+        expected = [np.float32(a / b), a // b, a % b, trunc, a - trunc * b, a / b, a // b, a % b, a / b, math.fmod(a, b)]
+        np.testing.assert_allclose(out.to_numpy(), [*expected, a // b, a % b, a // b], rtol=1e-15)
+
+
+def test_division_types(arch):
+    """11.1: integers divide as default_fp, also i64; reals keep their width; IEEE special results."""
+
+    @qd.kernel
+    def types(zero: qd.f32, one: qd.f32, out: qd.types.ndarray(qd.f64, 1)):
+        seven = 7
+        wide = qd.i64(10000000001)
+        qd.static_assert(same_type(seven / 2, qd.f32))
+        qd.static_assert(same_type(wide / 2, qd.f32))
+        qd.static_assert(same_type(qd.f64(1.0) / seven, qd.f64))
+        qd.static_assert(same_type(qd.cast(one, qd.f16) / seven, qd.f32))
+        out[0] = seven / 2
+        out[1] = wide / 2
+        out[2] = one / zero
+        out[3] = -one / zero
+        out[4] = one % zero
+        out[5] = zero / zero
+
+    out = qd.ndarray(qd.f64, shape=6)
+    types(0.0, 1.0, out)
+    got = out.to_numpy()
+    assert got[:4].tolist() == [3.5, float(np.float32(5000000000.5)), math.inf, -math.inf]
+    assert np.isnan(got[4:]).all()
+
+
+def test_power(arch):
+    """11.1: base's type for integer exponents, promoted for real ones; 0**0; negative exponents."""
+
+    @qd.kernel
+    def powers(n: qd.i32, e: qd.i32, x: qd.f32, out: qd.types.ndarray(qd.f64, 1)):
+        qd.static_assert(same_type(n**e, qd.i32))
+        qd.static_assert(same_type(x**e, qd.f32))
+        qd.static_assert(same_type(n**x, qd.f32))
+        out[0] = n**e
+        out[1] = x**e
+        out[2] = x**-e
+        out[3] = (n - n) ** (e - e)
+        out[4] = (x - x) ** (e - e)
+        out[5] = qd.pow(n, 2)
+        out[6] = x**0.5
+        out[7] = n**31
+        out[8] = 2**e
+        out[9] = n ** qd.f64(0.5)
+        out[10] = qd.cast(n, qd.u8) ** 5
+
+    out = qd.ndarray(qd.f64, shape=11)
+    powers(3, 4, 1.5, out)
+    wrapped = (3**31 + 2**31) % 2**32 - 2**31
+    expected = [81, 1.5**4, 1.5**-4, 1, 1, 9, 1.5**0.5, wrapped, 16, 3**0.5, 3**5]
+    np.testing.assert_allclose(out.to_numpy(), expected, rtol=1e-6)
+
+
+def test_negative_integer_powers(arch):
+    @qd.kernel
+    def constant(n: qd.i32) -> qd.i32:
+        return n**-1
+
+    with raises(RuntimeError, "Negative exponent in pow(int, int) is not allowed."):
+        constant(2)
+
+
+@pytest.mark.runtime(debug=True)
+def test_negative_integer_powers_at_run_time_in_debug(arch):
+    @qd.kernel
+    def power(n: qd.i32, e: qd.i32) -> qd.i32:
+        return n**e
+
+    assert power(2, 3) == 8
+    with raises(qd.QuadrantsAssertionError, "Negative exponent in pow(int, int) is not allowed."):
+        power(2, -1)
+    assert power(2, 4) == 16
+
+
+def test_bits(arch):
+    """11.2: & | ^ ~, shifts keep the left type, >> by sign, bit_shr logical."""
+
+    @qd.kernel
+    def bits(m: qd.i32, out: qd.types.ndarray(qd.i64, 1)):
+        u = qd.cast(m, qd.u32)
+        small = qd.cast(m, qd.i8)
+        yes = m < 0
+        out[0] = m & 0xFF
+        out[1] = m | 1
+        out[2] = m ^ 5
+        out[3] = ~m
+        out[4] = m >> 1
+        out[5] = u >> 1
+        out[6] = qd.bit_shr(m, 1)
+        out[7] = m << 3
+        out[8] = small << qd.i64(1)
+        out[9] = qd.bit_shr(small, 1)
+        out[10] = yes & (m > 0)
+        out[11] = yes | (m > 0)
+        out[12] = yes ^ yes
+        out[13] = qd.cast(m, qd.u8) << 1
+        out[14] = small >> 1
+        qd.static_assert(same_type(small << qd.i64(1), qd.i8))
+        qd.static_assert(same_type(m & qd.i64(1), qd.i64))
+
+    out = qd.ndarray(qd.i64, shape=15)
+    bits(-7, out)
+    expected = [249, -7, -7 ^ 5, 6, -4, (2**32 - 7) >> 1, 2147483644, -56, -14, 124, 0, 1, 0, 242, -4]
+    assert out.to_numpy().tolist() == expected
+
+
+def test_operand_errors(arch):
+    """11.1, 11.2, 11.3, 11.4: wrong operand types by error class and text."""
+    f = qd.field(qd.f32, shape=4)
+
+    @qd.kernel
+    def float_and():
+        f[0] = f[0] & 1
+
+    @qd.kernel
+    def float_shift():
+        f[0] = f[0] << 1
+
+    @qd.kernel
+    def float_invert():
+        f[0] = ~f[0]
+
+    @qd.kernel
+    def shapes():
+        v = qd.Vector([1, 2]) + qd.Vector([1, 2, 3])  # noqa: F841
+
+    @qd.kernel
+    def float_logic() -> qd.i32:
+        return f[0] and 1
+
+    @qd.kernel
+    def membership(x: qd.i32) -> qd.i32:
+        return x in (1, 2)
+
+    two = 2
+
+    @qd.kernel
+    def identity(x: qd.i32) -> qd.i32:
+        return x is two
+
+    @qd.kernel
+    def matmul(x: qd.i32) -> qd.i32:
+        return x @ x
+
+    @qd.kernel
+    def vector_condition() -> qd.i32:
+        v = qd.Vector([1, 2])
+        return 1 if v else 0
+
+    @qd.kernel
+    def float_condition() -> qd.i32:
+        return 1 if f[0] else 0
+
+    @qd.kernel
+    def float_select() -> qd.i32:
+        return qd.select(f[0], 1, 0)
+
+    type_error, syntax_error = qd.QuadrantsTypeError, qd.QuadrantsSyntaxError
+    for kernel, args, kind, fragment in (
+        (float_and, (), type_error, "unsupported operand type(s) for '&'"),
+        (float_shift, (), type_error, "unsupported operand type(s) for '<<'"),
+        (float_invert, (), type_error, "takes integral inputs only"),
+        (shapes, (), type_error, "unsupported operand type(s) for '+'"),
+        (float_logic, (), type_error, "unsupported operand type(s) for"),
+        (membership, (1,), syntax_error, "is only supported inside `qd.static`"),
+        (identity, (1,), syntax_error, 'Operator "is" in Quadrants scope is not supported.'),
+        (matmul, (1,), qd.QuadrantsCompilationError, "unsupported operand type(s) for '@'"),
+        (vector_condition, (), syntax_error, "qd.select"),
+        (float_condition, (), type_error, "conditions must be an integer"),
+        (float_select, (), type_error, "select"),
+    ):
+        with raises(kind, fragment):
+            kernel(*args)
+
+
+def test_comparisons(arch):
+    """11.3: promotion, chains with single evaluation, elementwise on vectors, NaN."""
+    counter = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick(value):
+        counter[None] += 1
+        return value
+
+    @qd.kernel
+    def compare(a: qd.i32, nan: qd.f32, out: qd.types.ndarray(qd.i32, 1)):
+        out[0] = 1 < tick(a) < 9
+        out[1] = 1 < a < 2 < tick(5)
+        out[2] = a > 9 > tick(1)
+        out[3] = counter[None]
+        out[4] = nan < a
+        out[5] = nan == nan
+        out[6] = qd.math.isnan(nan)
+        v = qd.Vector([1, 5, 3]) < a
+        out[7] = v[0] * 100 + v[1] * 10 + v[2]
+        out[8] = all(v) * 10 + any(v)
+        out[9] = a == 3.5
+        out[10] = a != 3
+        qd.static_assert(same_type(a < 3, qd.u1))
+
+    out = qd.ndarray(qd.i32, shape=11)
+    compare(3, math.nan, out)
+    assert out.to_numpy().tolist() == [1, 0, 0, 1, 0, 0, 1, 100, 1, 0, 0]
+
+
+def test_logic_values_and_short_circuit(arch):
+    """11.4: Python's values; the right side runs only when needed, reads and calls alike."""
+    f = qd.field(qd.i32, shape=4)
+    counter = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick():
+        counter[None] += 1
+        return 1
+
+    @qd.kernel
+    def logic(two: qd.i32, huge: qd.i32, out: qd.types.ndarray(qd.i32, 1)):
+        zero = two - 2
+        out[0] = 5 and two
+        out[1] = (two + 2) or two
+        out[2] = zero or (two + 5)
+        out[3] = zero and tick()
+        out[4] = huge < 4 and f[huge] > 0
+        out[5] = huge >= 4 or f[huge] > 0
+        out[6] = two or tick()
+        out[7] = False and tick() > 0
+        out[8] = True or tick() > 0
+        out[9] = not two
+        out[10] = not zero
+        out[11] = two and (zero or tick()) and two
+        out[12] = counter[None]
+        v = qd.Vector([1, 0]) and qd.Vector([2, 2])
+        out[13] = v[0] * 10 + v[1]
+        out[14] = qd.i64(4294967296) and 1
+
+    out = qd.ndarray(qd.i32, shape=15)
+    logic(2, 500_000_000, out)
+    assert out.to_numpy().tolist() == [2, 4, 7, 0, 0, 1, 2, 0, 1, 0, 1, 2, 1, 10, 1]
+
+
+@pytest.mark.runtime(short_circuit_operators=False)
+def test_logic_without_short_circuit(arch):
+    @qd.kernel
+    def logic(a: qd.i32, b: qd.i32) -> qd.i32:
+        return (a and b) * 100 + (a or b)
+
+    assert logic(5, 2) == 7
+
+
+def test_conditional_expressions(arch):
+    """11.5: only the chosen side is read or called; promotion; static choice of any kind; select."""
+    f = qd.field(qd.i32, shape=4)
+    counter = qd.field(qd.i32, shape=())
+    grid = qd.ndarray(qd.i32, shape=(2, 2))
+
+    @qd.func
+    def tick(v):
+        counter[None] += 1
+        return v
+
+    @qd.kernel
+    def choose(huge: qd.i32, flag: qd.template(), g: qd.types.ndarray(), out: qd.types.ndarray(qd.f64, 1)):
+        f[1] = 5
+        i = 1
+        out[0] = f[huge] if huge < 4 else -1
+        out[1] = tick(1) if i > 5 else tick(2) + tick(3)
+        out[2] = counter[None]
+        out[3] = 1 if i == 1 else 0.5
+        index = [i, 0] if qd.static(flag) else i
+        g[index] = 7
+        out[4] = g[1, 0]
+        out[5] = qd.select(qd.Vector([1, 0]), qd.Vector([1, 2]), 10).sum()
+        v = qd.Vector([1, 2]) if i > 0 else qd.Vector([3, 4])
+        out[6] = v[1]
+        w = qd.Vector([1.5, 2]) if i > 5 else 7
+        out[7] = w[1]
+        out[8] = 1 if qd.static(True) else undefined_name  # noqa: F821
+        out[9] = 3 if qd.i64(4294967296) * i else 4
+        qd.static_assert(same_type(1 if i == 1 else 0.5, qd.f32))
+
+    out = qd.ndarray(qd.f64, shape=10)
+    choose(500_000_000, True, grid, out)
+    assert out.to_numpy().tolist() == [-1, 5, 2, 1, 7, 11, 2, 7, 1, 3]
+
+
+def test_augmented_assignment(arch):
+    """11.6: conversion of the right side, elementwise on vectors, index expressions evaluated once."""
+    f = qd.field(qd.i32, shape=4)
+    g = qd.Vector.field(2, qd.f32, shape=2)
+    counter = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick():
+        counter[None] += 1
+        return counter[None]
+
+    @qd.kernel
+    def augment(out: qd.types.ndarray(qd.f64, 1)):
+        for _ in range(1):
+            x = 1
+            x += 1.7
+            y = 10
+            y *= 1.5
+            z = 7
+            z /= 2
+            w = 7
+            w //= 2
+            w **= 3
+            s = 1
+            s <<= 5
+            s >>= 2
+            b = 6
+            b &= 3
+            b |= 8
+            b ^= 1
+            r = 17
+            r %= 5
+            m = 10
+            m -= 2.9
+            out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = x, y, z, w, s, b, r, m
+            f[0] += 1.7
+            f[tick()] += 5
+            f[tick()] *= 3
+            f[tick()] -= 2
+            out[8] = counter[None]
+            g[0] += qd.Vector([1, 2])
+            g[0] *= 2
+            g[0] += 1
+            g[1] -= g[0]
+            v = qd.Vector([1, 2, 3])
+            v += v
+            v[1] += 10
+            out[9] = v[0] * 100 + v[1] * 10 + v[2]
+
+    out = qd.ndarray(qd.f64, shape=10)
+    f[2] = 2
+    augment(out)
+    assert out.to_numpy().tolist() == [2, 15, 3, 27, 8, 11, 2, 8, 3, 346]
+    assert f.to_numpy().tolist() == [1, 5, 6, -2]
+    assert g.to_numpy().tolist() == [[3, 5], [-3, -5]]
+
+
+def test_augmented_errors(arch):
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def non_lvalue():
+        qd.atomic_add(1 + f[0], 2)
+
+    @qd.kernel
+    def whole_field():
+        qd.atomic_add(f, 2)
+
+    @qd.kernel
+    def matmul():
+        a = qd.Matrix([[1, 2], [3, 4]])
+        a @= a
+
+    with raises(qd.QuadrantsSyntaxError, "cannot use a non-writable target as the first operand of"):
+        non_lvalue()
+    with raises(qd.QuadrantsSyntaxError):
+        whole_field()
+    with raises(qd.QuadrantsSyntaxError):
+        matmul()
