@@ -30,10 +30,10 @@ build: $(READY)
 	$(RUN)/python setup.py --quiet build_ext --inplace
 
 test: build
-	$(RUN)/python -m pytest -n 2
+	$(RUN)/python -m pytest -n 2 --dist loadfile
 
 test-fast: build
-	$(RUN)/python -m pytest -n 2 -m "not slow"
+	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88

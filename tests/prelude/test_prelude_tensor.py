@@ -10,6 +10,8 @@ from prelude_kit import Library, matrix, numpy_type, vector
 
 from quadrants.ir.types import PRIMITIVES, StructType, f16, f32, f64, i8, i32, i64, size_align, struct_offsets, u1, u8
 
+pytestmark = pytest.mark.slow  # two libraries of some thousand functions
+
 COUNT = 50
 ELEMENTS = (f16, f32, f64, u8, i32, u1)
 INVERSES = (1, 2, 3, 4, 5, 6, 9, 12)

@@ -22,4 +22,4 @@ EOF
 "${PYTHON:-python3}" -m venv "$folder/env"
 "$folder/env/bin/python" -m pip install --quiet "$wheel" hypothesis nvidia-cuda-nvrtc pillow 'pytest>=8' pytest-xdist
 cd "$folder"
-PATH="$folder/env/bin:$PATH" python -m pytest -n 2 -q -m "not slow"
+PATH="$folder/env/bin:$PATH" python -m pytest -n 2 --dist loadfile -q -m "not slow"
