@@ -22,6 +22,9 @@ class Template(Generic[T]):
         self.element_type = element_type
         self.ndim = ndim
 
+    def __repr__(self) -> str:
+        return "template()"
+
     def __getitem__(self, i: Any) -> T:
         raise TypeError("qd.template() is an annotation, not a value: it cannot be indexed")
 
