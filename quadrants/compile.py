@@ -10,7 +10,7 @@ from quadrants.data import annotation as array_annotation
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.emit.render import render
-from quadrants.frontend import annotations as ann
+from quadrants.lang import parameters as ann
 from quadrants.frontend.record import Record
 from quadrants.frontend.trace import trace_kernel
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -116,6 +116,9 @@ def check_arguments(kernel, args: tuple) -> None:
     """Arrays against their annotations, before anything is traced."""
     for (name, a), x in zip(kernel.parameters, args):
         base = ann.optional_base(a)
+        if ann.is_view_annotation(a) and kind_of(x) == "view" and not isinstance(a, type):
+            a, x = a.ndarray_type, x.arr
+            base = None
         if base is not None and x is None or not ann.is_ndarray_annotation(base or a):
             continue
         want = (base or a)() if isinstance(base or a, type) else (base or a)

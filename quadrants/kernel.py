@@ -8,8 +8,9 @@ import warnings
 
 from quadrants import session, signature
 from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
-from quadrants.errors import QuadrantsSyntaxError
-from quadrants.frontend import annotations as ann
+from quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
+from quadrants.frontend.views import not_a_view
+from quadrants.lang import parameters as ann
 from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
@@ -72,6 +73,8 @@ class Kernel(Launcher):
         if index < 0:
             return self.member_token(x)
         name, annotation = self.parameters[index]
+        if ann.is_view_annotation(annotation):
+            raise QuadrantsRuntimeTypeError(not_a_view(name, x))
         if self._is_array(annotation):
             return signature.array_token(x, annotation, name)
         if ann.is_dataclass(annotation):
@@ -137,28 +140,11 @@ def collect_parameters(fn) -> list:
                 annotation = ann.Template
             else:
                 raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
-        check_annotation(annotation, index, p.name)
+        ann.check_annotation(annotation, index, p.name, "kernel")
         out.append((p.name, annotation))
     if "return" in resolved:
         _check_return(resolved["return"])
     return out
-
-
-def check_annotation(a, index: int, name: str) -> None:
-    base = ann.optional_base(a)
-    if base is not None:
-        if ann.is_template(base) or ann.is_array_annotation(base):
-            return
-        raise QuadrantsSyntaxError(
-            f"`{name}: {a}`: optional arguments are only supported for qd.Tensor, qd.types.Template and NDArray."
-        )
-    if ann._is_union(a):
-        raise QuadrantsSyntaxError(f"`{name}: {a}`: unions must be of the form 'T | None'.")
-    known = (
-        ann.is_scalar(a) or ann.is_template(a) or ann.is_array_annotation(a) or ann.compound_kind(a) or ann.is_dataclass(a)
-    )
-    if not known:
-        raise QuadrantsSyntaxError(f"Invalid type annotation (argument {index}) of Quadrants kernel: {name}: {a}")
 
 
 def _check_return(a) -> None:

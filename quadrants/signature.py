@@ -12,7 +12,7 @@ import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
-from quadrants.frontend import annotations as ann
+from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 _serial = itertools.count()

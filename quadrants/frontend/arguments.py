@@ -14,8 +14,9 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.frontend import annotations as ann
+from quadrants.lang import parameters as ann
 from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
+from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, primitive, tensor_type
 from quadrants.lang import tensor, typed
@@ -33,13 +34,20 @@ BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), or
-    'token' (nothing is passed: the token of the object must match).
+    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'view' (target is a ViewRef),
+    or 'token' (nothing is passed: the token of the object must match).
     """
 
     source: tuple
     kind: str
     target: object = None
+
+    @property
+    def variables(self) -> tuple:
+        """The variables that a launch fills."""
+        if self.kind == "view":
+            return self.target.variables
+        return (self.target,) if self.kind in ("scalar", "tensor", "struct") else ()
 
 
 class Arguments:
@@ -82,7 +90,7 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return self.tensor_parameter(source, name, x), "argument"
         if ann.is_view_annotation(a):
-            raise QuadrantsCompilationError("BufferView parameters are not available yet.")
+            return self.view_parameter(source, name, a, x), "argument"
         return self.template_parameter(source, name, x), "argument"
 
     def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
@@ -104,6 +112,10 @@ class Arguments:
 
     def template_parameter(self, source: tuple, name: str, x):
         x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) == "view":
+            raise QuadrantsRuntimeTypeError(
+                f"A BufferView was passed for '{name}': annotate it with qd.BufferView[dtype] or qd.BufferView."
+            )
         if kind_of(x) == "ndarray" or _is_external(x) and not isinstance(x, np.ndarray):
             raise QuadrantsRuntimeTypeError(
                 f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
@@ -143,8 +155,12 @@ class Arguments:
             )  # fmt: skip
             ref.grad = ArrayRef(grad, x.grad)
         self.bound[source] = ref
-        self.bindings.append(Bound(source, "array", decl))
+        self.bind_source(source, "array", decl)
         return ref
+
+    def bind_source(self, source: tuple, kind: str, target) -> None:
+        """Have every launch hand what is found at `source` to `target`."""
+        self.bindings.append(Bound(source, kind, target))
 
     def array_annotation(self, source: tuple):
         return self.parameter_annotations.get(source)
@@ -181,7 +197,7 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return x
         if ann.is_view_annotation(a):
-            return x
+            return self.view_argument(func, name, x)
         if not isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
                 f"Invalid type for argument '{name}' of {func.fn.__name__}: an array is expected, got "
@@ -226,6 +242,8 @@ class Arguments:
             self.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
             return self.array_ref(source, name, x)
+        if kind_of(x) == "view":
+            return self.view_parameter(source, name, None, x)
         if lifted:
             return self._lifted_primitive(source, name, x)
         return self.wrap_object(source, x)
@@ -255,7 +273,7 @@ class Arguments:
         self.parameter_annotations[source] = a
         value, _ = self.parameter_value(source, name, a, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
-        if not nested and not isinstance(value, (Value, ArrayRef)):
+        if not nested and not isinstance(value, (Value, ArrayRef, ViewRef)):
             self.bindings.append(Bound(source, "token"))
             if not isinstance(value, ObjectRef):
                 self.bound[source] = value
@@ -291,11 +309,8 @@ class Arguments:
         return getattr(m, name)
 
     def is_optional_argument(self, node) -> bool:
-        """Whether the AST names a direct parameter of the kernel (or of a func, bound to one)."""
-        if self.frame.in_static and getattr(node, "id", None) is None:
-            return False
-        found = self.frame.lookup_local(getattr(node, "id", ""))
-        return found is not None and found.kind in ("argument", "object", "var")
+        """Whether the AST names a parameter of the kernel or func under translation."""
+        return any(a.arg == getattr(node, "id", None) for a in self.frame.source.tree.args.args)
 
     def atomic_target(self, x, op: str) -> Value:
         if not isinstance(x, Value) or x.place is None:

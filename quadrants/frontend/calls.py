@@ -8,7 +8,7 @@ import warnings
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import intrinsics
-from quadrants.frontend.annotations import compound_kind, is_template
+from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.frontend.expressions import is_runtime
 from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.order import Operands
@@ -132,6 +132,8 @@ class Calls(FuncCalls):
             return self._make_tensor(function, args, kwargs)
         if compound == "struct":
             return self._make_struct(function, args, kwargs)
+        if isinstance(function, type) and is_view_annotation(function):
+            return self._guarded(self.construct_view, "BufferView", args, kwargs)
         if kind_of(function) == "kernel":
             raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
         if isinstance(function, ObjectRef):

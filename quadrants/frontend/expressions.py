@@ -15,6 +15,7 @@ from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.statements import BINARY_NODES, LazyTensor, OldValue
 from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Binary, If
 from quadrants.ir.types import TensorType, u1
 from quadrants.lang import access, structs, tensor, typed
@@ -290,16 +291,13 @@ class Expressions:
     def _membership(self, op, left, right, node):
         text = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(op)]
         if isinstance(op, (ast.Is, ast.IsNot)):
-            if right is not None and not self.frame.in_static:
-                raise QuadrantsSyntaxError(f'Operator "{text}" in Quadrants scope is not supported.')
-            if isinstance(left, Value):
-                if not self.frame.in_static:
-                    raise QuadrantsSyntaxError(f'Operator "{text}" in Quadrants scope is not supported.')
-            if right is None and not self.is_optional_argument(node.left):
+            if right is not None or not self.is_optional_argument(node.left):
                 raise QuadrantsSyntaxError(
-                    f'Operator "{text}" in Quadrants scope is not supported, unless it compares a direct kernel argument '
-                    "against `None`; use `== None` for members."
+                    f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} None)`, which '
+                    "compares a direct kernel argument against `None`; use `== None` for members."
                 )
+            if isinstance(left, Value) and not self.frame.in_static:
+                raise QuadrantsSyntaxError(f'Operator "{text}" in Quadrants scope is not supported. Write it inside `qd.static`.')
             same = left is right
             return same if isinstance(op, ast.Is) else not same
         if not self.frame.in_static or is_runtime(left) or is_runtime(right):
@@ -362,6 +360,8 @@ class Expressions:
             if base.is_struct:
                 return access.member(base, indices[0])
             return access.subscript(base, indices)
+        if isinstance(base, ViewRef):
+            return self.subscript_view(base, indices)
         kind = kind_of(base)
         if isinstance(base, ArrayRef) or kind in FIELD_KINDS:
             if kind == "struct_field":
@@ -428,6 +428,8 @@ class Expressions:
             return base.attribute(name)
         if isinstance(base, ArrayRef):
             return self.array_attribute(base, name)
+        if isinstance(base, ViewRef):
+            return self.view_attribute(base, name)
         if isinstance(base, ObjectRef):
             return self.object_attribute(base, name)
         if kind_of(base) in FIELD_KINDS:

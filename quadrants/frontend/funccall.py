@@ -8,13 +8,14 @@ import inspect
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import source as source_of
-from quadrants.frontend.annotations import compound_kind, is_array_annotation, is_template
+from quadrants.lang.parameters import compound_kind, is_array_annotation, is_template, is_view_annotation
 from quadrants.frontend.frame import Frame, closure_cells
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.views import ViewRef
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
-from quadrants.ir.types import DType, result_struct
+from quadrants.ir.types import DType, i32, result_struct
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
@@ -23,6 +24,7 @@ from quadrants.lang.value import Value
 
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 200
+PER_PATH = object()
 
 
 class CannotPass(Exception):
@@ -86,6 +88,8 @@ class FuncCalls:
             raise QuadrantsTypeError(
                 f"A function was passed for the unannotated parameter '{name}'; annotate it with qd.template()."
             )
+        if isinstance(x, ViewRef) and (a is EMPTY or is_template(a) or is_view_annotation(a)):
+            return "view", x
         if is_template(a):
             if isinstance(x, (Value, StructCell)):
                 return "alias", x
@@ -251,11 +255,28 @@ class FuncCalls:
         key = (func, tuple(keys), self.frame.in_static > 0)
         if key in self.call_stack:
             raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
-        entry = self.functions.get(key)
-        if entry is None:
-            entry = self.functions[key] = self._trace_function(func, key, adapted)
-        function, rebuild = entry
+        function, rebuild = self._emitted(func, key, adapted)
         return self._emit_call(function, args, rebuild)
+
+    def _emitted(self, func: Func, key, adapted: dict):
+        """The emitted function of a specialisation, traced when it is new.
+
+        What a debug check reports can depend on the calls that lead to it: then each path of calls has its own.
+        """
+        entry = self.functions.get(key)
+        if entry is PER_PATH:
+            self.stack_matters = True
+            entry = self.functions.get((key, self.call_path()))
+        if entry is None:
+            outer, self.stack_matters = self.stack_matters, False
+            entry = self._trace_function(func, key, adapted)
+            if self.stack_matters:
+                self.functions[key] = PER_PATH
+                self.functions[key, self.call_path()] = entry
+            else:
+                self.functions[key] = entry
+                self.stack_matters = outer
+        return entry
 
     def _pass(self, mode: str, value, args: list):
         """Append what is passed at run time; returns the part of the specialisation key."""
@@ -279,6 +300,9 @@ class FuncCalls:
                 raise CannotPass
             args.append(value.place)
             return ("r", value.type)
+        if mode == "view":
+            args += [value.offset.expr, value.size.expr]
+            return ("w", id(value.decl))
         self.keep.append(value)
         return ("o", _identity(value))
 
@@ -290,7 +314,7 @@ class FuncCalls:
             return "value", x
         if isinstance(x, (list, tuple)):
             return "container", x
-        return "object", x
+        return ("view" if isinstance(x, ViewRef) else "object"), x
 
     def _trace_function(self, func: Func, key, adapted: dict):
         frame = self.make_frame(func, "function")
@@ -339,6 +363,11 @@ class FuncCalls:
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 return type(value)(*items), "container"
             return type(value)(items), "container"
+        if mode == "view":
+            window = [Var(self.unique_name(f"{name}_{part}"), i32, False, level=1) for part in ("offset", "size")]
+            params += window
+            offset, size = (Value(self.variable(v).expr) for v in window)
+            return ViewRef(value.decl, offset, size), "object"
         by_ref = mode == "alias" and value.place is not None
         e = typed.to_expr(value)
         var = Var(self.unique_name(name), e.type, mode == "value" or by_ref, by_ref, level=1)
@@ -359,6 +388,9 @@ class FuncCalls:
             leaves.append(value.expr)
             at = len(leaves) - 1
             return lambda parts: parts[at]
+        if isinstance(value, ViewRef):
+            offset, size = self._pack_result(value.offset, leaves), self._pack_result(value.size, leaves)
+            return lambda parts: ViewRef(value.decl, offset(parts), size(parts))
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             recipes = [self._pack_result(v, leaves) for v in value]
             return lambda parts: type(value)(*(r(parts) for r in recipes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
-from quadrants.frontend import annotations as ann
+from quadrants.lang import parameters as ann
 from quadrants.ir.nodes import Return
 from quadrants.ir.types import StructType, TensorType
 from quadrants.lang import structs, tensor, typed

@@ -28,6 +28,7 @@ from quadrants.frontend.purity import Purity
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.views import Views
 from quadrants.ir.names import RESERVED
 from quadrants.ir.nodes import Builtin, Cast, Cell, Check, Const, Declare, Eval, Load, Loc, MatOp, Store, Var, VarPlace
 from quadrants.ir.types import DType, StructType, f32, f64, i32
@@ -35,7 +36,7 @@ from quadrants.lang import typed
 from quadrants.lang.value import Value
 
 
-class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Returns, Memory, Purity):
+class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Returns, Memory, Views, Purity):
     def __init__(self, options):
         self.options = options
         self.default_fp = options.get("default_fp", f32)
@@ -68,6 +69,7 @@ class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Re
         self.purity = False
         self.kernel_name = ""
         self.warned: set = set()
+        self.stack_matters = False
         self.parameter_annotations: dict = {}
         self.prints = False
         self.called: list = []
@@ -118,7 +120,7 @@ class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Re
             kind, message = type(error), str(error)
         elif isinstance(error, RecursionError):
             kind = QuadrantsSyntaxError
-            message = "calls are nested too deeply; recursion that qd.static does not end is not supported in @qd.func."
+            message = "Nested too deeply: split the expression, or end the recursion of a @qd.func with qd.static."
         else:
             kind, message = QuadrantsCompilationError, f"{type(error).__name__}: {error}"
         located = kind(banner.format_banner(frames, message))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 
 from quadrants.errors import QuadrantsSyntaxError
+from quadrants.lang import parameters
+from quadrants.lang.annotations import RefType
+
+EMPTY = inspect.Parameter.empty
 
 
 class Func:
@@ -19,21 +24,26 @@ class Func:
         self.requires_top_level = requires_top_level
         self.python_scope = python_scope
         functools.update_wrapper(self, fn)
-        self._signature = None
-        self._annotations = None
-        _check_signature(fn)
-
-    @property
-    def signature(self) -> inspect.Signature:
-        if self._signature is None:
-            self._signature = inspect.signature(self.fn)
-        return self._signature
+        self.signature = inspect.signature(fn)
+        self._annotations = resolve_annotations(fn)
+        self._check_signature()
 
     def annotation(self, name: str):
         """The resolved annotation of a parameter or of `return`; `inspect.Parameter.empty` if there is none."""
-        if self._annotations is None:
-            self._annotations = resolve_annotations(self.fn)
-        return self._annotations.get(name, inspect.Parameter.empty)
+        return self._annotations.get(name, EMPTY)
+
+    def _check_signature(self) -> None:
+        for index, p in enumerate(self.signature.parameters.values()):
+            if p.kind is not p.POSITIONAL_OR_KEYWORD:
+                raise QuadrantsSyntaxError(
+                    f"Quadrants functions do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+                )
+            annotation = self.annotation(p.name)
+            if annotation is EMPTY:
+                if self.is_real_function and p.name != "self":
+                    raise QuadrantsSyntaxError(f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not.")
+            elif not (self.is_real_function and isinstance(annotation, RefType)):
+                parameters.check_annotation(annotation, index, p.name, "func")
 
     def __get__(self, instance, owner=None):
         return self if instance is None else BoundFunc(self, instance)
@@ -71,7 +81,10 @@ def resolve_annotations(fn) -> dict:
     raw = dict(getattr(fn, "__annotations__", {}))
     if not any(isinstance(a, str) for a in raw.values()):
         return raw
-    names = dict(zip(fn.__code__.co_freevars, (c.cell_contents for c in fn.__closure__))) if fn.__closure__ else {}
+    names = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # an enclosing function assigns the name later
+            names[name] = cell.cell_contents
     out = {}
     for key, a in raw.items():
         if isinstance(a, str):
@@ -83,14 +96,6 @@ def resolve_annotations(fn) -> dict:
                 ) from None
         out[key] = a
     return out
-
-
-def _check_signature(fn) -> None:
-    for p in inspect.signature(fn).parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
-            raise QuadrantsSyntaxError(
-                f"Quadrants functions do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
-            )
 
 
 def func(fn=None, *, is_real_function=False, requires_top_level=False):

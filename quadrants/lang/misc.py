@@ -22,6 +22,7 @@ from quadrants.arch import (
     x64,
     x86_64,
 )
+from quadrants.lang.control import loop_unique
 from quadrants.profiler.timeline import timeline_clear, timeline_save
 from quadrants.session import (
     check_require_version,
@@ -49,6 +50,7 @@ __all__ = [
     "is_extension_enabled",
     "is_extension_supported",
     "metal",
+    "loop_unique",
     "opencl",
     "python",
     "reset",
@@ -61,7 +63,7 @@ __all__ = [
 
 _PUBLIC = frozenset(
     "GraphStatus assume_in_range axes block_local cache_read_only global_thread_idx i ij ijk ijkl ijl ik ikl il j jk "
-    "jkl jl k kl l loop_config loop_unique mesh_local mesh_patch_idx no_activate".split()
+    "jkl jl k kl l loop_config mesh_local mesh_patch_idx no_activate".split()
 )
 
 

@@ -47,6 +47,8 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             pack.append((slot.type.name, source, slot.offset, None))
         elif slot.kind in ("tensor", "struct"):
             pack.append(("call", source, slot.offset, packer(slot.type, name)))
+        elif slot.kind == "view":
+            pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
             sample = _resolve(args[slot.param], slot.path)
             if signature.is_external(sample) and signature.is_copied(sample):
@@ -116,10 +118,7 @@ def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
         data = data[..., 0]
     if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
         raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
-    if data.shape != t.shape:
-        raise QuadrantsRuntimeTypeError(
-            f"Argument {name} of shape {data.shape} cannot be converted into required type {t}"
-        )
+    data = data[tuple(slice(n) for n in t.shape)]
     with np.errstate(all="ignore"):
         raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
     block[offset : offset + len(raw)] = raw
@@ -237,6 +236,8 @@ def _site(message: tuple, frames: list, kernel_name: str):
     """A function from the recorded values to the exception to raise."""
 
     def failure(values, worker):
+        if message[0] == "view":
+            return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
         return QuadrantsAssertionError(_describe(message, values, kernel_name) + banner.format_banner(frames, ""))
 
     return failure
@@ -261,6 +262,23 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
     for value, text in zip(values, texts[1:]):
         out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
     return out
+
+
+def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str:
+    _, kind, stack = message
+    if kind == "construction":
+        offset, size, length = values
+        return f"\nBufferView construction out of range: offset={offset}, size={size}, ndarray length={length}."
+    if kind == "access":
+        index, offset, size = values
+        text = f"BufferView Out Of Range: kernel[{kernel_name}] tid={worker}, got index {index} (offset={offset}, size={size})."
+    else:
+        offset, size, parent = values
+        text = (
+            f"BufferView subview Out Of Range: kernel[{kernel_name}] tid={worker}, subview offset={offset}, "
+            f"subview size={size}, parent size={parent}."
+        )
+    return "\n".join(("", text, "Callstack:", *stack))
 
 
 def _tuple(items) -> str:

@@ -1,9 +1,12 @@
-"""What a parameter annotation means."""
+"""What a parameter annotation means, and which annotations are allowed."""
 
 from __future__ import annotations
 
 import dataclasses
+import types
+import typing
 
+from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir.types import DType
 from quadrants.lang.annotations import BufferViewType, NdarrayType, OptionalNdarray, Template
 from quadrants.lang.tensor_types import CompoundType, TensorTypeBase
@@ -58,7 +61,29 @@ def optional_base(a):
 
 
 def _is_union(a) -> bool:
-    import types
-    import typing
-
     return isinstance(a, types.UnionType) or getattr(a, "__origin__", None) is typing.Union
+
+
+def is_known(a) -> bool:
+    """Whether kernels and funcs know what a parameter with this annotation receives."""
+    return bool(
+        is_scalar(a) or is_template(a) or is_array_annotation(a) or compound_kind(a) or is_dataclass(a)
+    )
+
+
+def check_annotation(a, index: int, name: str, owner: str) -> None:
+    """Raise QuadrantsSyntaxError unless parameter `name`, the `index`-th of `owner`, may be annotated with `a`."""
+    base = optional_base(a)
+    if base is not None:
+        if is_template(base) or is_array_annotation(base):
+            return
+        raise QuadrantsSyntaxError(
+            f"`{name}: {a}`: optional arguments are only supported for qd.Tensor, qd.types.Template and NDArray."
+        )
+    if _is_union(a):
+        raise QuadrantsSyntaxError(f"`{name}: {a}`: unions must be of the form 'T | None'.")
+    if not is_known(a):
+        raise QuadrantsSyntaxError(
+            f"Invalid type annotation (argument {index}) of Quadrants {owner}: {name}: {a}. Write a dtype, "
+            "qd.template(), qd.types.ndarray(...), qd.Tensor, a vector, matrix or struct type, or a dataclass."
+        )

@@ -1,0 +1,212 @@
+"""language.md 3.4: array parameters."""
+
+import numpy as np
+import pytest
+from language_kit import alive, array, raises, specialisations
+
+import quadrants as qd
+from quadrants.lang.exception import QuadrantsIndexError, QuadrantsRuntimeTypeError
+
+
+@qd.kernel
+def grid(a: qd.types.ndarray(dtype=qd.f32, ndim=2)) -> qd.f32:
+    return a[0, 1]
+
+
+@qd.kernel
+def vectors(a: qd.types.ndarray(dtype=qd.math.vec3, ndim=1)) -> qd.f32:
+    return a[1][2]
+
+
+PREFIX = "exception while trying to ensure compiled"
+
+
+def test_external_arrays_against_the_annotation(arch):
+    assert grid(np.arange(4, dtype=np.float32).reshape(2, 2)) == 1
+    for value, text in (
+        (np.zeros((2, 2)), "required array has dtype=f32, array with dtype=f64 is provided"),
+        (np.zeros(2, np.float32), "required array has ndim="),
+    ):
+        with raises(ValueError, text) as caught:
+            grid(value)
+        assert PREFIX in str(caught.value)
+    alive()
+
+
+def test_ndarrays_against_the_annotation(arch):
+    with raises(TypeError, "Expect element type"):
+        grid(qd.ndarray(qd.i32, shape=(2, 2)))
+    with raises(ValueError, "required ndim="):
+        grid(qd.ndarray(qd.f32, shape=4))
+    for value in ([1, 2], None, 3):
+        with raises(QuadrantsRuntimeTypeError, "Invalid type for argument"):
+            grid(value)
+    with raises(QuadrantsRuntimeTypeError):
+        grid(qd.field(qd.f32, shape=(2, 2)))
+    assert grid(qd.ndarray(qd.f32, shape=(2, 2))) == 0
+
+
+def test_checks_of_func_parameters(arch):
+    @qd.func
+    def inner(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        return a[0]
+
+    @qd.kernel
+    def outer(a: qd.types.ndarray()) -> qd.f32:
+        return inner(a)
+
+    assert outer(np.full(2, 3, np.float32)) == 3
+    for value in (np.zeros(2), np.zeros((2, 2), np.float32)):
+        with raises(qd.QuadrantsCompilationError):
+            outer(value)
+    alive()
+
+
+def test_switching_the_checks_off(arch):
+    @qd.kernel
+    def plain(a: qd.types.ndarray(dtype=qd.f32, ndim=1)) -> qd.i32:
+        return a.shape[0]
+
+    flags = qd.lang._template_mapper.__builtins__
+    with raises(TypeError):
+        plain(qd.ndarray(qd.i32, shape=3))
+    flags["__debug__"] = False
+    try:
+        assert plain(qd.ndarray(qd.i32, shape=3)) == 3
+        with raises(ValueError):
+            plain(np.zeros(3, np.int32))
+    finally:
+        flags["__debug__"] = True
+
+
+def test_element_axes(arch):
+    @qd.kernel
+    def by_dim(a: qd.types.ndarray(element_dim=1)) -> qd.i32:
+        return a[1][2]
+
+    assert vectors(np.arange(6, dtype=np.float32).reshape(2, 3)) == 5
+    assert vectors(np.arange(6, dtype=np.int32).reshape(2, 3)) == 5
+    assert by_dim(np.arange(6, dtype=np.int32).reshape(2, 3)) == 5
+    with raises(ValueError, "required element_shape="):
+        vectors(np.zeros((2, 2), np.float32))
+    alive()
+
+
+@qd.kernel
+def double(a: qd.types.ndarray()):
+    for I in qd.grouped(a):
+        a[I] *= 2
+
+
+def test_numpy_memory(arch):
+    flat = np.arange(6, dtype=np.int64).reshape(2, 3)
+    double(flat)
+    assert flat.tolist() == [[0, 2, 4], [6, 8, 10]]
+    fortran = np.asfortranarray(np.arange(6, dtype=np.int64).reshape(2, 3))
+    double(fortran)
+    assert fortran.tolist() == [[0, 2, 4], [6, 8, 10]] and fortran.flags.f_contiguous
+    with raises(ValueError, "Non contiguous numpy arrays"):
+        double(np.zeros((4, 4))[:, ::2])
+    empty = np.zeros((0, 3), np.float32)
+    double(empty)
+
+
+@pytest.mark.parametrize("name", "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+def test_dtypes(arch, name):
+    @qd.kernel
+    def add(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in a:
+            b[i] = a[i] + b[i]
+
+    values = np.arange(3).astype(name)
+    out = np.full(3, 4, name)
+    add(values, out)
+    assert out.tolist() == [4, 5, 6] and out.dtype == name
+
+
+def test_bool_arrays(arch):
+    @qd.kernel
+    def flip(a: qd.types.ndarray()):
+        for i in a:
+            a[i] = not a[i]
+
+    values = np.array([True, False, True])
+    flip(values)
+    assert values.tolist() == [False, True, False]
+    for dtype in (np.complex64, object, "S3"):
+        with raises(QuadrantsRuntimeTypeError):
+            flip(np.zeros(3, dtype))
+    alive()
+
+
+def test_needs_grad(arch):
+    @qd.kernel
+    def k(a: qd.types.ndarray(dtype=qd.f32, ndim=1, needs_grad=True)) -> qd.f32:
+        return a[0]
+
+    with raises(ValueError, "required needs_grad=True"):
+        k(qd.ndarray(qd.f32, shape=2))
+    assert k(qd.ndarray(qd.f32, shape=2, needs_grad=True)) == 0
+
+
+def test_aliased_arguments(arch):
+    @qd.kernel
+    def shift(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in range(3):
+            a[i] = b[i] + 1
+            b[i] = a[i] * 10
+
+    a, x = array(qd.i32, [1, 2, 3]), np.array([1, 2, 3])
+    shift(a, a)
+    shift(x, x)
+    assert [a[i] for i in range(3)] == x.tolist() == [20, 30, 40]
+
+
+def test_shape_and_indices(arch):
+    @qd.kernel
+    def run(a: qd.types.ndarray(), s: qd.types.ndarray(), v: qd.types.ndarray(qd.math.vec2, 1)) -> qd.types.vector(6, qd.i32):
+        n, m = a.shape
+        s[None] += 1
+        s[()] += 1
+        v[1][0] = 5
+        v[1].y = 6
+        I = qd.Vector([1, 2])
+        a[I] = 9
+        return qd.Vector([n, m, len(a.shape), a.shape[1], a[1, 2], s[None]])
+
+    a, s, v = np.zeros((2, 3), np.int32), np.zeros((), np.int32), np.zeros((2, 2), np.float32)
+    assert list(run(a, s, v)) == [2, 3, 2, 3, 9, 2]
+    assert v[1].tolist() == [5, 6]
+    count = specialisations(run)
+    assert list(run(np.zeros((4, 5), np.int32), s, v))[:2] == [4, 5]
+    assert specialisations(run) == count
+
+
+def test_wrong_number_of_indices(arch):
+    @qd.kernel
+    def run(a: qd.types.ndarray(ndim=1)) -> qd.f32:
+        return a[0, 1]
+
+    with raises(QuadrantsIndexError, "Array with dim 1 accessed with indices of dim 2"):
+        run(np.zeros(3, np.float32))
+    alive()
+
+
+def test_clamped_indices(arch):
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.i32, ndim=1, boundary="clamp"), i: qd.i32) -> qd.i32:
+        return a[i]
+
+    a = array(qd.i32, [7, 8, 9])
+    assert [run(a, i) for i in (-5, 0, 1, 2, 100)] == [7, 7, 8, 9, 9]
+
+
+def test_same_array_as_input_and_output(arch):
+    @qd.kernel
+    def copy(a: qd.types.ndarray(), b: qd.types.ndarray()):
+        for i in a:
+            b[i] = a[i]
+
+    x = np.arange(5.0)
+    copy(x, x)
+    assert x.tolist() == [0, 1, 2, 3, 4]
