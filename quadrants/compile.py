@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from contextlib import contextmanager
 
 from quadrants import profiler, session
 from quadrants._ext import core
 from quadrants.data import annotation as array_annotation
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
-from quadrants.emit.render import render
 from quadrants.lang import parameters as ann
-from quadrants.frontend.record import Record
-from quadrants.frontend.trace import trace_kernel
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
-from quadrants.passes import pipeline
 from quadrants.runtime import cpu, registry
 from quadrants.runtime.recipe import recipe_of
 from quadrants.toolchain import build
@@ -31,7 +29,7 @@ def compile_kernel(kernel, args: tuple):
     runtime = session.require_runtime()
     if session.is_python_backend():
         return None
-    with runtime.compilation_lock:
+    with runtime.compilation_lock, deep_recursion():
         started = time.perf_counter()
         runtime.materialize()
         check_arguments(kernel, args)
@@ -48,8 +46,22 @@ def compile_kernel(kernel, args: tuple):
         return plan
 
 
+@contextmanager
+def deep_recursion():
+    """Room for the recursive walks over long expressions: a few frames for each level of nesting."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 8000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def translate(kernel, args: tuple, options: dict, backend, observer: Observer, lookup):
     """The plan by way of the kernel's source; `lookup`, if any, keeps it for later processes."""
+    from quadrants.emit.render import render
+    from quadrants.frontend.record import Record
+
     record = Record() if lookup is not None else None
     traced = trace(kernel, args, options, observer, record)
     session.require_runtime().materialize()
@@ -75,7 +87,10 @@ def look_up(kernel, args: tuple, options: dict, backend):
 
 
 def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
-    """Frontend and passes."""
+    """Frontend and passes; what they are made of is imported when a kernel needs it, which one of fastcache may never."""
+    from quadrants.frontend.trace import trace_kernel
+    from quadrants.passes import pipeline
+
     core.enter_tracing()
     try:
         with profiler.scope("trace"):
@@ -92,6 +107,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
 
 def source_of(kernel, args: tuple, arch=None) -> str:
     """The rendered text for a dialect; needs `qd.init` for default types, but no device."""
+    from quadrants.emit.render import render
+
     runtime = session.require_runtime()
     with runtime.compilation_lock:
         runtime.materialize()
