@@ -151,16 +151,17 @@ class Renderer:
         p = self.printer(self.serial_atomics or t.loop is None or alone)
         loop = t.loop
         self.loop_text = ""
-        opening, closing = [], []
+        opening = []
         if loop is not None:
             p.depth = self.body_depth(loop)
         for declare, _ in t.reductions:
             opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
         for s in t.body:
             p.statement(s)
-        lines = p.lines
+        count, p.depth = len(p.lines), 0
         for _, final in t.reductions:
-            closing.append(f"{p.text(final.value)};")
+            p.statement(final)
+        lines, closing = p.lines[:count], p.lines[count:]
         axes = self.axes(p, loop) if loop is not None else []
         self.loop_text = "\n".join(f"{a['begin']} {a['end']}" for a in axes)
         uses = _features(t.body)

@@ -24,7 +24,7 @@ from quadrants.ir.nodes import (
     VarPlace,
     While,
 )
-from quadrants.ir.types import DType
+from quadrants.ir.types import DType, u1
 
 COMBINE = {"add": "add", "sub": "add", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
 
@@ -93,7 +93,10 @@ def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
 
 
 def _accumulate(body: list, op: str, nodes: list, number: int):
-    """Rewrite the atomics to updates of a local; returns (Declare of the local, closing Eval)."""
+    """Rewrite the atomics to updates of a local; returns (Declare of the local, statement after the loop).
+
+    The place is touched only if an update happened: a guard in the loop may have kept it from a cell that does not exist.
+    """
     first = nodes[0].value
     t = first.type
     closing = "add" if op == "add" else first.op
@@ -105,8 +108,9 @@ def _accumulate(body: list, op: str, nodes: list, number: int):
         value = Binary(combine, Load(place, t), node.value.args[0], t)
         updates[id(node)] = Store(place, value, node.loc)
     _replace(body, updates)
-    declare = Declare(acc, identity(op, t), nodes[0].loc)
-    return declare, Eval(Atomic(closing, first.place, (Load(place, t),), t), nodes[0].loc)
+    start = identity(op, t)
+    final = Eval(Atomic(closing, first.place, (Load(place, t),), t))
+    return Declare(acc, start, nodes[0].loc), If(Binary("ne", Load(place, t), start, u1), [final], [])
 
 
 def _replace(block: list, updates: dict) -> None:

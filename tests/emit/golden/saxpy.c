@@ -72,7 +72,9 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         qd_plain_add_f32(&y[i], a * x[i]);                                // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
     }
-    qd_plain_add_f32(&frame->total, qd_acc);
+    if (qd_acc != 0.0f) {
+        qd_plain_add_f32(&frame->total, qd_acc);
+    }
 }
 
 static void saxpy_2_serial(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)

@@ -68,7 +68,9 @@ saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *fr
         qd_atomic_add_f32(&y[i], a * x[i]);                               // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
     }
-    qd_atomic_add_f32(&frame->total, qd_acc);
+    if (qd_acc != 0.0f) {
+        qd_atomic_add_f32(&frame->total, qd_acc);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(1)
