@@ -10,9 +10,12 @@ from __future__ import annotations
 import itertools
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quadrants import _logging
-from quadrants.ir.nodes import Module
+
+if TYPE_CHECKING:
+    from quadrants.ir.nodes import Module
 
 _serial = itertools.count()
 

@@ -10,6 +10,10 @@ class SourceCacheObservations:
     entry was written."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Another specialisation is wanted."""
         self.cache_key_generated = False
         self.cache_validated = False
         self.cache_loaded = False

@@ -10,8 +10,8 @@ import typing
 
 import numpy as np
 
-from quadrants.lang import parameters as ann
 from quadrants.ir.types import DType
+from quadrants.lang import parameters as ann
 from quadrants.lang.annotations import BufferViewType, NdarrayType, OptionalNdarray, RefType, Template
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -46,6 +46,8 @@ def _value(x, captured: bool) -> str:
     t = type(x)
     if t in _PLAIN:
         return f"{t.__name__} {x!r}"
+    if isinstance(x, type):
+        return annotation(x)
     if isinstance(x, enum.Enum):
         return f"enum {name(t)}.{x.name} {x.value!r}" if isinstance(x.value, _PLAIN) else f"enum {name(t)}.{x.name}"
     if isinstance(x, (list, tuple)):
@@ -67,8 +69,6 @@ def _value(x, captured: bool) -> str:
         return annotation(x)
     if isinstance(x, (Func, BoundFunc, *_FUNCTIONS)) or kind == "kernel":
         return function(x)
-    if isinstance(x, type):
-        return annotation(x)
     if isinstance(x, types.ModuleType):
         return f"module {x.__name__}"
     if typing.get_origin(x) is not None:

@@ -8,8 +8,8 @@ from quadrants import signature
 from quadrants._ext.core import token_key
 from quadrants.fastcache import describe
 from quadrants.fastcache.describe import Unknown
-from quadrants.lang import parameters as ann
 from quadrants.frontend.refs import needs_reference
+from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 
@@ -24,6 +24,8 @@ def of_argument(x, a, name: str) -> str:
         return "run-time value"
     if kind_of(x) in FIELD_KINDS:
         raise Unknown(f"the field passed as '{name}'", silent=ann.is_tensor_annotation(base), kind="FIELD")
+    if kind_of(x) == "view":
+        return f"view {array(x.arr)}"
     if x is not None and ann.is_array_annotation(base) and _is_array(x):
         return array(x, getattr(getattr(base, "dtype", None), "ndim", 0))
     if needs_reference(x):
@@ -45,7 +47,7 @@ def array(x, element_axes: int = 0) -> str:
 
 
 def of_member(obj, path: tuple, mode: str) -> str:
-    """The text of what `path` leads to from the argument `obj`, read in that mode (see frontend.record). Raises Unknown."""
+    """The text of what `path` leads to from the argument `obj`; `mode` as in frontend.record. Raises Unknown."""
     at = "".join(f".{name}" for name in path)
     for name in path:
         member = _class_attribute(type(obj), name)
@@ -53,7 +55,9 @@ def of_member(obj, path: tuple, mode: str) -> str:
             raise Unknown(f"{describe.name(type(obj))}{at}", kind="CACHED_PROPERTY")
         try:
             obj = getattr(obj, name)
-        except Exception as error:  # whatever a property of the user raises: the kernel is translated and may not meet it
+        except (
+            Exception
+        ) as error:  # whatever a property of the user raises: the kernel is translated and may not meet it
             raise Unknown(f"{at}: {type(error).__name__}: {error}", kind="PROPERTY_RAISED") from error
         obj = obj._unwrap() if kind_of(obj) == "tensor" else obj
     if mode == "type":
@@ -64,6 +68,8 @@ def of_member(obj, path: tuple, mode: str) -> str:
         raise Unknown(f"the field{at}", kind="FIELD")
     if kind_of(obj) == "ndarray":
         return array(obj)
+    if kind_of(obj) == "view":
+        return f"view {array(obj.arr)}"
     if needs_reference(obj):
         return f"object {describe.annotation(type(obj))}"
     return describe.value(obj)

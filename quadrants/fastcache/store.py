@@ -23,6 +23,7 @@ _told: set = set()
 
 def look_up(kernel, args: tuple, options: dict, backend):
     """A Lookup for one call of a fastcache kernel; None when it cannot be kept on disk."""
+    kernel.src_ll_cache_observations.clear()
     if backend.cache.root is None:
         return None
     try:
@@ -110,7 +111,9 @@ class Lookup:
 
     def _damaged(self, text: str) -> None:
         name = self.kernel.fn.__name__
-        warnings.warn(f"{text}. The kernel {name} is translated again and the file replaced.", UserWarning, stacklevel=2)
+        warnings.warn(
+            f"{text}. The kernel {name} is translated again and the file replaced.", UserWarning, stacklevel=2
+        )
 
     def _changed(self, found) -> str:
         """What differs from when the entry was written, or ""."""
@@ -213,7 +216,7 @@ def _tell(kernel, reason: Unknown) -> None:
             _logging.warn(f"[FASTCACHE][UNKNOWN_TYPE] {reason} has no description that holds in other processes")
     elif reason.kind == "CACHED_PROPERTY":
         _logging.warn(
-            f"[FASTCACHE][CACHED_PROPERTY] The kernel reads the functools.cached_property {reason}; use @property instead"
+            f"[FASTCACHE][CACHED_PROPERTY] The kernel reads functools.cached_property {reason}; use @property instead"
         )
     elif reason.kind == "PROPERTY_RAISED":
         _logging.warn(f"[FASTCACHE][PROPERTY_RAISED] {reason}")

@@ -1,4 +1,4 @@
-"""What a trace depended on besides the text of the kernel: all that must be the same for its result to be used again."""
+"""What a trace depended on besides the text of the kernel: what must be the same for its result to be used again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DATA = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozense
 class Record:
     """Filled by the tracer.
 
-    functions: the kernel's function, then each other that was translated. captures: (number of the function, dotted path
+    functions: the kernel's function, then each other that was translated. captures: (number of the function, path
     from one of its outer names) -> value. reads: (parameter, path) -> (value, mode) of the attributes of arguments that
     were looked at; mode is 'value', 'type' where only the type matters, or 'array' with the number of element axes.
     unseen: why the trace may depend on more than is noted here, or "".

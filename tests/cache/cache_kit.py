@@ -1,0 +1,59 @@
+"""Helpers for tests of what stays on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import quadrants as qd
+from quadrants.toolchain import build
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Cache:
+    """A cache folder and the files in it."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def start(self, **options) -> None:
+        """A new runtime over the folder, as if in a new process."""
+        qd.reset()
+        build.forget()
+        qd.init(qd.cpu, **{"offline_cache": True, "offline_cache_file_path": str(self.root), **options})
+
+    def files(self, *suffixes: str) -> list[Path]:
+        """The cached files, those of the given suffixes only if there are any."""
+        found = (p for p in self.root.rglob("*") if p.is_file())
+        return sorted(p for p in found if not suffixes or p.suffix in suffixes)
+
+
+def start_python(path, argv=(), env=None) -> subprocess.Popen:
+    """Another process that runs the file with this package."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("QD_") or k == "QD_CC"}
+    return subprocess.Popen(
+        [sys.executable, str(path), *map(str, argv)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**inherited, "PYTHONPATH": str(ROOT), **(env or {})},
+    )
+
+
+def finish(child: subprocess.Popen) -> tuple[str, str]:
+    """What the process printed to its two streams; AssertionError when it failed."""
+    out, err = child.communicate(timeout=300)
+    assert child.returncode == 0, f"exit status {child.returncode}\n{out}\n{err}"
+    return out, err
+
+
+def sources(kernel) -> list[str]:
+    """Names of the source-cache observations that are true."""
+    return [name for name, value in vars(kernel._primal.src_ll_cache_observations).items() if value]
+
+
+STORED = ["cache_key_generated", "cache_stored"]
+LOADED = ["cache_key_generated", "cache_validated", "cache_loaded"]

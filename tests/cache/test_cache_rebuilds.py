@@ -1,0 +1,113 @@
+"""The disk cache is never stale: whatever can change the result makes a kernel compile again; going back is a hit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from quadrants.toolchain.compiler import which
+
+KERNEL = """
+{captured}
+@qd.func
+def helper(x):
+    return {callee}
+
+@qd.kernel{decoration}
+def run(x: qd.f32) -> qd.f32:
+    return helper(x) + GLOBAL
+"""
+BASE = {"captured": "GLOBAL = 1.0", "callee": "x * 2.0", "decoration": ""}
+
+
+@pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
+@pytest.mark.filterwarnings("ignore:.*PURE.VIOLATION")
+@pytest.mark.parametrize(
+    "change, result",
+    [({"callee": "x * 3.0"}, 16.0), ({"captured": "GLOBAL = 7.0"}, 17.0)],
+    ids=["callee", "captured global"],
+)
+def test_an_edit_is_compiled(cache, program, compiled, decoration, change, result):
+    base = {**BASE, "decoration": decoration}
+    for parts, expected, compiles in ((base, 11.0, 1), ({**base, **change}, result, 1), (base, 11.0, 0)):
+        cache.start()
+        assert program(KERNEL.format(**parts)).run(5.0) == expected
+        assert compiled() == compiles
+
+
+@pytest.mark.parametrize("option", [{"fast_math": False}, {"debug": True}, {"opt_level": 0}, {"default_fp": "f64"}])
+def test_an_option_that_changes_the_code_is_compiled(cache, program, compiled, option):
+    import quadrants as qd
+
+    option = {key: getattr(qd, value) if value == "f64" else value for key, value in option.items()}
+    text = "@qd.kernel(fastcache=True)\ndef run(n: qd.i32) -> float:\n    assert n > 0\n    return qd.sqrt(float(n)) / 3.0\n"
+    for options, compiles in (({}, 1), (option, 1), ({}, 0), (option, 0)):
+        cache.start(**options)
+        assert program(text).run(9) == pytest.approx(1.0)
+        assert compiled() == compiles
+
+
+@pytest.mark.parametrize("option", [{"random_seed": 5}, {"log_level": "error"}])
+def test_an_option_that_cannot_change_the_code_is_not_compiled(cache, program, compiled, option):
+    text = "@qd.kernel(fastcache=True)\ndef run(n: qd.i32) -> qd.i32:\n    return n + 1\n"
+    for options, compiles in (({}, 1), (option, 0)):
+        cache.start(**options)
+        assert program(text).run(9) == 10
+        assert compiled() == compiles
+
+
+@pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
+def test_an_edited_template_is_compiled(cache, program, compiled, tmp_path, decoration):
+    text = f"@qd.kernel{decoration}\ndef run(n: qd.i32) -> qd.i32:\n    return n + 1\n"
+    folder = tmp_path / "templates" / "c"
+    folder.mkdir(parents=True)
+    template = folder / "task.c.j2"
+
+    def run(comment: str) -> int:
+        template.write_text(f'/* {comment} */\n{{% extends "builtin/c/task.c.j2" %}}\n')
+        cache.start(template_path=[str(tmp_path / "templates")])
+        module = program(text)
+        assert module.run(1) == 2
+        return compiled()
+
+    assert [run("one"), run("another"), run("one")] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
+def test_another_compiler_is_compiled_with(cache, program, compiled, tmp_path, monkeypatch, decoration):
+    gcc = which("gcc")
+    if gcc is None:
+        pytest.skip("needs gcc (system package gcc)")
+    text = f"@qd.kernel{decoration}\ndef run(n: qd.i32) -> qd.i32:\n    return n + 1\n"
+    wrapper = tmp_path / "my-cc"
+
+    def run() -> int:
+        monkeypatch.setenv("QD_CC", str(wrapper))
+        cache.start()
+        assert program(text).run(1) == 2
+        return compiled()
+
+    wrapper.write_text(f'#!/bin/sh\nexec {gcc} "$@"\n')
+    wrapper.chmod(0o755)
+    assert [run(), run()] == [1, 0]
+    other = tmp_path / "other-cc"
+    other.write_text(f'#!/bin/sh\n# another one\nexec {gcc} "$@"\n')
+    other.chmod(0o755)
+    wrapper = other
+    assert [run(), run()] == [1, 0]
+
+
+def test_a_moved_folder_still_serves(cache, program, compiled):
+    text = "@qd.kernel\ndef run(n: qd.i32) -> qd.i32:\n    return n + 1\n"
+    cache.start()
+    assert program(text).run(1) == 2
+    compiled()
+    moved = cache.root.with_name("moved")
+    shutil.move(cache.root, moved)
+    cache.root = moved
+    cache.start()
+    assert program(text).run(1) == 2
+    assert compiled() == 0
+    assert os.listdir(moved)
