@@ -8,11 +8,9 @@ from contextlib import contextmanager
 
 from quadrants import profiler, session
 from quadrants._ext import core
-from quadrants.data import annotation as array_annotation
+from quadrants.argument_checks import check_arguments
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
-from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.runtime import cpu, registry
 from quadrants.runtime.recipe import recipe_of
 from quadrants.toolchain import build
@@ -20,7 +18,8 @@ from quadrants.toolchain import build
 BACKENDS = (cpu,)  # importing a backend registers it
 OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
-    "print_ir", "print_preprocessed_ir", "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path",
+    "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir", "print_kernel_llvm_ir",
+    "print_kernel_llvm_ir_optimized", "debug_dump_path",
 )  # fmt: skip
 
 
@@ -32,9 +31,9 @@ def compile_kernel(kernel, args: tuple):
     with runtime.compilation_lock, deep_recursion():
         started = time.perf_counter()
         runtime.materialize()
-        check_arguments(kernel, args)
         backend = registry.current()
         options = compile_options(runtime)
+        check_arguments(kernel, args, options)
         observer = Observer(kernel.fn.__name__, options)
         lookup = look_up(kernel, args, options, backend) if kernel.is_pure and not observer.shows else None
         plan = lookup.load() if lookup is not None else None
@@ -127,24 +126,3 @@ def compile_options(runtime) -> dict:
         options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
     options["threads"] = 1 if not cfg.make_cpu_multithreading_loop else max(1, cfg.cpu_max_num_threads)
     return options
-
-
-def check_arguments(kernel, args: tuple) -> None:
-    """Arrays against their annotations, before anything is traced."""
-    for (name, a), x in zip(kernel.parameters, args):
-        base = ann.optional_base(a)
-        if ann.is_view_annotation(a) and kind_of(x) == "view" and not isinstance(a, type):
-            a, x = a.ndarray_type, x.arr
-            base = None
-        if base is not None and x is None or not ann.is_ndarray_annotation(base or a):
-            continue
-        want = (base or a)() if isinstance(base or a, type) else (base or a)
-        x = x._unwrap() if kind_of(x) == "tensor" else x
-        if kind_of(x) in FIELD_KINDS:
-            raise array_annotation.not_an_array(want, x, name)
-        try:
-            array_annotation.check_annotation(want, x, name)
-        except (TypeError, ValueError) as error:
-            if type(error) in (TypeError, ValueError):
-                raise type(error)(f"exception while trying to ensure compiled {kernel.fn}:\n{error}") from None
-            raise

@@ -13,13 +13,15 @@ class ArgsLayout:
     """Offsets in bytes: arrays by declaration number (pointer, extents or -1), values by variable id, results in order.
 
     seed: where a device finds the seed and, 8 bytes on, the ordinal of the launch; -1 where it needs neither.
-    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result" or "launch".
+    times: where the kernel profiler finds begin and end of every task, as f64 seconds; -1 when it is off.
+    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch" or "times".
     """
 
     arrays: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)
     results: list = field(default_factory=list)
     seed: int = -1
+    times: int = -1
     size: int = 0
     members: list = field(default_factory=list)
 
@@ -50,7 +52,9 @@ class _Places:
         return -(-max(self.at, 1) // 8) * 8
 
 
-def args_layout(module: Module, *, by_value: bool = False, random: bool = False) -> ArgsLayout:
+def args_layout(
+    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False
+) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
 
     by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch.
@@ -70,6 +74,9 @@ def args_layout(module: Module, *, by_value: bool = False, random: bool = False)
         out.members.append(("value", var))
     if not by_value:
         _place_results(module, out, place)
+        if profile:
+            out.times = place(16 * len(module.tasks), 8)
+            out.members.append(("times", len(module.tasks)))
     elif random:
         out.seed = place(16, 8)
         out.members.append(("launch", None))

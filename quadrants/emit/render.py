@@ -74,7 +74,8 @@ class Renderer:
         )
         by_value = dialect.launch_in_frame
         uses = _features([s for t in module.tasks for s in t.body])
-        self.layout = args_layout(module, by_value=by_value, random=uses["random"])
+        profile = bool(options.get("kernel_profiler"))
+        self.layout = args_layout(module, by_value=by_value, random=uses["random"], profile=profile)
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.restrict = _disjoint(module)
         self.needs_lane = _functions_with_lane(module)
@@ -229,6 +230,7 @@ class Renderer:
             "tasks": tasks,
             "launch": launch,
             "debug": bool(self.options.get("debug")),
+            "profile": self.layout.times >= 0,
             "errors": self.frame is not None and self.frame.error >= 0,
         }
         env = environment.environment(
@@ -252,6 +254,8 @@ class Renderer:
                 lines.append(f"{self.prelude.type(what.type)} {what.name};")
             elif kind == "launch":
                 lines += ["uint64_t qd_seed;", "uint64_t qd_launch;"]
+            elif kind == "times":
+                lines.append(f"double qd_times[{2 * what}];")
             else:
                 lines.append(self.result_member(*what))
         return lines

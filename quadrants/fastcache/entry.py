@@ -12,8 +12,8 @@ from quadrants.runtime.recipe import Recipe, Slot
 
 @dataclass(slots=True)
 class Entry:
-    """functions: (how to reach it, its lines, its digest), the kernel's first. captures: (number of the function, dotted
-    path, description). artifact: the key of the code in the disk cache."""
+    """functions: (how to reach it, its lines, its digest), the kernel's first. captures: (number of the function, path,
+    description). artifact: the key of the code in the disk cache."""
 
     functions: list
     captures: list
@@ -31,9 +31,13 @@ class Entry:
                 "name": r.name,
                 "entry": r.entry,
                 "size": r.size,
-                "slots": [[s.param, s.path, s.kind, _encode_type(s.type), s.offset, s.shape, s.ndim] for s in r.slots],
+                "slots": [
+                    [s.param, s.path, s.kind, _encode_type(s.type), s.offset, s.shape, s.ndim, s.window]
+                    for s in r.slots
+                ],
                 "results": [[_encode_type(t), offset] for t, offset in r.results],
                 "sites": r.sites,
+                "times": [r.times, r.tasks],
             },
             separators=(",", ":"),
         ).encode()
@@ -42,7 +46,10 @@ class Entry:
 def decode(content: bytes) -> Entry:
     """The entry of such a text. Raises ValueError, TypeError or LookupError when it is not one."""
     d = json.loads(content)
-    slots = [Slot(p, tuple(path), kind, _decode_type(t), *rest) for p, path, kind, t, *rest in d["slots"]]
+    slots = [
+        Slot(p, tuple(path), kind, _decode_type(t), *rest, tuple(window))
+        for p, path, kind, t, *rest, window in d["slots"]
+    ]
     recipe = Recipe(
         name=d["name"],
         entry=d["entry"],
@@ -50,6 +57,8 @@ def decode(content: bytes) -> Entry:
         slots=slots,
         results=[(_decode_type(t), offset) for t, offset in d["results"]],
         sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
+        times=d["times"][0],
+        tasks=tuple(d["times"][1]),
     )
     captures = [(number, tuple(path), text) for number, path, text in d["captures"]]
     return Entry(d["functions"], captures, recipe, d["artifact"])

@@ -10,9 +10,10 @@ from quadrants import banner, signature
 from quadrants._ext.core import Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType
+from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.kinds import kind_of
+from quadrants.profiler import kernel_records
 from quadrants.runtime.recipe import Recipe
 
 
@@ -185,6 +186,25 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
 
 def _reader(kernel, recipe: Recipe):
     """None, (dtype name, offset), or a function from the block to the Python result."""
+    reader = _result_reader(kernel, recipe)
+    if recipe.times < 0:
+        return reader
+    if isinstance(reader, tuple):
+        dtype = primitive(reader[0])
+        offset = reader[1]
+        return lambda block: _timed(recipe, block, lambda b: _number(dtype, b, offset))
+    return lambda block: _timed(recipe, block, reader)
+
+
+def _timed(recipe: Recipe, block, reader):
+    """Note when every task began and ended, then read the result."""
+    times = np.frombuffer(block, np.float64, 2 * len(recipe.tasks), recipe.times)
+    for name, begin, end in zip(recipe.tasks, times[::2].tolist(), times[1::2].tolist()):
+        kernel_records.append(name, begin, end - begin)
+    return reader(block) if reader is not None else None
+
+
+def _result_reader(kernel, recipe: Recipe):
     if not recipe.results:
         return None
     annotation = kernel.fn.__annotations__["return"]

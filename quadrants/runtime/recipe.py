@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
-    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array', or 'token', which selects but is not passed. Offsets
-    are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents.
+    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array', 'view', or 'token', which selects but is not passed.
+    Offsets are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents;
+    `window` has those of the offset and the size of a view.
     """
 
     param: int
@@ -23,6 +24,7 @@ class Slot:
     offset: int = -1
     shape: int = -1
     ndim: int = 0
+    window: tuple = ()
 
 
 @dataclass(slots=True)
@@ -31,7 +33,8 @@ class Recipe:
 
     name: of the kernel. entry: of the function in the binary. size: bytes of the argument block. results: (type, offset)
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
-    address is part of the block. keep: what must live as long as the plan.
+    address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler is on.
+    tasks: their names. keep: what must live as long as the plan.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Recipe:
     results: list = field(default_factory=list)
     sites: list = field(default_factory=list)
     cells: list = field(default_factory=list)
+    times: int = -1
+    tasks: tuple = ()
     keep: tuple = ()
 
 
@@ -55,6 +60,8 @@ def recipe_of(traced, rendered) -> Recipe:
         results=list(layout.results),
         sites=list(module.sites),
         cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
+        times=layout.times,
+        tasks=tuple(t.name for t in module.tasks),
         keep=tuple(traced.fields),
     )
 
@@ -64,6 +71,11 @@ def _slot(bound, layout) -> Slot:
     if bound.kind == "array":
         offset, shape = layout.arrays.get(bound.target.number, (-1, -1))
         return Slot(param, path, "array", None, offset, shape, bound.target.ndim)
+    if bound.kind == "view":
+        view = bound.target
+        offset, shape = layout.arrays.get(view.decl.number, (-1, -1))
+        window = tuple(layout.values[v.id] for v in view.variables)
+        return Slot(param, path, "view", None, offset, shape, 1, window)
     if bound.kind == "token":
         return Slot(param, path, "token")
     return Slot(param, path, bound.kind, bound.target.type, layout.values[bound.target.id])
