@@ -13,6 +13,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
 from quadrants.lang import tensor, typed
@@ -292,6 +293,8 @@ class Loops:
             raise QuadrantsCompilationError(
                 f"Cannot loop over the object of type {obj.type}; loop over `qd.static(range(...))` or `range(...)`."
             )
+        elif isinstance(obj, ViewRef):
+            raise QuadrantsCompilationError("A BufferView cannot be looped over; write `for i in range(v.size)`.")
         else:
             raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.")
 

@@ -86,8 +86,20 @@ class Memory:
             exprs = self._clamp(decl, exprs)
         elif self.check_bounds:
             exprs = self._check_cell(decl, exprs)
+        return self._cell(decl, exprs)
+
+    @staticmethod
+    def _cell(decl: ArrayDecl, exprs: tuple) -> Value:
         place = Cell(decl, exprs, decl.type)
         return Value(Load(place, decl.type), place)
+
+    def array_cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
+        """The cell of a view's array: clamped where that is asked for, checked where views are not."""
+        if decl.clamp:
+            exprs = self._clamp(decl, exprs)
+        elif self.check_bounds and not self.debug:
+            exprs = self._check_cell(decl, exprs)
+        return self._cell(decl, exprs)
 
     def _index(self, x, axis: int, decl: ArrayDecl):
         if isinstance(x, int) and x < 0 and decl.kind == "field":

@@ -8,6 +8,7 @@ from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, Qu
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace, Return
 from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
 from quadrants.lang import typed
@@ -160,6 +161,9 @@ class Statements:
                 raise QuadrantsTypeError(f"cannot assign a dict to '{found.value.type}'")
             self.assign_to(found.value, value)
             return
+        if isinstance(found.value, ViewRef) and isinstance(value, ViewRef) and name in self.frame.scopes[-1]:
+            self.frame.bind(name, value, "object")
+            return
         if found.kind == "target":
             raise QuadrantsSyntaxError(
                 f'The loop variable "{name}" cannot be assigned; copy it to another name first.'
@@ -189,6 +193,8 @@ class Statements:
         """Objects that a plain assignment aliases: data-oriented objects, dtypes, buffer views."""
         from quadrants.ir.types import DType
 
+        if isinstance(value, ViewRef):
+            return True
         if isinstance(value, (ObjectRef, DType)):
             if isinstance(value, ObjectRef) and value.members is not None:
                 raise QuadrantsTypeError("A dataclass argument cannot be stored in a variable; use it by its own name.")

@@ -82,7 +82,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         body=tracer.block,
         functions=tracer.function_list,
         arrays=tracer.arrays,
-        params=[b.target for b in tracer.bindings if b.kind in ("scalar", "tensor", "struct")],
+        params=[v for b in tracer.bindings for v in b.variables],
         result=result,
         sites=tracer.sites,
         doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],

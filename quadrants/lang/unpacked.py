@@ -1,4 +1,4 @@
-"""Rows declared with `qd.types.vector(n, dtype, unpacked=True)`: a struct holds them as members `_row0`, `_row1`, ..."""
+"""Rows declared with `qd.types.vector(n, dtype, unpacked=True)`: members `_row0`, `_row1`, ... of their struct."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class UnpackedRow:
     def __getitem__(self, index):
         if not isinstance(index, int) or isinstance(index, bool):
             raise QuadrantsSyntaxError(
-                f"the unpacked vector '{self.name}' requires a python-int index: use a literal or a qd.static loop variable"
+                f"the unpacked vector '{self.name}' requires a python-int index: a literal or a qd.static loop variable"
             )
         if not 0 <= index < self.count:
             raise QuadrantsSyntaxError(

@@ -1,0 +1,205 @@
+"""Buffer views in kernel scope: a 1-d array, an offset and a size, all three known to the tracer as expressions.
+
+Without debug mode `v[i]` is `array[offset + i]` and nothing else. In debug mode every access and every new window is
+checked; what then fails the launch carries the stack of calls, a constant of the place in the program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsIndexError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+    QuadrantsTypeError,
+)
+from quadrants.frontend.refs import ArrayRef
+from quadrants.ir.nodes import ArrayDecl, Const, Extent, Var
+from quadrants.ir.types import i32, u1
+from quadrants.lang import access, typed
+from quadrants.lang.func import Func
+from quadrants.lang.kinds import kind_of
+from quadrants.lang.value import Value
+
+LONG_CALLSTACK = 1024  # characters
+
+
+@dataclass(slots=True, eq=False)
+class ViewRef:
+    """A view in kernel scope. `offset` and `size` are i32 Values that no later statement changes.
+
+    `variables` are those that a launch fills, for a parameter; empty for a window made in the kernel.
+    """
+
+    decl: ArrayDecl
+    offset: Value
+    size: Value
+    variables: tuple = ()
+
+
+def not_a_view(name: str, x: Any) -> str:
+    """The complaint about a value passed where a view is declared."""
+    got = x.type if isinstance(x, Value) else type(x).__name__
+    return f"Argument '{name}' expects a BufferView, got {got}; slice a 1-d ndarray: a[begin:end]"
+
+
+class Views:
+    """Part of the tracer."""
+
+    def view_parameter(self, source: tuple, name: str, annotation, x) -> ViewRef:
+        """The view found at `source`: its array and two numbers are read at every launch."""
+        found = self.bound.get(source)
+        if found is not None:
+            return found
+        if kind_of(x) != "view":
+            raise QuadrantsRuntimeTypeError(not_a_view(name, x))
+        self.check_view_element(annotation, x, name)
+        decl = ArrayDecl(
+            name=self.array_name(name), kind="array", type=x.arr.element_type, ndim=1, label=name, source=source,
+            clamp=getattr(annotation, "boundary", 0) == 1,
+        )  # fmt: skip
+        self.add_array(decl)
+        variables = tuple(
+            Var(self.global_name(f"{name}_{part}"), i32, mutable=False, level=0) for part in ("offset", "size")
+        )
+        offset, size = (Value(self.variable(v).expr) for v in variables)
+        ref = self.bound[source] = ViewRef(decl, offset, size, variables)
+        self.bind_source(source, "view", ref)
+        return ref
+
+    def check_view_element(self, annotation, x, name: str) -> None:
+        """The element type that `BufferView[dtype]` asks for."""
+        wanted = getattr(annotation, "dtype", None)
+        if wanted is None:
+            return
+        wanted = wanted.ir_type() if hasattr(wanted, "ir_type") else self.resolve_dtype(wanted)
+        if wanted != x.arr.element_type:
+            raise QuadrantsTypeError(f"Expect element type {wanted} for argument {name}, but get {x.arr.element_type}")
+
+    def view_argument(self, func: Func, name: str, x) -> ViewRef:
+        """A func's parameter that is declared as a view."""
+        if not isinstance(x, ViewRef):
+            raise QuadrantsSyntaxError(f"{func.fn.__name__}: {not_a_view(name, x)}")
+        return x
+
+    # ------------------------------------------------------------ what a view can do
+
+    def subscript_view(self, view: ViewRef, indices) -> Value | ViewRef:
+        """`v[i]`, or the view `v[a:b]`."""
+        flat = access.flatten_indices(indices)
+        if any(isinstance(x, slice) for x in flat):
+            if len(flat) != 1:
+                raise QuadrantsSyntaxError("BufferView only supports 1D slicing in kernels: write v[begin:end].")
+            return self._sliced(view, flat[0])
+        if len(flat) != 1:
+            raise QuadrantsIndexError(f"BufferView with dim 1 accessed with indices of dim {len(flat)}")
+        index = Value(access.index_expr(flat[0], 0))
+        if self.debug:
+            index = self.temp(index)
+            inside = typed.binary("logic_and", typed.binary("ge", index, 0), typed.binary("lt", index, view.size))
+            self._check_view("access", inside, (index, view.offset, view.size))
+        return self.array_cell(view.decl, (typed.binary("add", view.offset, index).expr,))
+
+    def _sliced(self, view: ViewRef, s: slice) -> ViewRef:
+        if s.step is not None:
+            raise QuadrantsSyntaxError(
+                "BufferView does not support an explicit step in kernels: write v[begin:end]; the step is always one."
+            )
+        begin = _integer(0 if s.start is None else s.start, "begin")
+        end = view.size if s.stop is None else _integer(s.stop, "end")
+        return self.subview(view, begin, typed.binary("sub", end, begin))
+
+    def subview(self, view: ViewRef, offset, size) -> ViewRef:
+        """The window of `size` elements from element `offset` of a view on."""
+        offset, size = self.temp(_integer(offset, "offset")), self.temp(_integer(size, "size"))
+        if self.debug:
+            self._check_view("subview", _fits(offset, size, view.size), (offset, size, view.size))
+        return ViewRef(view.decl, self.temp(typed.binary("add", view.offset, offset)), size)
+
+    def view_attribute(self, view: ViewRef, name: str):
+        if name == "size":
+            return view.size
+        if name == "shape":
+            return (view.size,)
+        if name == "offset":
+            return view.offset
+        if name == "subview":
+            return lambda offset, size: self.subview(view, offset, size)
+        raise QuadrantsCompilationError(
+            f"A BufferView has no attribute '{name}' in kernels; it has size, shape, offset and subview(offset, size)."
+        )
+
+    def construct_view(self, arr, offset, size) -> ViewRef:
+        """`BufferView(arr, offset, size)` in kernel scope."""
+        if isinstance(arr, ViewRef):
+            raise QuadrantsCompilationError(
+                "Cannot nest BufferView: take a window of a view with view.subview(offset, size) or view[begin:end]."
+            )
+        if not isinstance(arr, ArrayRef):
+            raise QuadrantsCompilationError(
+                "BufferView requires a 1D ndarray parameter; fields and compile-time values cannot be viewed."
+            )
+        decl = arr.decl
+        if decl.ndim != 1:
+            raise QuadrantsCompilationError(f"BufferView requires a 1D ndarray; '{decl.label}' has {decl.ndim} axes.")
+        if arr.grad is not None:
+            raise QuadrantsCompilationError("BufferView does not support ndarrays with gradients.")
+        offset, size = self.temp(_integer(offset, "offset")), self.temp(_integer(size, "size"))
+        if self.debug:
+            length = self.temp(Value(Extent(decl, 0, i32)))
+            self._check_view("construction", _fits(offset, size, length), (offset, size, length))
+        return ViewRef(decl, offset, size)
+
+    # ------------------------------------------------------------ debug mode
+
+    def _check_view(self, kind: str, cond: Value, values: tuple) -> None:
+        stack = () if kind == "construction" else self._callstack()
+        self.stack_matters = True
+        self.check(cond.expr, ("view", kind, stack), tuple(v.expr for v in values))
+
+    def _callstack(self) -> tuple:
+        """One line per function from the kernel inwards; neighbours of one name and file collapse."""
+        lines: list = []
+        for frame in self.frames:
+            file, line = frame.source.file, self.line_of(frame)
+            if lines and lines[-1][:2] == (frame.name, file):
+                lines[-1] = (frame.name, file, line)
+            else:
+                lines.append((frame.name, file, line))
+        out = tuple(f"{'  ' * depth}{name} ({file}:{line})" for depth, (name, file, line) in enumerate(lines))
+        if sum(map(len, out)) + len(out) > LONG_CALLSTACK:
+            self.log_warning(
+                f"Large callstack strings increase compiled binary size: the calls that lead to this BufferView access "
+                f"take {sum(map(len, out))} characters. Run without debug=True, or nest fewer functions."
+            )
+        return out
+
+    def call_path(self) -> tuple:
+        """Where the call that is being traced comes from."""
+        return tuple((f.source.file, f.name, self.line_of(f)) for f in self.frames)
+
+
+def _integer(x, what: str) -> Value:
+    """A bound of a window as an i32 value."""
+    if isinstance(x, Value):
+        if not x.is_scalar or x.type.is_real:
+            raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {x.type}")
+        constant = access.constant_of(x)
+        if constant is None:
+            return typed.cast(x, i32)
+        x = constant
+    if isinstance(x, bool) or not hasattr(x, "__index__"):
+        raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type(x).__name__}")
+    if x < 0:
+        raise QuadrantsSyntaxError(f"BufferView: {what}={x}; negative bounds are not supported in kernels.")
+    return Value(Const(int(x), i32))
+
+
+def _fits(offset: Value, size: Value, length: Value) -> Value:
+    """Whether a window lies in `length` elements; written so that nothing overflows."""
+    test = typed.binary("logic_and", typed.binary("ge", offset, 0), typed.binary("ge", size, 0))
+    inside = typed.binary("logic_and", test, typed.binary("le", offset, typed.binary("sub", length, size)))
+    return inside if inside.type is u1 else typed.cast(inside, u1)
