@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 _NO_RUNTIME = "Maybe you forgot to call `qd.init()` first?"
+# Decided when the package is imported, as programs that replace the stream do so before.
+_PYTHON_STDOUT = startup.prints_go_through_python()
 _hooks: dict[str, list] = {name: [] for name in ("init", "materialize", "sync", "clear", "reset", "exit")}
 
 
@@ -350,5 +352,6 @@ def _configure_core(cfg: CompileConfig) -> None:
         raise QuadrantsRuntimeError(
             f"The compiled part of the package cannot be loaded ({error}). Build it with `pip install -e .`"
         ) from error
+    core.set_python_stdout(_PYTHON_STDOUT)
     core.set_threads(max(1, cfg.cpu_max_num_threads))
     core.set_seed(cfg.random_seed & 0xFFFFFFFFFFFFFFFF)

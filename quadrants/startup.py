@@ -25,6 +25,11 @@ def print_header() -> None:
         return  # nobody reads; an import must not fail for that
 
 
+def prints_go_through_python() -> bool:
+    """Whether kernels print to `sys.stdout` instead of fd 1: a notebook or IDE replaced it, and QD_ENABLE_PYBUF is not 0."""
+    return sys.stdout is not sys.__stdout__ and os.environ.get("QD_ENABLE_PYBUF", "1") != "0"
+
+
 def check_require_version(required: str) -> None:
     """Raise Exception unless the installed version has the same major number and is not older than `required`."""
     if not isinstance(required, str):

@@ -41,6 +41,16 @@ def kernel_only(fn: Callable) -> Callable:
     return _kernel_scope(fn, lambda name: AssertionError(f"{name} cannot be called in Python-scope"))
 
 
+def kernel_only_draw(fn: Callable) -> Callable:
+    """As `kernel_only` for functions that draw random numbers. Host calls: QuadrantsSyntaxError."""
+    return _kernel_scope(
+        fn,
+        lambda name: QuadrantsSyntaxError(
+            f"{name} cannot be called in Python-scope: it needs a kernel. Use numpy.random on the host."
+        ),
+    )
+
+
 def kernel_only_on_target(fn: Callable) -> Callable:
     """As `kernel_only` for functions whose first operand is a place in memory. Host calls: QuadrantsSyntaxError."""
     return _kernel_scope(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.lang.function_table import KERNEL_FUNCTIONS, both_scopes, kernel_only
+from quadrants.lang.function_table import KERNEL_FUNCTIONS, both_scopes, kernel_only, kernel_only_draw
 from quadrants.lang.matrix import Matrix, wrap
 from quadrants.lang.matrix_ops import operand
 
@@ -187,7 +187,7 @@ def frexp(x):
     return (wrap(mantissa), wrap(exponent)) if isinstance(x, Matrix) else (mantissa, exponent)
 
 
-@kernel_only
+@kernel_only_draw
 def random(dtype=float):
     """A new random number at every call. Kernel scope only.
 

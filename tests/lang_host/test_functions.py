@@ -103,8 +103,13 @@ def test_c_division(a, b):
 KERNEL_ONLY = (
     "activate append assume_in_range bit_shr block_local cache_read_only clock_counter clz deactivate ffs get_addr "
     "global_thread_idx grouped is_active isinf isnan length loop_config loop_unique mesh_local mesh_patch_idx "
-    "no_activate one popcnt random rescale_index static_print stop_grad zero"
+    "no_activate one popcnt rescale_index static_print stop_grad zero"
 ).split()
+
+
+def test_random_needs_a_kernel():
+    with pytest.raises(QuadrantsSyntaxError, match="random cannot be called in Python-scope"):
+        qd.random()
 
 
 @pytest.mark.parametrize("name", KERNEL_ONLY)

@@ -1,0 +1,214 @@
+"""assert, bounds and overflow checks (language.md 16.2, 16.3; runtime.md 11)."""
+
+from __future__ import annotations
+
+import pytest
+from language_kit import raises
+from spec_kit import run_script
+
+import quadrants as qd
+
+debug = pytest.mark.runtime(debug=True, cpu_max_num_threads=4)
+bounds_only = pytest.mark.runtime(check_out_of_bound=True, cpu_max_num_threads=4)
+
+
+@debug
+def test_assert_messages(arch):
+    """16.2: f-string, format, %-tuple, constant, source of the condition; earlier writes stay; usable afterwards."""
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def fails(kind: qd.template(), a: qd.i32, x: qd.f32):
+        f[0] = 7
+        if qd.static(kind == 0):
+            assert a > 3, f"value {a} bad"
+        elif qd.static(kind == 1):
+            assert a > 3, "value {} and {:.1f} bad".format(a, x)
+        elif qd.static(kind == 2):
+            assert a > 3, "value %d and %f bad" % (a, x)
+        elif qd.static(kind == 3):
+            assert a > 3, "constant"
+        elif qd.static(kind == 4):
+            assert a > 3 and x < 100
+        elif qd.static(kind == 5):
+            assert a > 3, 17
+        f[1] = 8
+
+    texts = ("value 1 bad", "value 1 and 2.5", "value 1 and 2.5", "constant", "a > 3 and x < 100", "17")
+    for kind, text in enumerate(texts):
+        f.fill(0)
+        with raises(qd.QuadrantsAssertionError, text):
+            fails(kind, 1, 2.5)
+        assert f.to_numpy().tolist() == [7, 0, 0, 0]
+        fails(kind, 4, 2.5)
+        assert f[1] == 8
+    with pytest.raises(AssertionError):
+        fails(0, 1, 2.5)
+    with pytest.raises(RuntimeError):
+        fails(0, 1, 2.5)
+
+
+@debug
+def test_one_failure_of_many_threads(arch):
+    f = qd.field(qd.i32, shape=10000)
+
+    @qd.func
+    def check(i):
+        assert f[i] != 1, f"cell {i}"
+
+    @qd.kernel
+    def all_fail():
+        for i in f:
+            check(i)
+            f[i] = 5
+
+    f.fill(1)
+    with raises(qd.QuadrantsAssertionError, "cell "):
+        all_fail()
+    f.fill(2)
+    all_fail()
+    assert (f.to_numpy() == 5).all()
+
+
+def test_asserts_are_ignored_without_debug(arch):
+    """16.2, runtime.md 11 (b): ignored; effects of the condition stay."""
+    f = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick():
+        f[None] += 1
+        return f[None]
+
+    @qd.kernel
+    def ignored() -> qd.i32:
+        assert tick() > 100
+        return 5
+
+    assert ignored() == 5 and f[None] == 1
+
+
+@pytest.mark.parametrize("index", [4, -1, 1000])
+@pytest.mark.parametrize("mode", ["debug", "check_out_of_bound"])
+def test_bounds(mode, index):
+    """16.3: reads and writes of fields, ndarrays, vectors, on every axis; the next launch is clean."""
+    qd.init(arch=qd.cpu, enable_fallback=False, **{mode: True})
+    f = qd.field(qd.i32, shape=4)
+    g = qd.field(qd.i32, shape=(8, 4))
+    a = qd.ndarray(qd.i32, shape=4)
+    b = qd.ndarray(qd.f32, shape=(4, 4))
+
+    @qd.kernel
+    def access(
+        what: qd.template(), k: qd.i32, x: qd.types.ndarray(qd.i32, 1), y: qd.types.ndarray(qd.f32, 2)
+    ) -> qd.i32:
+        r = 0
+        if qd.static(what == 0):
+            f[k] = 1
+        elif qd.static(what == 1):
+            r = g[3, k]
+        elif qd.static(what == 2):
+            x[k] += 1
+        elif qd.static(what == 3):
+            y[k, 1] = 1
+        elif qd.static(what == 4):
+            v = qd.Vector([1, 2, 3])
+            r = v[k]
+        elif qd.static(what == 5):
+            for i in range(2):
+                r += f[k - i * (k - 1)]
+        elif qd.static(what == 6):
+            m = qd.Matrix([[1, 2], [3, 4]])
+            m[1, k] = 5
+            r = m[1, 1]
+        elif qd.static(what == 7):
+            r = 1 if k < 4 and k >= 0 and f[k] >= 0 else 2
+        return r
+
+    texts = (
+        f"of size (4) with indices ({index})",
+        f"of size (8, 4) with indices (3, {index})",
+        f"Out of bound access to ndarray at arg 2 with indices [{index}]",
+        f"Out of bound access to ndarray at arg 3 with indices [{index}, 1]",
+        f"Out of bound access to a [3] matrix with index [{index}]",
+        f"with indices ({index})",
+        "Out of bound access to a [2, 2] matrix",
+    )
+    for what, text in enumerate(texts):
+        with raises(qd.QuadrantsAssertionError, text) as caught:
+            access(what, index, a, b)
+        assert "access" in str(caught.value) and "test_debug_checks.py" in str(caught.value).replace("\n", "")
+        access(what, 1, a, b)
+    assert access(7, index, a, b) == 2
+    with raises(qd.QuadrantsAssertionError) if mode == "debug" else pytest.raises(Exception):
+        f[index] if index >= 0 else f[index - 4]
+    qd.reset()
+
+
+@debug
+def test_bounds_with_offsets(arch):
+    f = qd.field(qd.i32, shape=4, offset=-2)
+
+    @qd.kernel
+    def access(k: qd.i32) -> qd.i32:
+        f[k] = k
+        return f[k]
+
+    assert [access(k) for k in range(-2, 2)] == [-2, -1, 0, 1]
+    for k in (-3, 2):
+        with raises(qd.QuadrantsAssertionError, "Accessing field"):
+            access(k)
+
+
+def test_checks_cost_nothing_when_off(arch):
+    @qd.kernel
+    def plain(a: qd.types.ndarray(qd.i32, 1)):
+        for i in range(a.shape[0]):
+            assert a[i] == 0
+            a[i] = i
+
+    a = qd.ndarray(qd.i32, shape=4)
+    plain(a)
+    text = qd.source(plain, a) if hasattr(qd, "source") else plain.source(a)
+    assert "qd_fail" not in text and "setjmp" not in text and "overflow" not in text
+
+
+OVERFLOW = """
+import quadrants as qd
+qd.init(arch=qd.cpu, debug=True, cpu_max_num_threads=1)
+
+@qd.kernel
+def wraps(a: qd.i32, u: qd.u32, w: qd.i64) -> qd.i64:
+    r = qd.i64(0)
+    r += a + 1
+    r += (-2 - a) * 10
+    r += a * 2
+    r += u + qd.u32(1)
+    r += u * qd.u32(2)
+    r += a << 1
+    w2 = w + 1
+    ok = a - 1
+    small = qd.i8(127) + qd.i8(1)
+    return r + (w2 < 0) + ok * 0 + small * 0
+
+print("result", wraps(2147483647, 4294967295, 9223372036854775807))
+"""
+
+
+def test_overflow_reports(tmp_path):
+    """runtime.md 11: printed with the operation and the place; the result wraps."""
+    done = run_script(tmp_path / "overflow.py", OVERFLOW)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if "overflow detected in" in line]
+    names = [line.split(" overflow")[0] for line in lines]
+    assert names == [
+        "Addition", "Subtraction", "Multiplication", "Multiplication", "Addition", "Multiplication", "Shift left",
+        "Addition",
+    ]  # fmt: skip
+    assert all("overflow.py" in line for line in lines)
+    a, u = 2**31 - 1, 2**32 - 1
+
+    def wrap(x, bits=32):
+        return (x + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+    total = wrap(a + 1) + wrap(wrap(-2 - a) * 10) + wrap(a * 2) + 0 + (u * 2) % 2**32 + wrap(a << 1) + 1
+    assert f"result {total}" in done.stdout

@@ -1,0 +1,173 @@
+"""print in kernels and its formats (language.md 16.1, runtime.md 12)."""
+
+from __future__ import annotations
+
+import pytest
+from language_kit import raises
+from spec_kit import run_script
+
+import quadrants as qd
+
+PROGRAM = '''
+import sys
+import quadrants as qd
+qd.init(arch=qd.cpu, cpu_max_num_threads=4)
+f = qd.field(qd.i32, shape=2)
+
+@qd.kernel
+def show(x: qd.f32, n: qd.i32):
+    wide = qd.f64(0.1)
+    v = qd.Vector([1.0, 2.5])
+    m = qd.Matrix([[1, 2], [3, 4]])
+    u = qd.u32(4294967295)
+    big = qd.u64(18446744073709551615)
+    low = qd.i64(-9223372036854775807)
+    print(3, 1.5, True)
+    print(x, n, wide)
+    print(v, m)
+    print([n, x], (n, "in", 2))
+    print("a", n, sep="-", end="!\\n")
+    print(u, big, low, qd.i8(-5), qd.u8(250), n > 3)
+    print(f"{n} {x:.2f} {n:5d}| {u:x} {big:X} {wide:.3e}")
+    print("{} {} {k:.1f}".format(n, x, k=wide))
+    print("{1} {0} {k:03d}".format(n, x, k=n))
+    print(f"{n=} {x=:.1f} {v} {v:.1f}")
+    print("100% {} %d")
+    print()
+    print("", end="")
+    print(f[1], qd.f16(0.5), f"{'text'}", None)
+
+show(2.25, 7)
+
+@qd.kernel
+def quiet(n: qd.i32):
+    if n > 100:
+        print("never")
+
+quiet(1)
+
+@qd.kernel
+def many():
+    for i in range(200):
+        print("line", i, i, i, i)
+
+many()
+'''
+
+EXPECTED = """3 1.500000 1
+2.250000 7 0.100000000000
+[1.000000, 2.500000] [[1, 2], [3, 4]]
+[7, 2.250000] [7, in, 2]
+a-7!
+4294967295 18446744073709551615 -9223372036854775807 -5 250 1
+7 2.25     7| ffffffff FFFFFFFFFFFFFFFF 1.000e-01
+7 2.250000 0.1
+2.250000 7 007
+n=7 x=2.2 [1.000000, 2.500000] [1.0, 2.5]
+100% {} %d
+
+0 0.500000 text None
+"""
+
+
+@pytest.mark.parametrize("pybuf", ["0", "1"])
+def test_text(tmp_path, pybuf):
+    """The exact text on fd 1; lines of a parallel loop are never torn."""
+    done = run_script(tmp_path / "prints.py", PROGRAM, QD_ENABLE_PYBUF=pybuf)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.partition("Starting on arch=")[2].partition("\n")[2]
+    assert text[: len(EXPECTED)] == EXPECTED
+    rest = text[len(EXPECTED) :].splitlines()
+    assert sorted(rest) == sorted(f"line {i} {i} {i} {i}" for i in range(200))
+
+
+def test_text_reaches_a_replaced_stdout(tmp_path):
+    """A stdout that is not the process's own receives the text after the launch."""
+    program = """
+import io, sys
+sys.stdout = io.StringIO()
+import quadrants as qd
+qd.init(arch=qd.cpu)
+
+@qd.kernel
+def show(n: qd.i32):
+    print("seen", n)
+
+show(5)
+sys.stdout.write("after")
+sys.__stderr__.write(sys.stdout.getvalue())
+"""
+    done = run_script(tmp_path / "replaced.py", program, QD_ENABLE_PYBUF="1")
+    assert done.returncode == 0 and "seen 5\nafter" in done.stderr and "seen" not in done.stdout
+
+
+def test_errors(arch):
+    """Specifications that do not fit, counts and names that do not match, structs, % formatting."""
+    pair = qd.types.struct(a=qd.i32, b=qd.f32)
+
+    @qd.kernel
+    def real_spec(n: qd.i32):
+        print(f"{n:.2f}")
+
+    @qd.kernel
+    def integer_spec(x: qd.f32):
+        print(f"{x:.2d}")
+
+    @qd.kernel
+    def signed_spec(u: qd.u32):
+        print(f"{u:d}")
+
+    @qd.kernel
+    def text_spec(n: qd.i32):
+        print(f"{n:s}")
+
+    @qd.kernel
+    def aligned(n: qd.i32):
+        print(f"{n:<5d}")
+
+    @qd.kernel
+    def nested(n: qd.i32):
+        print(f"{n:{5}d}")
+
+    @qd.kernel
+    def too_many(n: qd.i32):
+        print("{}".format(n, n))
+
+    @qd.kernel
+    def too_few(n: qd.i32):
+        print("{} {}".format(n))
+
+    @qd.kernel
+    def unknown_key(n: qd.i32):
+        print("{k}".format(n, j=n))
+
+    @qd.kernel
+    def unused_key(n: qd.i32):
+        print("{}".format(n, j=n))
+
+    @qd.kernel
+    def percent(n: qd.i32):
+        print("%d" % n)
+
+    @qd.kernel
+    def structure(n: qd.i32):
+        s = pair(n, 1.0)
+        print(s)
+
+    syntax, types = qd.QuadrantsSyntaxError, qd.QuadrantsTypeError
+    for kernel, argument, kind, fragment in (
+        (real_spec, 1, types, "'.2f' doesn't match 'i32'"),
+        (integer_spec, 1.0, types, "'.2d' doesn't match 'f32'"),
+        (signed_spec, 1, types, "'d' doesn't match 'u32'"),
+        (text_spec, 1, types, "is not supported"),
+        (aligned, 1, syntax, ""),
+        (nested, 1, syntax, ""),
+        (too_many, 1, syntax, "Expected 1 positional argument(s)"),
+        (too_few, 1, syntax, "Expected 2 positional argument(s)"),
+        (unknown_key, 1, syntax, "Keyword 'k' not found"),
+        (unused_key, 1, syntax, "Keyword 'j' not used"),
+        (percent, 1, types, ""),
+        (structure, 1, types, ""),
+    ):
+        with raises(kind, fragment):
+            kernel(argument)
