@@ -39,9 +39,10 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
 
     @staticmethod
     def get(pos: object, needed: object, provided: object) -> QuadrantsRuntimeTypeError:
-        return QuadrantsRuntimeTypeError(
-            f"Argument {pos} (type={provided}) cannot be converted into required type {needed}"
-        )
+        text = f"Argument {pos} (type={provided}) cannot be converted into required type {needed}"
+        if isinstance(pos, tuple) and len(pos) > 1 and str(needed)[0] in "iu":
+            text += ": the member was lifted as an integer kernel argument when the kernel was compiled"
+        return QuadrantsRuntimeTypeError(text)
 
     @staticmethod
     def get_ret(needed: object, provided: object) -> QuadrantsRuntimeTypeError:

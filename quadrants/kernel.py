@@ -79,7 +79,7 @@ class Kernel(Launcher):
             return signature.array_token(x, annotation, name)
         if ann.is_dataclass(annotation):
             return signature.dataclass_token(x, annotation, name)
-        return signature.template_token(x, name)
+        return signature.template_argument_token(x, name)
 
     @staticmethod
     def member_token(x) -> int:

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import itertools
 import threading
+import warnings
 import weakref
 
 import numpy as np
@@ -18,6 +19,17 @@ from quadrants.lang.kinds import FIELD_KINDS, kind_of
 _serial = itertools.count()
 _identities: dict = {}
 _lock = threading.Lock()
+
+
+def template_argument_token(x, name: str) -> int | tuple:
+    """The token of what is passed for a template parameter."""
+    if is_dataclass_instance(x) and not getattr(type(x), "_qd_data_oriented", False) and type(x).__hash__ is not None:
+        warnings.warn(
+            f"A dataclass is passed through qd.template() ('{name}'); annotate the parameter with {type(x).__name__}",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+    return template_token(x, name)
 
 
 def template_token(x, name: str) -> int | tuple:

@@ -84,7 +84,7 @@ class Arguments:
             value.immutable = ""
             return self.declare(name, value.expr), "var"
         if ann.is_dataclass(a):
-            return self.object_ref(source, x, typing.get_type_hints(a) if _has_strings(a) else _hints(a)), "argument"
+            return self.object_ref(source, x, ann.dataclass_members(a)), "argument"
         if ann.is_ndarray_annotation(a):
             return self.array_ref(source, name, x, getattr(a, "boundary", 0) == 1), "argument"
         if ann.is_tensor_annotation(a):
@@ -270,6 +270,16 @@ class Arguments:
             value = self.wrap_object(source, x)
             self.bound.setdefault(source, value)
             return value
+        if getattr(a, "_qd_data_oriented", False):
+            raise QuadrantsSyntaxError(
+                f"{type(ref.obj).__name__}.{name} is a @qd.data_oriented object: it cannot be flattened into a "
+                "typed-dataclass kernel arg; pass it through qd.template()."
+            )
+        if not ann.is_known(ann.optional_base(a) or a):
+            raise QuadrantsSyntaxError(
+                f"Invalid type annotation of {type(ref.obj).__name__}.{name}: {a}; a member is a dtype, an array, qd.Tensor, "
+                "qd.template(), a vector, matrix or struct type, a dataclass or Final[...]."
+            )
         self.parameter_annotations[source] = a
         value, _ = self.parameter_value(source, name, a, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
@@ -368,14 +378,6 @@ def _mode(obj, name: str, a) -> str:
 
 def _lifted(obj) -> bool:
     return getattr(type(obj), "_qd_template_primitives", True) is False
-
-
-def _hints(cls) -> dict:
-    return {f.name: f.type for f in dataclasses.fields(cls)}
-
-
-def _has_strings(cls) -> bool:
-    return any(isinstance(f.type, str) for f in dataclasses.fields(cls))
 
 
 def _is_template_annotation(a) -> bool:

@@ -69,6 +69,8 @@ class Expressions:
         return self.captured(value, node.id)
 
     def captured(self, value, name: str):
+        if isinstance(value, float) and self.options.get("raise_on_templated_floats"):
+            raise ValueError(f"Floats not allowed as templated types: the captured name '{name}' is {value!r}")
         if kind_of(value) in ("ndarray", "tensor", "view"):
             raise QuadrantsCompilationError(
                 f"The ndarray or tensor '{name}' is not registered as a kernel parameter: pass it as an argument."

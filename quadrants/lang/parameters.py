@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
+import functools
 import types
 import typing
 
@@ -86,4 +88,49 @@ def check_annotation(a, index: int, name: str, owner: str) -> None:
         raise QuadrantsSyntaxError(
             f"Invalid type annotation (argument {index}) of Quadrants {owner}: {name}: {a}. Write a dtype, "
             "qd.template(), qd.types.ndarray(...), qd.Tensor, a vector, matrix or struct type, or a dataclass."
+        )
+
+
+@functools.cache
+def dataclass_members(cls: type) -> dict:
+    """Name -> annotation of the members of a dataclass that annotates a parameter.
+
+    Raises TypeError for `Final` members that cannot be constants of a kernel.
+    """
+    hints = {f.name: f.type for f in dataclasses.fields(cls)}
+    if any(isinstance(t, str) for t in hints.values()):
+        resolved = typing.get_type_hints(cls)
+        for name, t in hints.items():
+            if isinstance(t, str) and _is_final(resolved[name]):
+                raise TypeError(f"{cls.__name__}.{name}: write Final[...] itself, not a string")
+        hints = {name: resolved[name] for name in hints}
+    for name, t in hints.items():
+        _check_final(cls, name, t)
+    return hints
+
+
+def has_constants(cls: type) -> bool:
+    """Whether a dataclass has Final members, at any depth."""
+    return any(_is_final(t) or is_dataclass(t) and has_constants(t) for t in dataclass_members(cls).values())
+
+
+def _is_final(t) -> bool:
+    return t is typing.Final or typing.get_origin(t) is typing.Final
+
+
+def _check_final(cls: type, name: str, t) -> None:
+    where = f"{cls.__name__}.{name}"
+    if t is typing.Final:
+        raise TypeError(f"{where}: bare Final; write Final[int], Final[bool], Final[float], Final[str] or Final[SomeEnum]")
+    final = _is_final(t)
+    if final:
+        (kind,) = typing.get_args(t)
+        if not (kind in (bool, int, float, str) or isinstance(kind, type) and issubclass(kind, enum.Enum)):
+            raise TypeError(
+                f"{where}: {kind} cannot be baked into a kernel; Final takes bool, int, float, str or an Enum class"
+            )
+    if (final or is_dataclass(t) and has_constants(t)) and cls.__hash__ is None:
+        raise TypeError(
+            f"{cls.__name__} is not frozen, but holds the constant {where}: "
+            "declare it with @dataclasses.dataclass(frozen=True) or unsafe_hash=True"
         )

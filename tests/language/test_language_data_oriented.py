@@ -1,0 +1,264 @@
+"""language.md 5: data-oriented classes and attributes of template objects."""
+
+import dataclasses
+import enum
+
+import numpy as np
+import pytest
+from language_kit import alive, array, raises, specialisations
+
+import quadrants as qd
+
+
+class Mode(enum.IntEnum):
+    FAST = 2
+
+
+@qd.data_oriented
+class Grid:
+    unit = 5
+
+    def __init__(self, n):
+        self.n = n
+        self.f = qd.field(qd.i32, shape=n)
+        self.mode = Mode.FAST
+
+    @property
+    def double(self):
+        return 2 * self.n
+
+    @qd.func
+    def value(self, i):
+        return i * self.unit
+
+    @qd.pyfunc
+    def both(self, i):
+        return i + self.n
+
+    @staticmethod
+    @qd.func
+    def half(x):
+        return x // 2
+
+    @qd.kernel
+    def fill(self, k: qd.i32) -> qd.i32:
+        for i in range(self.n):
+            self.f[i] = self.value(i) + k
+        return self.double + self.mode + self.both(1) + self.half(9)
+
+    @property
+    @qd.kernel
+    def total(self) -> qd.i32:
+        s = 0
+        for i in self.f:
+            s += self.f[i]
+        return s
+
+
+class Child(Grid):
+    unit = 7
+
+
+def test_instances_and_subclasses(arch):
+    a, b, c = Grid(3), Grid(4), Child(2)
+    assert a.fill(1) == 6 + 2 + 4 + 4 and list(a.f.to_numpy()) == [1, 6, 11]
+    assert b.fill(0) == 8 + 2 + 5 + 4 and list(b.f.to_numpy()) == [0, 5, 10, 15]
+    assert specialisations(Grid.fill) == 2
+    assert c.fill(0) == 4 + 2 + 3 + 4 and list(c.f.to_numpy()) == [0, 7]
+    a.fill(2)
+    assert specialisations(Grid.fill) == 3
+    assert a.total == 2 + 7 + 12
+    assert a.both(4) == 7
+    assert a.fill(k=1) == 16
+
+
+def test_static_kernels(arch):
+    @qd.data_oriented
+    class Tool:
+        @staticmethod
+        @qd.kernel
+        def twice(x: qd.i32) -> qd.i32:
+            return 2 * x
+
+    assert Tool.twice(4) == Tool().twice(5) - 2 == 8
+
+
+def test_undecorated_classes(arch):
+    class Plain:
+        def __init__(self):
+            self.n = 3
+
+        @qd.kernel
+        def run(self) -> qd.i32:
+            return self.n
+
+        @qd.func
+        def method(self, x):
+            return self.n * x
+
+    plain = Plain()
+    with raises(qd.QuadrantsSyntaxError, "Please decorate class Plain with @qd.data_oriented"):
+        plain.run()
+
+    @qd.kernel
+    def outside() -> qd.i32:
+        return plain.method(4)
+
+    assert outside() == 12
+    alive()
+
+
+@dataclasses.dataclass
+class Part:
+    a: qd.types.NDArray[qd.i32, 1]
+
+
+@qd.data_oriented
+class Node:
+    def __init__(self, value):
+        self.array = array(qd.i32, [value])
+        self.part = Part(array(qd.i32, [10 * value]))
+        self.other = self
+        self.limits = (1, 2)
+
+    @qd.kernel
+    def total(self) -> qd.i32:
+        return self.array[0] + self.part.a[0] + self.other.other.array[0] + self.limits[1]
+
+
+def test_arrays_are_bound_at_each_launch(arch):
+    node = Node(3)
+    assert node.total() == 3 + 30 + 3 + 2
+    node.array = array(qd.i32, [4, 4])
+    node.part.a = array(qd.i32, [50])
+    assert node.total() == 4 + 50 + 4 + 2
+    assert specialisations(Node.total) == 1
+    node.array = np.array([6])
+    assert node.total() == 6 + 50 + 6 + 2
+    assert specialisations(Node.total) == 2
+
+
+def test_numbers_are_baked(arch):
+    @qd.data_oriented
+    class Baked:
+        def __init__(self, n):
+            self.n = n
+            self.array = qd.ndarray(qd.i32, shape=(2,))
+
+        @qd.kernel
+        def read(self) -> qd.i32:
+            return self.n + self.array[0]
+
+    x = Baked(3)
+    assert x.read() == 3
+    x.n = 4
+    assert x.read() == 3
+    x.array = qd.ndarray(qd.i64, shape=(2,))
+    assert x.read() == 4
+    assert Baked(9).read() == 9
+
+
+@qd.data_oriented(template_primitives=False)
+class Live:
+    def __init__(self, n):
+        self.n = n
+        self.x = 0.5
+        self.on = True
+
+    @qd.kernel
+    def read(self) -> qd.f32:
+        r = self.x + self.n
+        if self.on:
+            r += 100
+        return r
+
+    @qd.kernel
+    def static(self) -> qd.i32:
+        s = 0
+        for _ in qd.static(range(self.n)):
+            s += 1
+        return s
+
+
+def test_numbers_at_run_time(arch):
+    live = Live(3)
+    assert live.read() == 103.5
+    live.n, live.x, live.on = 4, 1.5, False
+    assert live.read() == 5.5
+    assert Live(7).read() == 107.5
+    with raises(qd.QuadrantsSyntaxError, "cannot be used inside qd.static()"):
+        live.static()
+    live.n = 2.5
+    with pytest.raises(TypeError, match="was lifted as an integer kernel argument"):
+        live.read()
+    live.n = 1
+    assert live.read() == 2.5
+
+
+def test_stable_members(arch):
+    @qd.data_oriented(stable_members=True)
+    class Stable:
+        def __init__(self):
+            self.a = array(qd.i32, [5])
+
+        @qd.kernel
+        def read(self) -> qd.i32:
+            return self.a[0]
+
+    s = Stable()
+    assert s.read() == 5
+    s.a[0] = 6
+    assert s.read() == 6
+
+
+def test_unhashable_instances(arch):
+    @qd.data_oriented
+    class Unhashable:
+        __hash__ = None
+
+        @qd.kernel
+        def read(self) -> qd.i32:
+            return 1
+
+    with raises(TypeError):
+        Unhashable().read()
+    alive()
+
+
+@qd.data_oriented
+class Writes:
+    def __init__(self):
+        self.n = 1
+        self.f = qd.field(qd.i32, shape=2)
+        self.inner = Grid(2)
+
+    @qd.kernel
+    def assign(self):
+        self.n = 3
+
+    @qd.kernel
+    def alias(self) -> qd.i32:
+        y = self.inner
+        g = qd.static(self.f)
+        g[0] = 4
+        return y.n + self.f[0]
+
+    @qd.kernel
+    def store_field(self):
+        g = self.f
+
+    @qd.kernel
+    def missing(self) -> qd.i32:
+        return self.nothing
+
+
+def test_assignment_and_aliases(arch):
+    w = Writes()
+    with raises(qd.QuadrantsSyntaxError, "cannot be assigned"):
+        w.assign()
+    assert w.alias() == 6
+    with raises(qd.QuadrantsTypeError):
+        w.store_field()
+    with raises(qd.QuadrantsCompilationError, "nothing"):
+        w.missing()
+    alive()
