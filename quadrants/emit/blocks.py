@@ -79,14 +79,28 @@ class BlockPrinter(Printer):
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
         symbols = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
         a = value.a
-        if value.op not in symbols or value.loc is not None or not isinstance(value.type, DType) or value.type.bits < 32:
+        if (
+            value.op not in symbols
+            or value.loc is not None
+            or not isinstance(value.type, DType)
+            or value.type.bits < 32
+        ):
             return ""
         if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
             return f"{self.place(place)[0]} {symbols[value.op]}= {self.text(value.b)};"
         return ""
 
     def stmt_Eval(self, s) -> None:
-        self.put_marked(f"{self.text(s.value)};")
+        self.put_marked(f"{self._plain_update(s.value) or self.text(s.value)};")
+
+    def _plain_update(self, e) -> str:
+        """`place += value` for an update that no other thread can see half done."""
+        symbols = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
+        if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or self._private(e.place)):
+            return ""
+        if not isinstance(e.type, DType) or e.type.bits < 32:
+            return ""
+        return f"{self.place(e.place)[0]} {symbols[e.op]}= {self.text(e.args[0])}"
 
     def stmt_If(self, s) -> None:
         cond = self.text(s.cond)
@@ -205,5 +219,3 @@ class BlockPrinter(Printer):
         self.put(f"{self.dialect.comment} {s.text}")
 
     break_labels: list = []
-
-

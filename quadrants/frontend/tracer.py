@@ -30,7 +30,23 @@ from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import Views
 from quadrants.ir.names import RESERVED
-from quadrants.ir.nodes import Builtin, Cast, Cell, Check, Const, Declare, Eval, Load, Loc, MatOp, Store, Var, VarPlace
+from quadrants.ir.nodes import (
+    Builtin,
+    Cast,
+    Cell,
+    Check,
+    Const,
+    Declare,
+    ElemPlace,
+    Eval,
+    Load,
+    Loc,
+    MatOp,
+    MemberPlace,
+    Store,
+    Var,
+    VarPlace,
+)
 from quadrants.ir.types import DType, StructType, f32, f64, i32
 from quadrants.lang import typed
 from quadrants.lang.value import Value
@@ -200,7 +216,7 @@ class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Re
         e = v.expr
         if isinstance(e, Const):
             return v
-        if isinstance(e, Load) and isinstance(e.place, VarPlace) and not e.place.var.mutable:
+        if isinstance(e, Load) and is_settled(e.place):
             return v
         held = self.declare(name, e, mutable=False)
         held.place.var.temporary = True
@@ -320,3 +336,12 @@ class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Re
         mantissa = Value(MatOp("frexp_mantissa", (held.expr,), held.type))
         exponent = Value(MatOp("frexp_exponent", (held.expr,), i32))
         return mantissa, exponent
+
+
+def is_settled(place) -> bool:
+    """Whether a place is a variable that is never assigned again, or a fixed component of one."""
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        if isinstance(place, ElemPlace) and not all(isinstance(i, Const) for i in place.indices):
+            return False
+        place = place.base
+    return isinstance(place, VarPlace) and not place.var.mutable

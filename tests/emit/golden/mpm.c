@@ -259,42 +259,34 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         float weight = w.v[0] * w.v[3];                                   // step:7
         const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
         const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
-        const int32_t t_2 = t.v[0];
-        const int32_t t_3 = t.v[1];
-        qd_atomic_add_f32(&momentum[t_2 * 16 + t_3].v[0], t_1.v[0]);
-        qd_atomic_add_f32(&momentum[t_2 * 16 + t_3].v[1], t_1.v[1]);
-        const qd_vec2_i32 t_4 = qd_add_vec2_i32(base, corner);            // step:9
-        qd_atomic_add_f32(&mass[t_4.v[0] * 16 + t_4.v[1]], weight);
+        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
+        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
+        const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:9
+        qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
         qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:6
         float weight_1 = w.v[0] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:8
-        const qd_vec2_f32 t_6 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
-        const int32_t t_7 = t_5.v[0];
-        const int32_t t_8 = t_5.v[1];
-        qd_atomic_add_f32(&momentum[t_7 * 16 + t_8].v[0], t_6.v[0]);
-        qd_atomic_add_f32(&momentum[t_7 * 16 + t_8].v[1], t_6.v[1]);
-        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_1);          // step:9
-        qd_atomic_add_f32(&mass[t_9.v[0] * 16 + t_9.v[1]], weight_1);
+        const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:8
+        const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
+        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
+        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
+        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:9
+        qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
         qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:6
         float weight_2 = w.v[1] * w.v[3];                                 // step:7
-        const qd_vec2_i32 t_10 = qd_add_vec2_i32(base, corner_2);         // step:8
-        const qd_vec2_f32 t_11 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
-        const int32_t t_12 = t_10.v[0];
-        const int32_t t_13 = t_10.v[1];
-        qd_atomic_add_f32(&momentum[t_12 * 16 + t_13].v[0], t_11.v[0]);
-        qd_atomic_add_f32(&momentum[t_12 * 16 + t_13].v[1], t_11.v[1]);
-        const qd_vec2_i32 t_14 = qd_add_vec2_i32(base, corner_2);         // step:9
-        qd_atomic_add_f32(&mass[t_14.v[0] * 16 + t_14.v[1]], weight_2);
+        const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:8
+        const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
+        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
+        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
+        const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:9
+        qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
         qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:6
         float weight_3 = w.v[1] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_15 = qd_add_vec2_i32(base, corner_3);         // step:8
-        const qd_vec2_f32 t_16 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
-        const int32_t t_17 = t_15.v[0];
-        const int32_t t_18 = t_15.v[1];
-        qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[0], t_16.v[0]);
-        qd_atomic_add_f32(&momentum[t_17 * 16 + t_18].v[1], t_16.v[1]);
-        const qd_vec2_i32 t_19 = qd_add_vec2_i32(base, corner_3);         // step:9
-        qd_atomic_add_f32(&mass[t_19.v[0] * 16 + t_19.v[1]], weight_3);
+        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:8
+        const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
+        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
+        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
+        const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:9
+        qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
     }
 }
 

@@ -2,7 +2,6 @@
 
 typedef __INT32_TYPE__  int32_t;
 typedef __INT64_TYPE__  int64_t;
-typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
 
 /* The first failure of a launch; later ones are dropped. */
@@ -29,12 +28,6 @@ struct qd_runtime {
     void (*parallel)(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t n, int64_t grain, int32_t max_threads);
     void (*print)(qd_runtime *rt, const char *format, ...);
 };
-
-static inline float qd_plain_add_f32(float *p, float x) {
-    float old = *p;
-    *p = old + x;
-    return old;
-}
 
 struct qd_args_saxpy {
     float *x;
@@ -69,11 +62,11 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     float qd_acc = 0.0f;
     const int32_t qd_end = (int32_t)(end);
     for (int32_t i = (int32_t)(begin); i < qd_end; ++i) {
-        qd_plain_add_f32(&y[i], a * x[i]);                                // saxpy:3
+        y[i] += a * x[i];                                                 // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
     }
     if (qd_acc != 0.0f) {
-        qd_plain_add_f32(&frame->total, qd_acc);
+        frame->total += qd_acc;
     }
 }
 
