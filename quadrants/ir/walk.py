@@ -8,39 +8,60 @@ _STATEMENTS = (
     n.Declare, n.Store, n.Eval, n.If, n.For, n.While, n.Break, n.Continue, n.Return, n.Check, n.Print, n.Comment,
 )  # fmt: skip
 _LEAVES = (n.Var, n.ArrayDecl, n.Function, n.LoopConfig, n.Loc)
+_PLAIN = ("str", "int", "bool", "str | None", "int | None")
+# Per kind of node the slots that may hold nodes. Every pass walks, so what holds none is not looked at.
 _SLOTS = {
-    kind: tuple(s for s in kind.__slots__ if s not in ("type", "loc", "config", "loop"))
+    kind: tuple(
+        s
+        for s in kind.__slots__
+        if s not in ("type", "loc", "config", "loop") and kind.__annotations__.get(s) not in _PLAIN
+    )
     for kind in vars(n).values()
-    if isinstance(kind, type) and kind.__module__ == n.__name__ and hasattr(kind, "__slots__")
+    if isinstance(kind, type)
+    and kind.__module__ == n.__name__
+    and hasattr(kind, "__slots__")
+    and not issubclass(kind, _LEAVES)
 }
 
 
-def children(node):
+def children(node) -> list:
     """Every node directly below `node`: expressions, places and statements."""
+    found: list = []
     for slot in _SLOTS.get(type(node), ()):
-        yield from _flatten(getattr(node, slot))
+        x = getattr(node, slot)
+        if type(x) in _SLOTS:
+            found.append(x)
+        elif isinstance(x, (list, tuple)):
+            _collect(x, found)
+    return found
 
 
-def children_of(items):
-    """The nodes of a list or tuple of nodes."""
-    return _flatten(items)
+def children_of(items) -> list:
+    """The nodes of a list or tuple of nodes, lists and tuples."""
+    found: list = []
+    _collect(items, found)
+    return found
 
 
-def _flatten(x):
-    if isinstance(x, (list, tuple)):
-        for item in x:
-            yield from _flatten(item)
-    elif type(x) in _SLOTS and not isinstance(x, _LEAVES):
-        yield x
+def _collect(items, found: list) -> None:
+    for x in items:
+        if type(x) in _SLOTS:
+            found.append(x)
+        elif isinstance(x, (list, tuple)):
+            _collect(x, found)
 
 
 def walk(root):
     """`root` (a node or a list of them) and everything below, in order of appearance; callees are not entered."""
-    stack = list(_flatten(root))[::-1]
+    stack = children_of((root,))
+    stack.reverse()
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(list(children(node))[::-1])
+        below = children(node)
+        if below:
+            below.reverse()
+            stack += below
 
 
 def is_statement(node) -> bool:
