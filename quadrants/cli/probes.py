@@ -57,7 +57,7 @@ def _cpu(found: list[str], missing: list[str]) -> None:
         compiler = cc.find_compiler()
         found.append(f"{compiler.path} ({compiler.version})")
         library = build.load_c("int qd_probe(int x) { return x + 1; }", "probe")
-        if library.qd_probe(41) != 42:
+        if ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(library.address("qd_probe"))(41) != 42:
             missing.append(f"{compiler.path} makes binaries that compute wrongly; set QD_CC to another compiler")
             return
         found.append("a trial compile runs")

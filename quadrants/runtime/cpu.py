@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from quadrants import profiler, session
 from quadrants.emit import dialects
 from quadrants.runtime import bindings, registry
@@ -23,6 +21,10 @@ class CpuBackend:
             cfg.offline_cache_cleaning_policy,
             cfg.offline_cache_cleaning_factor,
         )
+        if self.cache.root is None:
+            # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that
+            # finds all its kernels there starts none.
+            build.prepare(_compiler_options({"fast_math": cfg.fast_math, "opt_level": cfg.opt_level}))
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""
@@ -45,8 +47,7 @@ class CpuBackend:
 
     @staticmethod
     def _plan(kernel, args: tuple, recipe: Recipe, library):
-        entry = ctypes.cast(getattr(library, recipe.entry), ctypes.c_void_p).value
-        return bindings.make_plan(kernel, args, recipe, entry, keepalive=library)
+        return bindings.make_plan(kernel, args, recipe, library.address(recipe.entry), keepalive=library)
 
 
 def _compiler_options(options: dict) -> cc.CcOptions:

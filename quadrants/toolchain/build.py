@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging
@@ -15,7 +15,7 @@ from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.errors import CompileError, ToolchainError
 
 if TYPE_CHECKING:
-    import ctypes
+    from quadrants.toolchain.library import Library
 
 
 class Request(NamedTuple):
@@ -41,6 +41,7 @@ _lock = threading.Lock()
 # A place is a key, the folder of the cache, and the process.
 _Place = tuple[str, str | None, int]
 _made: dict[_Place, str] = {}
+_images: dict[_Place, Library] = {}
 _busy: dict[_Place, threading.Lock] = {}
 
 
@@ -93,38 +94,63 @@ def key_c(source: str, options: CcOptions = CcOptions(), cache: DiskCache | None
     return make_key(source, "c", cc.identity(cc.find_compiler(cache), options))
 
 
-def load_kept(key: str, name: str, cache: DiskCache) -> ctypes.CDLL | None:
-    """The shared object of that key when `cache` has it and the system loads it, else None."""
-    import ctypes
+def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> Library:
+    """Code from C text, in memory and ready to be called. Raises ToolchainError.
 
+    Where this machine allows, it is an object that no linker has seen, without a file unless `cache` keeps it; else a
+    shared object. Another process may clean the cache meanwhile, and the system may refuse a file: neither matters.
+    """
+    key = key_c(source, options, cache)
+    place = (key, cache.root if cache is not None else None, 0)  # memory is a forked child's too
+    with _lock:
+        image = _images.get(place)
+        if image is not None:
+            return image
+        gate = _busy.setdefault(place, threading.Lock())
+    with gate:  # two threads that want the same text compile it once
+        with _lock:
+            image = _images.get(place)
+        if image is None:
+            kept = load_kept(key, name, cache) if cache is not None else None
+            image = kept or _compile_and_load(key, Request(source, name, options), cache)
+            with _lock:
+                _images[place] = image
+                _busy.pop(place, None)
+    return image
+
+
+def prepare(options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> None:
+    """Start a compiler ahead of the first `load_c` with these options, which is sure to come and to find nothing kept.
+
+    Raises nothing: that `load_c` tells what is wrong with the compiler.
+    """
+    from quadrants.toolchain import library
+
+    try:
+        if library.takes_objects():
+            cc.prepare(cc.find_compiler(cache), options)
+    except ToolchainError as error:
+        _logging.debug(f"No compiler is started ahead: {error}")
+
+
+def load_kept(key: str, name: str, cache: DiskCache) -> Library | None:
+    """The code of that key when `cache` has it and it loads, else None."""
+    from quadrants.toolchain import library
+
+    kept = cache.get(key, ".o") if library.takes_objects() else None
+    if kept is not None:
+        try:
+            image = library.load_object(kept)
+            statistics.loaded += 1
+            return image
+        except library.Unsupported as error:
+            _logging.debug(f"Kernel '{name}': the kept object is not loaded ({error})")
     path = _from_disk(key, name, cache)
     try:
-        return None if path is None else ctypes.CDLL(path)
+        return None if path is None else library.SharedObject(path)
     except OSError as error:
         _logging.debug(f"Kernel '{name}': {path} does not load ({error})")
         return None
-
-
-def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> ctypes.CDLL:
-    """Build and load. Differs from loading the path of `build_c` when another process cleans the cache in between, or
-    the system refuses the file: then it is compiled again, into a private folder. Raises ToolchainError."""
-    import ctypes
-
-    key, path = _build(Request(source, name, options), cache, 1, 1)
-    try:
-        return ctypes.CDLL(path)
-    except OSError as error:
-        _logging.debug(f"Kernel '{name}': {path} does not load ({error}); compiled again")
-    with _lock:
-        _made.pop(key, None)
-    _, path = _build(Request(source, name, options), None, 1, 1)
-    try:
-        library = ctypes.CDLL(path)
-    except OSError as error:
-        raise ToolchainError(f"Kernel '{name}' was compiled but cannot be loaded: {error}") from error
-    with _lock:
-        _made[key] = path
-    return library
 
 
 def build_cuda(
@@ -153,6 +179,7 @@ def forget() -> None:
     """Drop the in-process record, so that the next build looks at the disk again. Files stay."""
     with _lock:
         _made.clear()
+        _images.clear()
 
 
 def _build(request: Request, cache: DiskCache | None, number: int, total: int) -> tuple[_Place, str]:
@@ -190,17 +217,63 @@ def _from_disk(key: str, name: str, cache: DiskCache | None) -> str | None:
 def _compile(
     key: str, request: Request, compiler: cc.Compiler, cache: DiskCache | None, number: int, total: int
 ) -> str:
+    binary = _run(cc.compile, request, compiler, cache, number, total)
+    return _publish(key, binary, request.name, cache)
+
+
+def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Library:
+    from quadrants.toolchain import library
+
+    compiler = cc.find_compiler(cache)
+    if library.takes_objects() and compiler.kind in ("gcc", "clang") and not request.options.debug:
+        binary = _run(cc.compile_object, request, compiler, cache)
+        try:
+            image = library.load_object(binary)
+            if cache is not None:
+                cache.put(key, binary, ".o")
+            return image
+        except library.Unsupported as error:
+            _logging.debug(f"Kernel '{request.name}' goes through the linker: {error}")
+        try:
+            binary = cc.link(binary, name=request.name, compiler=compiler)
+        except CompileError as error:
+            raise _with_source(error, request.source, cache, ".c") from None
+    else:
+        binary = _run(cc.compile, request, compiler, cache)
+    path = _publish(key, binary, request.name, cache)
+    try:
+        return library.SharedObject(path)
+    except OSError as error:
+        _logging.debug(f"Kernel '{request.name}': {path} does not load ({error})")
+    try:
+        return library.SharedObject(_keep(binary, request.name))
+    except OSError as error:
+        raise ToolchainError(f"Kernel '{request.name}' was compiled but cannot be loaded: {error}") from error
+
+
+def _run(
+    compile: Callable[..., bytes],
+    request: Request,
+    compiler: cc.Compiler,
+    cache: DiskCache | None,
+    number: int = 1,
+    total: int = 1,
+) -> bytes:
     from quadrants.toolchain import progress
 
     with _timed(request.name), progress.compiling(request.name, number, total):
         try:
-            binary = cc.compile(request.source, name=request.name, options=request.options, compiler=compiler)
+            return compile(request.source, name=request.name, options=request.options, compiler=compiler)
         except CompileError as error:
             raise _with_source(error, request.source, cache, ".c") from None
+
+
+def _publish(key: str, binary: bytes, name: str, cache: DiskCache | None) -> str:
+    """Path of a file with a shared object: in the cache, or private."""
     path = cache.put(key, binary) if cache is not None else None
     if path is not None and scratch.allows_execution(os.path.dirname(path)):
         return path
-    return _keep(binary, request.name)
+    return _keep(binary, name)
 
 
 def _keep(binary: bytes, name: str) -> str:

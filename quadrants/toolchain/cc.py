@@ -1,16 +1,29 @@
-"""C text to a shared object, through the C compiler of the machine."""
+"""C text to a shared object or a relocatable one, through the C compiler of the machine."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from quadrants.toolchain import process, scratch
+from quadrants.toolchain import messages, scratch, warm
 from quadrants.toolchain.compiler import Compiler, find_compiler
 from quadrants.toolchain.errors import CompileError, CompileTimeout, ToolchainError
+from quadrants.toolchain.process import Child
 
-__all__ = ["CcOptions", "Compiler", "compile", "find_compiler", "flags", "link_flags"]
+__all__ = [
+    "CcOptions",
+    "Compiler",
+    "compile",
+    "compile_object",
+    "find_compiler",
+    "flags",
+    "link",
+    "link_flags",
+    "prepare",
+]
 
 DEFAULT_TIMEOUT = 600.0
 
@@ -100,65 +113,130 @@ def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compile
     (default 600). The error's `source_path` is None: whoever has a folder for failed sources sets it.
     """
     compiler = compiler or find_compiler()
+    job = _Job(compiler, name, source)
+    return job.run((*_command(compiler, options), "-x", "c", "-"), link_flags(compiler, source), source.encode())
+
+
+def compile_object(
+    source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None
+) -> bytes:
+    """Compile C text to the bytes of a relocatable object. Raises as `compile` does, but for what only a linker finds.
+
+    The text goes to a compiler that waits for it, if there is one, and the next one is made to wait.
+    """
+    compiler = compiler or find_compiler()
+    job = _Job(compiler, name, source)
     text = source.encode()
-    trouble: CompileError | None = None
-    for parent in scratch.candidates():
+    command, env = _command(compiler, options), _environment()
+    waiting = warm.take(command, env)
+    if waiting is not None:
         try:
-            where = scratch.unique(parent, name, ".so")
-        except OSError:
-            continue
-        try:
-            return _run(compiler, options, text, source, name, where)
-        except CompileError as error:
-            if not _is_full(error.log):
+            job.drive(lambda: waiting.child, warm.PREFIX + text, lambda: prepare(compiler, options))
+            with open(waiting.output, "rb") as file:
+                return file.read()
+        except (OSError, CompileError) as error:
+            # Whatever became of it or its files since it was started; a fresh one tells whether the text is to blame.
+            if isinstance(error, CompileTimeout):
                 raise
-            trouble = error
         finally:
-            scratch.remove(where)
-    raise trouble or ToolchainError(
-        f"Kernel '{name}' cannot be compiled: no folder for the compiler's temporary files. "
-        "Set QD_TMP_DIR to a folder that can be written."
-    )
+            waiting.clean()
+    return job.run((*command, "-x", "c", "-"), ("-c",), text, lambda: prepare(compiler, options))
 
 
-def _run(compiler: Compiler, options: CcOptions, text: bytes, source: str, name: str, where: str) -> bytes:
-    command = [*compiler.command, "-x", "c", *flags(compiler, options)]
+def prepare(compiler: Compiler, options: CcOptions = CcOptions()) -> None:
+    """Start a compiler that waits for the text of the next `compile_object` with these options."""
+    if warm.wanted(compiler.command):
+        warm.keep(_command(compiler, options), _environment())
+
+
+def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes:
+    """Make a shared object of a relocatable one. Raises as `compile` does."""
+    compiler = compiler or find_compiler()
+    job = _Job(compiler, name, "")
+    path = scratch.keep(binary, name, ".o", executable=False)
+    try:
+        return job.run((*compiler.command, path), link_flags(compiler, "sin"), b"")
+    finally:
+        scratch.remove(path)
+
+
+def _command(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
+    """The command, but for what goes in and what comes out."""
+    command = (*compiler.command, *flags(compiler, options))
     if compiler.kind != "other":
-        command += ["-w"]
+        command += ("-w",)
     if compiler.kind == "gcc":
-        command += ["-pipe", "-fno-ident"]
-    command += ["-o", where, "-", *link_flags(compiler, source)]
-    limit = time_limit()
-    # The compiler's own temporary files go where this process cleans up, even after the compiler was killed.
-    env = {**os.environ, "LC_ALL": "C", "TMPDIR": os.path.dirname(where)}
-    try:
-        status, output = process.run(command, text, timeout=limit, env=env)
-    except OSError as error:
-        raise ToolchainError(
-            f"Kernel '{name}' cannot be compiled: the C compiler {compiler.path} cannot be started ({error}). "
-            "Repair it, or set QD_CC to another one."
-        ) from error
-    log = output.decode(errors="replace")
-    if status is None:
-        raise CompileTimeout(
-            f"The C compiler was stopped after {limit:g} s on kernel '{name}' (dialect c, {_size(source)}). Split the "
-            f"kernel, unroll less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}",
-            kernel=name,
-            dialect="c",
-            log=log,
-        )
-    if status != 0:
-        raise CompileError(_explain(compiler, name, source, status, log), kernel=name, dialect="c", log=log)
-    try:
-        with open(where, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise CompileError(
-            f"The C compiler {compiler.path} reported success on kernel '{name}' but wrote no binary ({error}).",
-            kernel=name,
-            dialect="c",
-            log=log,
-        ) from error
+        command += ("-pipe", "-fno-ident")
+    return command
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "LC_ALL": "C"}
+
+
+class _Job:
+    """One text on its way through the compiler."""
+
+    def __init__(self, compiler: Compiler, name: str, source: str):
+        self.compiler = compiler
+        self.name = name
+        self.source = source
+
+    def run(
+        self, command: Sequence[str], ending: Sequence[str], text: bytes, meanwhile: Callable[[], None] = lambda: None
+    ) -> bytes:
+        """The file that the command writes, in the first folder with room for it."""
+        trouble: CompileError | None = None
+        for parent in scratch.candidates():
+            try:
+                where = scratch.unique(parent, self.name, ".out")
+            except OSError:
+                continue
+            # The compiler's own temporary files go where this process cleans up, even after the compiler was killed.
+            env = {**_environment(), "TMPDIR": os.path.dirname(where)}
+            try:
+                log = self.drive(partial(self._start, (*command, "-o", where, *ending), env), text, meanwhile)
+                return self._read(where, log)
+            except CompileError as error:
+                if not messages.is_full(error.log):
+                    raise
+                trouble = error
+            finally:
+                scratch.remove(where)
+        raise trouble or messages.no_folder(self.name)
+
+    def drive(self, start: Callable[[], Child], text: bytes, meanwhile: Callable[[], None]) -> str:
+        """Send a compiler its text, do something else, and wait for its end. What it said."""
+        child = None
+        try:
+            child = start()
+            rest = child.send(text)
+            meanwhile()
+            limit = time_limit()
+        except BaseException:
+            if child is not None:
+                child.stop()
+            raise
+        status, output = child.finish(rest, limit)
+        log = output.decode(errors="replace")
+        if status is None:
+            raise messages.timed_out(self.name, self.source, self.compiler, limit, log)
+        if status != 0:
+            raise messages.failed(self.compiler, self.name, self.source, status, log)
+        return log
+
+    def _start(self, command: Sequence[str], env: dict[str, str]) -> Child:
+        try:
+            return Child(command, env)
+        except OSError as error:
+            raise messages.cannot_start(self.compiler, self.name, error) from error
+
+    def _read(self, path: str, log: str) -> bytes:
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise messages.wrote_nothing(self.compiler, self.name, log, error) from error
 
 
 def time_limit() -> float:
@@ -175,33 +253,5 @@ def time_limit() -> float:
     return seconds
 
 
-def _explain(compiler: Compiler, name: str, source: str, status: int, log: str) -> str:
-    ended = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
-    if "Killed" in log and "fatal error" in log:
-        ended += ", killed by the system, probably for lack of memory"
-    said = "\n".join("  " + line for line in first_messages(log)) or "  (the compiler said nothing)"
-    return f"The C compiler {ended} on kernel '{name}' (dialect c, {_size(source)}). Compiler: {compiler.path}\n{said}"
-
-
-def first_messages(log: str, count: int = 3) -> list[str]:
-    """The lines of the first few errors in a compiler's output, at most 24."""
-    lines = log.splitlines()
-    at = [i for i, line in enumerate(lines) if "error" in line.lower() or "undefined reference" in line]
-    if not at:
-        return lines[:12]
-    end = at[count] if len(at) > count else len(lines)
-    return lines[at[0] : min(end, at[0] + 24)]
-
-
-def _size(source: str) -> str:
-    return f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
-
-
 def _is_x86(compiler: Compiler) -> bool:
     return compiler.target.startswith(("x86_64", "i386", "i486", "i586", "i686"))
-
-
-def _is_full(log: str) -> bool:
-    return any(
-        text in log for text in ("No space left on device", "Cannot create temporary file", "Disk quota exceeded")
-    )

@@ -104,7 +104,7 @@ def _text(library: _Library, program: ctypes.c_void_p, what: str) -> bytes:
 def _failure(
     library: _Library, program: ctypes.c_void_p, status: int, source: str, name: str, arch: str
 ) -> CompileError:
-    from quadrants.toolchain.cc import first_messages
+    from quadrants.toolchain.messages import first_messages
 
     reason = library.api.nvrtcGetErrorString(status).decode(errors="replace")
     log = _text(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")

@@ -22,27 +22,96 @@ def run(argv: Sequence[str], text: bytes = b"", *, timeout: float, env: dict[str
 
     `timeout` is in seconds. Raises OSError when the program cannot be started.
     """
-    import subprocess
+    return Child(argv, env).finish(text, timeout)
 
-    # A session of its own, because a compiler driver has children that would outlive it.
-    child = subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=env,
-        start_new_session=os.name == "posix",
-    )
-    try:
-        output, _ = child.communicate(text, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        _kill(child)
-        return Finished(None, _drain(child))
-    except BaseException:
-        _kill(child)
-        _drain(child)
-        raise
-    return Finished(child.returncode, output)
+
+class Child:
+    """A program that runs, or waits for its input. Raises OSError when it cannot be started.
+
+    One that nobody sends anything sees the end of its input when this process dies, however that happens.
+    """
+
+    def __init__(self, argv: Sequence[str], env: dict[str, str] | None = None):
+        import subprocess
+
+        # A session of its own: a compiler driver has children that would outlive it, and Ctrl-C is for this process.
+        self._process = subprocess.Popen.__new__(subprocess.Popen)
+        try:
+            self._process.__init__(  # type: ignore[misc]
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=env,
+                bufsize=0,
+                start_new_session=os.name == "posix",
+            )
+        except KeyboardInterrupt:
+            if getattr(self._process, "pid", None):  # it runs already
+                self.stop()
+            raise
+        _children.add(self)
+
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    def send(self, text: bytes) -> bytes:
+        """Write as much of its input as it takes at once, and return the rest for `finish`."""
+        pipe = self._process.stdin
+        if pipe is None or os.name != "posix":
+            return text
+        try:
+            os.set_blocking(pipe.fileno(), False)
+            rest = text[os.write(pipe.fileno(), text) :]
+        except BlockingIOError:
+            return text
+        except BrokenPipeError:
+            rest = b""  # it ended, or needs no input; its status tells which
+        if not rest:
+            pipe.close()
+            self._process.stdin = None
+        return rest
+
+    def finish(self, text: bytes, timeout: float) -> Finished:
+        """Send (the rest of) its input and wait for its end, `timeout` seconds at most."""
+        import subprocess
+
+        try:
+            output, _ = self._process.communicate(text or None, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return Finished(None, self.stop())
+        except BaseException:
+            self.stop()
+            raise
+        _children.discard(self)
+        return Finished(self._process.returncode, output)
+
+    def stop(self) -> bytes:
+        """Kill it and its children. Returns what it said."""
+        _children.discard(self)
+        _kill(self._process)
+        return _drain(self._process)
+
+    def disown(self) -> None:
+        """In a forked child: let go of the pipes, or the parent's program would never see the end of its input."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.returncode = 0  # it is not this process's to wait for
+
+
+_children: set[Child] = set()
+
+
+def _after_fork() -> None:
+    for child in _children:
+        child.disown()
+    _children.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -63,7 +132,7 @@ def _drain(child: subprocess.Popen[bytes]) -> bytes:
 
     try:
         return child.communicate(timeout=1.0)[0] or b""
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, ValueError):  # ValueError: the pipes are closed already
         for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 pipe.close()

@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from toolchain_kit import SOURCE
+from toolchain_kit import SOURCE, answer
 
 from quadrants import _logging
 from quadrants.toolchain import build, scratch
@@ -167,8 +167,10 @@ def test_load_survives_a_file_the_system_refuses(cache):
     found = build.cc.find_compiler(cache)
     key = build.make_key(SOURCE, "c", build.cc.identity(found, CcOptions()))
     cache.put(key, b"whole, yet no library")
-    assert build.load_c(SOURCE, "k", cache=cache).qd_answer(20) == 41
-    assert build.load_c(SOURCE, "k", cache=cache).qd_answer(20) == 41
+    cache.put(key, b"whole, yet no object", ".o")
+    for _ in range(2):
+        assert answer(build.load_c(SOURCE, "k", cache=cache))(20) == 41
+        build.forget()
 
 
 def test_real_compiles_are_logged_on_request(monkeypatch, cache):

@@ -1,0 +1,68 @@
+"""What to say when a compiler did not do what it should."""
+
+from __future__ import annotations
+
+from quadrants.toolchain.compiler import Compiler
+from quadrants.toolchain.errors import CompileError, CompileTimeout, ToolchainError
+
+
+def failed(compiler: Compiler, name: str, source: str, status: int, log: str) -> CompileError:
+    """The compiler ended with a status other than 0."""
+    ended = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
+    if "Killed" in log and "fatal error" in log:
+        ended += ", killed by the system, probably for lack of memory"
+    said = "\n".join("  " + line for line in first_messages(log)) or "  (the compiler said nothing)"
+    text = f"The C compiler {ended} on kernel '{name}' (dialect c, {_size(source)}). Compiler: {compiler.path}\n{said}"
+    return CompileError(text, kernel=name, dialect="c", log=log)
+
+
+def timed_out(name: str, source: str, compiler: Compiler, limit: float, log: str) -> CompileTimeout:
+    """The compiler was stopped after `limit` seconds."""
+    text = (
+        f"The C compiler was stopped after {limit:g} s on kernel '{name}' (dialect c, {_size(source)}). Split the "
+        f"kernel, unroll less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}"
+    )
+    return CompileTimeout(text, kernel=name, dialect="c", log=log)
+
+
+def wrote_nothing(compiler: Compiler, name: str, log: str, error: OSError) -> CompileError:
+    """The compiler ended well, without a result."""
+    text = f"The C compiler {compiler.path} reported success on kernel '{name}' but wrote no binary ({error})."
+    return CompileError(text, kernel=name, dialect="c", log=log)
+
+
+def cannot_start(compiler: Compiler, name: str, error: OSError) -> ToolchainError:
+    """The compiler was found, and is no program that runs."""
+    return ToolchainError(
+        f"Kernel '{name}' cannot be compiled: the C compiler {compiler.path} cannot be started ({error}). "
+        "Repair it, or set QD_CC to another one."
+    )
+
+
+def no_folder(name: str) -> ToolchainError:
+    """There is no place for temporary files."""
+    return ToolchainError(
+        f"Kernel '{name}' cannot be compiled: no folder for the compiler's temporary files. "
+        "Set QD_TMP_DIR to a folder that can be written."
+    )
+
+
+def is_full(log: str) -> bool:
+    """Whether the compiler ended for lack of room on the disk."""
+    return any(
+        text in log for text in ("No space left on device", "Cannot create temporary file", "Disk quota exceeded")
+    )
+
+
+def first_messages(log: str, count: int = 3) -> list[str]:
+    """The lines of the first few errors in a compiler's output, at most 24."""
+    lines = log.splitlines()
+    at = [i for i, line in enumerate(lines) if "error" in line.lower() or "undefined reference" in line]
+    if not at:
+        return lines[:12]
+    end = at[count] if len(at) > count else len(lines)
+    return lines[at[0] : min(end, at[0] + 24)]
+
+
+def _size(source: str) -> str:
+    return f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
