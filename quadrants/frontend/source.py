@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from dataclasses import dataclass
 
@@ -26,11 +27,56 @@ class Source:
 
 def of_function(fn) -> Source:
     """Parse `fn` once. OSError if its source cannot be read (exec, stdin)."""
+    fn = inspect.unwrap(fn)
     code = fn.__code__
     found = _cache.get(code)
     if found is None:
-        found = _cache[code] = _parse(fn)
+        found = _cache[code] = _from_lines(fn) or _parse(fn)
     return found
+
+
+def _from_lines(fn) -> Source | None:
+    """The function that starts at the line its code names: what `inspect` finds too, in a tenth of the time.
+
+    A line that is indented no deeper than the `def` ends the function, unless a bracket or a string is open there: then
+    the text up to it does not parse.
+    """
+    code = fn.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    start = code.co_firstlineno - 1
+    if start >= len(lines):
+        return None
+    indent = _indent(lines[start])
+    end = start
+    while end < len(lines) and not lines[end].lstrip().startswith("def "):
+        end += 1
+    while end < len(lines):
+        end += 1
+        while end < len(lines) and (_is_empty(lines[end]) or _indent(lines[end]) > indent):
+            end += 1
+        text = "".join(lines[start:end])
+        try:
+            # Under a header the text may keep its indentation, so that strings over several lines keep theirs.
+            tree = ast.parse(f"if 1:\n{text}").body[0].body[0] if indent else ast.parse(text).body[0]
+        except SyntaxError:
+            continue
+        if not isinstance(tree, ast.FunctionDef) or tree.name != code.co_name:
+            return None
+        while _is_empty(lines[end - 1]):
+            end -= 1
+        line0 = start - 1 if indent else start
+        return Source(tree, code.co_filename, line0, 0, "".join(lines[start:end]), fn.__name__)
+    return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_empty(line: str) -> bool:
+    stripped = line.lstrip()
+    return not stripped or stripped.startswith("#")
 
 
 def _parse(fn) -> Source:
