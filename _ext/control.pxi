@@ -4,17 +4,18 @@ cdef uint64_t _seed = 0
 cdef uint64_t _launches = 0
 cdef bint _capture_print = False
 
-# Nonzero when calls need more than the fast path gives; derived from the four below.
+# Nonzero when calls need more than the fast path gives; derived from the five below.
 cdef int _special = 0
 cdef bint _active = True
 cdef int _tracing = 0
 cdef object _on_traced_call = None
 cdef object _on_launch = None
+cdef object _interpreter = None
 
 
 cdef void update_special() noexcept:
     global _special
-    _special = not _active or _tracing > 0 or _on_launch is not None
+    _special = not _active or _tracing > 0 or _on_launch is not None or _interpreter is not None
 
 
 def set_active(flag, /):
@@ -50,6 +51,14 @@ def set_on_traced_call(hook, /):
     thread; if it returns, the call goes on. None removes the hook."""
     global _on_traced_call
     _on_traced_call = hook
+
+
+def set_interpreter(run, /):
+    """run(kernel, args, kwargs) does the work of every call, with the arguments as they came; nothing is compiled.
+    None goes back to compiled kernels."""
+    global _interpreter
+    _interpreter = run
+    update_special()
 
 
 def set_on_launch(hook, /):

@@ -122,6 +122,8 @@ cdef class Launcher:
         cdef Frame frame
         if self.param_count < 0:
             raise TypeError(f"{type(self).__name__}.__init__ was not called")
+        if _interpreter is not None:
+            return _interpreter(self, args, kwargs)
         if _tracing > 0 and _on_traced_call is not None:
             _on_traced_call(self)
         if kwargs or len(args) != self.param_count:

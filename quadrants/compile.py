@@ -26,8 +26,6 @@ OPTIONS = (
 def compile_kernel(kernel, args: tuple):
     """The plan of one specialisation; raises what the user did wrong, with file and line."""
     runtime = session.require_runtime()
-    if session.is_python_backend():
-        return None
     with runtime.compilation_lock, deep_recursion():
         started = time.perf_counter()
         runtime.materialize()

@@ -205,11 +205,26 @@ def _nested_call(called) -> None:
         raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
 
 
+def _interpret(called, args: tuple, kwargs: dict):
+    """A call on the python arch: the user's function as it is."""
+    kwargs.pop("qd_stream", None)
+    return called.fn(*args, **kwargs)
+
+
+def _choose_interpreter(cfg=None) -> None:
+    from quadrants._ext import core
+
+    core.set_interpreter(_interpret if session.is_python_backend() else None)
+
+
 def _install() -> None:
     from quadrants._ext import core
 
     core.set_on_traced_call(_nested_call)
     session.on_clear(core.clear_all)
+    session.on_init(_choose_interpreter)
+    session.on_clear(lambda: core.set_interpreter(None))
+    _choose_interpreter()  # qd.init may have been called before this module was imported
 
 
 _install()

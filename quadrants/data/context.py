@@ -35,6 +35,11 @@ def _attach(session) -> None:
             _attached = True
 
 
+def python_arch() -> bool:
+    """True after `qd.init(qd.python)`."""
+    return _session().is_python_backend()
+
+
 def materialize() -> None:
     """Allocate pending fields through the runtime's own method, which client programs replace on the class."""
     _session().get_runtime().materialize()

@@ -42,6 +42,8 @@ def field(dtype, shape=None, *args, **kwargs):
 
 
 def _field(dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False):
+    if context.python_arch():
+        return _on_python_arch(dtype, (), shape, offset)
     dtype = dtypes.field_dtype(dtype)
     shape, order, offset = parse_placement(shape, order, offset)
     check_companions(dtype, needs_grad, needs_dual)
@@ -62,6 +64,8 @@ def matrix_field(
     context.require()
     n, m, rank = _extent(n), _extent(m), 2 if ndim is None else ndim
     element_shape = (n,) if rank == 1 else (n, m)
+    if context.python_arch():
+        return _on_python_arch(dtype, element_shape, shape, offset)
     kinds = _component_dtypes(dtype, element_shape)
     shape, order, offset = parse_placement(shape, order, offset)
     for kind in set(kinds):
@@ -80,6 +84,8 @@ def struct_field(
     `needs_grad` on a struct with an integer member raises `QuadrantsRuntimeError`. The rest as for `field`.
     """
     context.require()
+    if context.python_arch():
+        raise NotImplementedError("the python arch has no fields of structs; make one field per member")
     if shape is None and offset is not None:
         raise QuadrantsSyntaxError("shape cannot be None when offset is set")
     shape, _, offset = parse_placement(shape, None, offset)
@@ -170,13 +176,23 @@ def ndarray(dtype, shape, needs_grad=False):
     context.require()
     compound = dtypes.compound(dtype)
     element_shape, kind = ((), dtype) if compound is None else compound
+    if context.python_arch():
+        return _on_python_arch(kind, tuple(element_shape), shape)
     return ndarrays.make(kind, tuple(element_shape), shape, bool(needs_grad))
+
+
+def _on_python_arch(dtype, element_shape: tuple, shape, offset=None):
+    from quadrants.data import python_tensor  # imports torch
+
+    return python_tensor.make_container(dtype, element_shape, shape, offset)
 
 
 def matrix_ndarray(n, m, dtype, shape, needs_grad=False, ndim=None):
     """An ndarray of `n` x `m` matrices, or of vectors of `n` if `ndim` is 1. The rest as for `ndarray`."""
     context.require()
     element_shape = (_extent(n),) if ndim == 1 else (_extent(n), _extent(m))
+    if context.python_arch():
+        return _on_python_arch(dtype, element_shape, shape)
     return ndarrays.make(dtype, element_shape, shape, bool(needs_grad))
 
 

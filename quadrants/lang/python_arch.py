@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.errors import QuadrantsSyntaxError
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.lang.host_math import apply
 from quadrants.lang.matrix import Matrix, Vector
 from quadrants.lang.ndrange import NDRange
@@ -56,6 +56,11 @@ def _replace(name: str, x: Any, value: Any) -> Any:
         old = copy.copy(x)
         x._store(..., value._data if isinstance(value, Matrix) else value)
         return old
+    place = getattr(x, "_place", None)
+    if place is not None:
+        items, at = place
+        old, items[at] = items[at], value
+        return old
     if getattr(x, "ndim", None) != 0 or not hasattr(x, "__setitem__"):
         raise QuadrantsSyntaxError(f"cannot use a non-writable target as the first operand of '{name}'")
     old = x.item()
@@ -64,16 +69,50 @@ def _replace(name: str, x: Any, value: Any) -> Any:
 
 
 def _atomic(name: str, combine: Callable) -> Callable:
-    return lambda x, y: _replace(name, x, combine(x, y))
+    return lambda x, y: _replace(name, x, combine(_current(x), y))
+
+
+def _current(x: Any) -> Any:
+    """What is in memory where `x` was read."""
+    place = getattr(x, "_place", None)
+    return x if place is None else place[0][place[1]]
 
 
 def _cas(x: Any, expected: Any, desired: Any) -> Any:
-    return _replace("atomic_cas", x, desired if x == expected else x)
+    return _replace("atomic_cas", x, desired if _current(x) == expected else _current(x))
+
+
+def _random(dtype: Any = float) -> Any:
+    """One draw: reals in [0, 1), 32- and 64-bit integers from all their values."""
+    from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
+
+    dt = resolve_dtype(dtype)
+    if dt.name not in ("f16", "f32", "f64", "i32", "u32", "i64", "u64"):
+        raise QuadrantsTypeError(f"qd.random gives f16, f32, f64 and integers of 32 and 64 bits, not {dt}")
+    kind, rng = np.dtype(to_numpy_type(dt)).type, _generator()
+    if dt.is_real:
+        bits = {"f16": 11, "f32": 24, "f64": 53}[dt.name]
+        return kind(rng.integers(0, 1 << bits) / (1 << bits))
+    return kind(rng.integers(dt.min, dt.max, dtype=kind, endpoint=True))
+
+
+_random_state: list = [None, None]
+
+
+def _generator() -> np.random.Generator:
+    """The generator of this runtime, seeded by `qd.init(random_seed=)`."""
+    from quadrants import session
+
+    options = session.get_runtime().options
+    if _random_state[0] is not options:
+        _random_state[:] = options, np.random.default_rng(options.random_seed)
+    return _random_state[1]
 
 
 _MEANING: dict[str, Callable] = {
     "grouped": _grouped,
     "static_print": print,
+    "random": _random,
     "zero": lambda x: x * 0,
     "one": lambda x: x * 0 + 1,
     "bit_shr": _bit_shr,

@@ -8,7 +8,7 @@ _TWO_PI = 6.283185307179586
 
 
 def _resolve(dt):
-    dt = qd.cfg.default_fp if dt is None or dt is float else dt
+    dt = qd.lang.impl.get_runtime().default_fp if dt is None or dt is float else dt
     assert dt in (qd.f32, qd.f64), f"qd.randn supports dt=qd.f32 and dt=qd.f64, got {dt}"
     return dt
 

@@ -1,0 +1,246 @@
+"""language.md 19, runtime.md 26, data.md 12: kernels as plain Python after `qd.init(qd.python)`."""
+
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+torch = pytest.importorskip("torch", reason="needs the package torch")
+
+
+@pytest.fixture
+def python():
+    """The python arch, reset after the test."""
+    qd.init(qd.python, random_seed=3)
+    yield
+    qd.reset()
+
+
+@qd.func
+def cell_of(i, j):
+    return i * 3 + j
+
+
+@qd.kernel
+def mixed(f: qd.template(), h: qd.template(), v: qd.template(), n: qd.i32) -> qd.i32:
+    for i, j in qd.ndrange(2, 3):
+        f[i, j] = cell_of(i, j)
+    for I in qd.grouped(f):
+        f[I] += I[0] * 10
+        qd.atomic_max(h[0], f[I])
+    for I in qd.grouped(qd.ndrange((0, 2), (1, 3))):
+        h[1 + I[0]] += f[I] // 2
+    total = 0
+    for k in range(n):
+        if k % 2 == 0:
+            continue
+        old = qd.atomic_add(h[3], k)
+        total += old
+    for k in qd.static(range(2)):
+        v[k] = qd.Vector([1.0, 2.0, 3.0]) * (k + 1)
+        v[k].y += 0.5
+        v[k][0] = qd.max(k, 4) + qd.cast(2.75, qd.i32)
+    v[0] += v[1].cross(qd.Vector([0.0, 0.0, 1.0]))
+    return total
+
+
+def run_mixed() -> tuple:
+    f, h, v = qd.field(qd.i32, (2, 3)), qd.field(qd.i32, 4), qd.Vector.field(3, qd.f32, shape=2)
+    total = mixed(f, h, v, 8)
+    return total, f.to_numpy().tolist(), h.to_numpy().tolist(), v.to_numpy().tolist()
+
+
+def test_agrees_with_the_cpu() -> None:
+    """ndrange, grouped, atomics, static loops, funcs and vectors give what compiled kernels give."""
+    results = []
+    for arch in (qd.cpu, qd.python):
+        qd.init(arch)
+        results.append(run_mixed())
+    qd.reset()
+    assert results[0] == results[1]
+    assert results[1][2][3] == 1 + 3 + 5 + 7
+
+
+def test_back_to_compiled_kernels(python) -> None:
+    """The same kernel object runs on whichever arch was initialised last."""
+
+    @qd.kernel
+    def wraps(x: qd.i32) -> qd.i32:
+        return x * 2
+
+    assert wraps(2**31 - 1) == 2**32 - 2
+    qd.init(qd.cpu)
+    assert wraps(2**31 - 1) == -2
+    qd.init(qd.python)
+    assert wraps(x=4) == 8
+
+
+def test_any_python_goes(python) -> None:
+    """Early returns, raised exceptions, nested kernels, reassigned parameters, strings."""
+
+    @qd.kernel
+    def inner(x: qd.i32) -> qd.i32:
+        return x + 1
+
+    @qd.kernel
+    def outer(x: qd.i32) -> qd.i32:
+        x = inner(x)
+        if x > 3:
+            return "large"
+        if x < 0:
+            raise KeyError(x)
+        return [x]
+
+    assert (outer(5), outer(1)) == ("large", [2])
+    with pytest.raises(KeyError):
+        outer(-5)
+
+
+def test_ordinary_tracebacks(python) -> None:
+    """The frames of kernel and func are in it, with their variables: a debugger can stop there."""
+
+    @qd.func
+    def divide(a, b):
+        return a // b
+
+    @qd.kernel
+    def run(n: qd.i32):
+        for k in range(n):
+            divide(1, k)
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(2)
+    frames = [f for f, _ in traceback.walk_tb(caught.value.__traceback__) if f.f_code.co_filename == __file__]
+    assert [f.f_code.co_name for f in frames][-2:] == ["run", "divide"]
+    assert frames[-2].f_locals["k"] == 0
+
+
+def test_containers_are_torch_tensors(python) -> None:
+    """`shape` is that of the container, `size()` has the elements; zeroed; other names of the interface."""
+    for made in (qd.Vector.field(3, qd.f32, shape=10), qd.Vector.ndarray(3, qd.f32, 10), qd.field(qd.math.vec3, 10)):
+        assert isinstance(made, torch.Tensor) and made.dtype is torch.float32
+        assert tuple(made.shape) == (10,) and tuple(made.size()) == (10, 3) and made.n == 3
+        assert not made.to_numpy().any()
+    made.from_numpy(np.arange(30).reshape(10, 3))
+    assert made.y[2] == 7 and made[1].to_list() == [3, 4, 5]
+    made.fill(qd.Vector([1, 2, 3]))
+    assert (made.to_numpy() == [1, 2, 3]).all()
+    assert made.grad.shape == (10,) and made.grad is made.grad
+    assert float((made * 2)[3, 1]) == 4
+    m = qd.Matrix.field(2, 2, qd.f64, shape=())
+    m[None] = [[1, 2], [3, 4]]
+    assert m[0][1, 0] == 3 and m[None].trace() == 5
+
+
+@pytest.mark.parametrize("dtype", ["i32", "i64", "f32", "f64", "u1"])
+def test_numbers(python, dtype: str) -> None:
+    """Elements have the dtype; what was read does not change when memory does; writes convert."""
+    f = qd.field(getattr(qd, dtype), 2)
+    f[0] = 1
+    before = f[0]
+    f[0], f[1] = f[1], f[0]
+    f[1] += 0
+    assert (before, f[0], f[1]) == (1, 0, 1)
+    assert np.asarray(f[0]).dtype == f.to_numpy().dtype
+    f[1] = 2.75
+    assert f[1] == {"u1": 1, "i32": 2, "i64": 2}.get(dtype, 2.75)
+
+
+def test_indices_outside(python) -> None:
+    f = qd.field(qd.f32, (2, 3))
+    for at in ((2, 0), (0, 3), (-1, 0), (0, 0, 0)):
+        with pytest.raises(IndexError):
+            f[at]  # noqa: B018 - reading is what raises
+        with pytest.raises(IndexError):
+            f[at] = 1
+
+
+def test_atomics_return_the_old_value(python) -> None:
+    f = qd.field(qd.i32, 1)
+    assert [qd.atomic_add(f[0], 5), qd.atomic_max(f[0], 9), qd.atomic_sub(f[0], 2)] == [0, 5, 9]
+    x = f[0]
+    qd.atomic_add(f[0], 1)
+    assert qd.atomic_add(x, 1) == 8 and f[0] == 9
+
+
+def test_random_numbers(python) -> None:
+    """In range, of the dtype, new at every call, the same after the same seed."""
+
+    @qd.kernel
+    def draw():
+        return [qd.random(), qd.random(qd.f64), qd.random(qd.i32), qd.randn()]
+
+    first, second = draw(), draw()
+    assert first != second
+    values = [draw()[0] for _ in range(2000)]
+    assert 0 <= min(values) and max(values) < 1 and abs(np.mean(values) - 0.5) < 0.03
+    assert isinstance(values[0], np.float32) and isinstance(first[2], np.int32)
+    qd.init(qd.python, random_seed=3)
+    assert draw() == first
+    qd.init(qd.python, random_seed=4)
+    assert draw() != first
+    with pytest.raises(TypeError, match="qd.random"):
+        qd.random(qd.u1)
+
+
+def test_hints_asserts_and_prints(python, capsys) -> None:
+    @qd.kernel
+    def run(n: qd.i32):
+        qd.loop_config(serialize=True, block_dim=64)
+        for k in range(n):
+            assert k < 1, "too large"
+            print("k is", k)
+
+    with pytest.raises(AssertionError, match="too large"):
+        run(2)
+    qd.sync()
+    assert capsys.readouterr().out.endswith("k is 0\n")
+
+
+@qd.data_oriented
+class Counter:
+    """An object whose methods are kernels."""
+
+    def __init__(self):
+        self.count = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def add(self, n: qd.i32):
+        for _ in range(n):
+            self.count[None] += self.step()
+
+    @qd.func
+    def step(self):
+        return 2
+
+
+def test_data_oriented_classes(python) -> None:
+    counter = Counter()
+    counter.add(3)
+    counter.add(n=1)
+    assert counter.count[None] == 8
+
+
+def test_what_is_missing(python) -> None:
+    f = qd.field(qd.i32, 1)
+    for call in (lambda: qd.math.popcnt(f[0]), lambda: qd.field(qd.f32), lambda: qd.field(qd.f32, 2, offset=1)):
+        with pytest.raises(NotImplementedError, match="python arch"):
+            call()
+
+
+def test_numpy_arguments(python) -> None:
+    """No conversion: the kernel sees the caller's array."""
+
+    @qd.kernel
+    def double(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in range(a.shape[0]):
+            a[i] *= 2
+
+    a = np.ones(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        double(a)
+    assert a.tolist() == [2, 2, 2]
