@@ -32,6 +32,8 @@ def compile_kernel(kernel, args: tuple):
         backend = registry.current()
         options = compile_options(runtime)
         check_arguments(kernel, args, options)
+        if runtime.side.print_non_pure and not kernel.is_pure and not kernel.materialized_kernels:
+            print(f"[NOT_PURE] Debug information: not pure: {kernel.fn.__name__}")
         observer = Observer(kernel.fn.__name__, options)
         lookup = look_up(kernel, args, options, backend) if kernel.is_pure and not observer.shows else None
         plan = lookup.load() if lookup is not None else None

@@ -223,6 +223,13 @@ class Calls(FuncCalls):
 
         _logging.warn(f"{self.frame.source.file}:{self.line_of(self.frame)}: {text}")
 
+    def log_once(self, text: str) -> None:
+        """As `log_warning`, once for each line of the user's code in this specialisation."""
+        key = (text, self.frame.source.file, self.line_of(self.frame))
+        if key not in self.warned:
+            self.warned.add(key)
+            self.log_warning(text)
+
     def resolve_dtype(self, t):
         if t is int:
             return self.default_ip

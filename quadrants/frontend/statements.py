@@ -85,6 +85,7 @@ class Statements:
             return False
         if any(isinstance(e, ast.Starred) for e in value.elts):
             return False
+        self._check_targets(target)
         if len(target.elts) != len(value.elts):
             raise QuadrantsSyntaxError("The number of targets is not equal to value length")
         values = [self.snapshot(v) for v in self.eval_each(value.elts)]
@@ -119,13 +120,18 @@ class Statements:
         frame.node = previous
 
     def _unpack(self, target, value, static: bool) -> None:
-        if any(not isinstance(t, (ast.Name, ast.Subscript, ast.Attribute)) for t in target.elts):
-            raise QuadrantsSyntaxError("Nested, list or starred targets are not supported.")
+        self._check_targets(target)
         items = self.unpackable(value)
         if len(items) != len(target.elts):
             raise QuadrantsSyntaxError("The number of targets is not equal to value length")
         for t, item in zip(target.elts, [self.snapshot(i) for i in items]):
             self.assign_target(t, item, static)
+
+    @staticmethod
+    def _check_targets(target) -> None:
+        names = isinstance(target, ast.Tuple)
+        if not names or any(not isinstance(t, (ast.Name, ast.Subscript, ast.Attribute)) for t in target.elts):
+            raise QuadrantsSyntaxError("Nested, list or starred targets are not supported.")
 
     def unpackable(self, value) -> list:
         if isinstance(value, (list, tuple)):
@@ -190,7 +196,7 @@ class Statements:
         self.frame.bind(name, self.named(expr, name), "var")
 
     def is_reference(self, value) -> bool:
-        """Objects that a plain assignment aliases: data-oriented objects, dtypes, buffer views."""
+        """Objects that a plain assignment aliases: data-oriented objects, classes, dtypes, buffer views."""
         from quadrants.ir.types import DType
 
         if isinstance(value, ViewRef):
@@ -199,7 +205,7 @@ class Statements:
             if isinstance(value, ObjectRef) and value.members is not None:
                 raise QuadrantsTypeError("A dataclass argument cannot be stored in a variable; use it by its own name.")
             return True
-        return getattr(type(value), "_qd_data_oriented", False) or kind_of(value) == "view"
+        return isinstance(value, type) or getattr(type(value), "_qd_data_oriented", False) or kind_of(value) == "view"
 
     def copy_container(self, value, name: str):
         """A list, tuple or dict of compile-time objects and fresh copies of run-time items."""

@@ -272,7 +272,19 @@ class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Re
 
         if isinstance(t, StructType) and isinstance(value, dict):
             return structs.construct(t, (), value).expr
-        return typed.convert_expr(typed.to_expr(value), t)
+        e = typed.to_expr(value)
+        converted = typed.convert_expr(e, t)
+        self._note_loss(e, t)
+        return converted
+
+    def _note_loss(self, e, t) -> None:
+        """Log an assignment that drops digits; literals that the target holds exactly are silent."""
+        if isinstance(t, StructType) or (isinstance(e, Const) and float(e.value).is_integer()):
+            return
+        have, want = typed.element_dtype(e.type), typed.element_dtype(t)
+        narrower = have.is_real == want.is_real and have.bits > want.bits
+        if want.kind != "b" and (have.is_real and not want.is_real or narrower):
+            self.log_once(f"Assign may lose precision: {want} <- {have}")
 
     def component_places(self, place) -> list:
         """The places of a cell whose components live in separate arrays."""

@@ -32,7 +32,7 @@ def test_scalars(arch):
 
     @qd.kernel
     def as_double() -> qd.f64:
-        return 1 / qd.f64(3)
+        return 1 / qd.f64(3.0)
 
     @qd.kernel
     def nothing(x: qd.i32) -> None:

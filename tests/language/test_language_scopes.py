@@ -1,7 +1,5 @@
 """language.md 9: names, scopes, types of variables."""
 
-import logging
-
 import numpy as np
 import pytest
 from language_kit import alive, array, raises
@@ -309,7 +307,11 @@ def test_unpacking_that_fails(arch):
     for k in (short, long):
         with raises(qd.QuadrantsSyntaxError, "number of targets"):
             k()
-    for action in (lambda: scalar(1), nested, starred):
+    @qd.kernel
+    def listed():
+        [a, b] = 1, 2
+
+    for action in (lambda: scalar(1), nested, starred, listed):
         with raises(qd.QuadrantsSyntaxError):
             action()
     alive()
@@ -351,16 +353,30 @@ def test_static_names(arch):
 
 
 def test_lossy_assignment_is_logged(arch, capfd):
+    f = qd.field(qd.f32, shape=2)
+
     @qd.kernel
-    def run() -> qd.i32:
+    def lossy(y: qd.f64) -> qd.i32:
         x = 0
         x = 2.7
+        f[0] = y
         return x
 
-    assert run() == 2
-    out, err = capfd.readouterr()
-    assert "may lose precision" in out + err
-    assert logging.getLogger("quadrants") is not None
+    @qd.kernel
+    def exact(n: qd.i32, x: qd.f64) -> qd.i32:
+        i = 0
+        i = n
+        f[1] = n
+        f[1] = 2.0
+        z = 0.5
+        z = qd.cast(x, qd.f32)
+        return i
+
+    assert exact(3, 1.0) == 3
+    assert "lose precision" not in capfd.readouterr().err
+    assert lossy(1.0) == 2
+    text = capfd.readouterr().err
+    assert "Assign may lose precision: i32 <- f32" in text and "Assign may lose precision: f32 <- f64" in text
 
 
 def test_arrays_are_no_variables(arch):

@@ -1,0 +1,180 @@
+"""language.md 18: exception classes, the text of errors, what an error leaves behind."""
+
+import textwrap
+
+import pytest
+from language_kit import alive, raises
+
+import quadrants as qd
+from quadrants.lang import exception
+
+
+def test_classes():
+    e = exception
+    assert issubclass(e.QuadrantsCompilationError, Exception)
+    for cls, base in (
+        (e.QuadrantsSyntaxError, SyntaxError),
+        (e.QuadrantsNameError, NameError),
+        (e.QuadrantsTypeError, TypeError),
+        (e.QuadrantsIndexError, IndexError),
+    ):
+        assert issubclass(cls, e.QuadrantsCompilationError) and issubclass(cls, base)
+    assert issubclass(e.QuadrantsRuntimeError, RuntimeError)
+    assert issubclass(e.QuadrantsRuntimeTypeError, (e.QuadrantsRuntimeError, TypeError))
+    assert issubclass(e.QuadrantsAssertionError, e.QuadrantsRuntimeError)
+    assert issubclass(e.QuadrantsAssertionError, AssertionError)
+    for name in "CompilationError SyntaxError NameError TypeError RuntimeError RuntimeTypeError AssertionError".split():
+        assert getattr(qd, f"Quadrants{name}") is getattr(e, f"Quadrants{name}")
+
+
+def load(tmp_path, text: str):
+    """The module with this text, so that tests know its file, lines and columns."""
+    import importlib.util
+
+    path = tmp_path / "program.py"
+    path.write_text("import quadrants as qd\n" + textwrap.dedent(text))
+    spec = importlib.util.spec_from_file_location("program", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, str(path)
+
+
+def message(action, kind=exception.QuadrantsCompilationError) -> str:
+    with pytest.raises(kind) as caught:
+        action()
+    assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    return str(caught.value)
+
+
+def test_frames_and_carets(arch, tmp_path):
+    program, path = load(
+        tmp_path,
+        """
+        @qd.func
+        def helper(u):
+            return u + missing
+
+        @qd.func
+        def middle(u):
+            return helper(u)
+
+        @qd.kernel
+        def step(a: qd.i32) -> qd.i32:
+            y = middle(a) * 2
+            return y
+        """,
+    )
+    lines = message(lambda: program.step(1), exception.QuadrantsNameError).rstrip().splitlines()
+    at = lines.index("Your code:") if "Your code:" in lines else -1
+    text = [line for line in lines[at + 1 :] if not line.startswith('File "')]
+    places = [line for line in lines if ", line " in line]
+    assert [p.split(", line ")[1] for p in places] == ["13, in step:", "9, in middle:", "5, in helper:"]
+    assert all(path in "".join(lines) for _ in places)
+    shown = [line for line in text if line.strip()]
+    carets = {"middle(a)": 0, "helper(u)": 0, "missing": 0}
+    for source, marks in zip(shown, shown[1:]):
+        if set(marks.strip()) == {"^"}:
+            start, end = marks.index("^"), len(marks)
+            carets[source[start:end]] = 1
+    assert carets == {"middle(a)": 1, "helper(u)": 1, "missing": 1}
+    assert lines[-1] == 'Name "missing" is not defined'
+
+
+def test_multi_line_expressions_and_headers(arch, tmp_path):
+    program, _ = load(
+        tmp_path,
+        """
+        @qd.kernel
+        def expression(a: qd.i32) -> qd.i32:
+            return qd.max(
+                a,
+                "text",
+            )
+
+        @qd.kernel
+        def header(a: qd.types.ndarray(), v: qd.types.vector(2, qd.i32)):
+            if v:
+                a[0] = 1
+                a[1] = 2
+        """,
+    )
+    text = message(lambda: program.expression(1))
+    assert '"text",' in text and "line 5, in expression" in text
+    import numpy as np
+
+    text = message(lambda: program.header(np.zeros(2), [1, 2]))
+    assert "if v:" in text and "a[1] = 2" not in text
+
+
+def test_wrapping_at_80_columns(arch, tmp_path):
+    names = " + ".join(f"variable_{i}" for i in range(12))
+    program, _ = load(
+        tmp_path,
+        f"""
+        @qd.kernel
+        def wide(variable_0: qd.i32) -> qd.i32:
+            return {names}
+        """,
+    )
+    text = message(lambda: program.wide(1))
+    body = [line for line in text.splitlines() if "variable_" in line and 'Name "' not in line]
+    assert body and all(len(line) <= 80 for line in body)
+
+
+def test_foreign_errors(arch):
+    def fails(x):
+        raise KeyError("inner")
+
+    @qd.kernel
+    def run() -> qd.i32:
+        return qd.static(fails(1))
+
+    @qd.kernel
+    def division() -> qd.i32:
+        return qd.static(1 // 0)
+
+    with raises(qd.QuadrantsCompilationError, "inner"):
+        run()
+    with raises(qd.QuadrantsCompilationError, "ZeroDivisionError"):
+        division()
+    alive()
+
+
+@pytest.mark.runtime(print_full_traceback=True)
+def test_full_traceback(arch):
+    @qd.kernel
+    def division() -> qd.i32:
+        return qd.static(1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        division()
+    alive()
+
+
+def test_a_failed_specialisation_can_be_called_again(arch):
+    @qd.kernel
+    def run(c: qd.template()) -> qd.i32:
+        if qd.static(c):
+            undefined()  # noqa: F821
+        return 5
+
+    for _ in range(2):
+        with raises(exception.QuadrantsNameError, 'Name "undefined" is not defined'):
+            run(True)
+        assert run(False) == 5
+
+
+def test_when_errors_appear(arch):
+    with raises(qd.QuadrantsSyntaxError):  # signatures: at decoration
+
+        @qd.kernel
+        def bad_signature(x): ...
+
+    @qd.kernel
+    def bad_body(x: qd.template()):
+        if qd.static(x):
+            undefined_name  # noqa: B018, F821
+
+    bad_body(False)
+    with raises(exception.QuadrantsNameError):  # bodies: at the first call of a specialisation
+        bad_body(True)
