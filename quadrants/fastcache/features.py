@@ -58,7 +58,8 @@ def of_member(obj, path: tuple, mode: str) -> str:
         except (
             Exception
         ) as error:  # whatever a property of the user raises: the kernel is translated and may not meet it
-            raise Unknown(f"{at}: {type(error).__name__}: {error}", kind="PROPERTY_RAISED") from error
+            kind = "PROPERTY_RAISED" if isinstance(member, property) else "ABSENT"
+            raise Unknown(f"{at[1:]}: {type(error).__name__}: {error}", kind=kind) from error
         obj = obj._unwrap() if kind_of(obj) == "tensor" else obj
     if mode == "type":
         return describe.name(type(obj))

@@ -66,8 +66,11 @@ class Lookup:
         for reads in self._known_reads() or [[]]:
             try:
                 found = self._entry(self._entry_key(reads))
-            except Unknown:
-                continue  # these arguments are not like those that this way of reading them belongs to
+            except Unknown as reason:
+                # These arguments are not like those that this way of reading them belongs to.
+                if reason.kind == "PROPERTY_RAISED":
+                    _tell(self.kernel, reason)
+                continue
             if found is None:
                 continue
             changed = self._changed(found)
@@ -156,9 +159,6 @@ class Lookup:
     def keep(self, record, recipe, artifact: str) -> None:
         """Write the entry of what was just compiled, if everything it depends on can be told from outside."""
         name = self.kernel.fn.__name__
-        if record.unseen or recipe.cells:
-            _logging.debug(f"[FASTCACHE] {name} is not kept: {record.unseen or 'it reads captured fields'}")
-            return
         reads = [(param, path, mode) for (param, path), (_, mode) in record.reads.items()]
         try:
             key = self._entry_key(reads)
@@ -169,8 +169,9 @@ class Lookup:
         except Unknown as reason:
             _tell(self.kernel, reason)
             return
-        if functions is None:
-            _logging.debug(f"[FASTCACHE] {name} is not kept: a function that it calls has no name to find it by")
+        unseen = record.unseen or ("" if functions else "a function that it calls cannot be found by name")
+        if unseen or recipe.cells:
+            _logging.debug(f"[FASTCACHE] {name} is not kept: {unseen or 'it reads fields'}")
             return
         known = self._known_reads()
         if reads and reads not in known:

@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 _SAFE_MODULES = ("builtins", "math", "numpy", "quadrants", "operator", "enum", "typing")
+_LOOKERS = (getattr, hasattr, vars, dir)
 _DATA = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
 
 
@@ -54,15 +55,23 @@ class Record:
 
     def call(self, function, args: list) -> None:
         """An ordinary Python function is called; `args` are host values."""
-        owner = getattr(function, "__self__", None)
-        module = getattr(function, "__module__", None) or type(function).__module__
-        known = module.split(".")[0] in _SAFE_MODULES and function not in (getattr, hasattr, vars, dir)
-        if isinstance(owner, types.ModuleType):
-            owner = None
-        if not known and not isinstance(owner, _DATA) or owner is not None and not isinstance(owner, (*_DATA, type)):
-            self.unseen = f"it calls the Python function {getattr(function, '__qualname__', function)!s}"
+        what = getattr(function, "__qualname__", None) or type(function).__name__
+        if not _is_known(function):
+            self.unseen = f"it calls the Python function {what}"
         elif function is not isinstance and any(_has_attributes(x) for x in args):
-            self.unseen = f"it passes an object to the Python function {getattr(function, '__qualname__', function)!s}"
+            self.unseen = f"it passes an object to the Python function {what}"
+
+
+def _is_known(function) -> bool:
+    """Whether the result of a call depends on the arguments alone."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
+        return _is_safe(getattr(function, "__module__", None) or type(function).__module__) and function not in _LOOKERS
+    return isinstance(owner, _DATA) or _is_safe(type(owner).__module__)
+
+
+def _is_safe(module: str) -> bool:
+    return module.split(".")[0] in _SAFE_MODULES
 
 
 def _has_attributes(x) -> bool:

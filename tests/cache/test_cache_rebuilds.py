@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+import quadrants as qd
 from quadrants.toolchain.compiler import which
 
 KERNEL = """
@@ -39,10 +40,10 @@ def test_an_edit_is_compiled(cache, program, compiled, decoration, change, resul
 
 @pytest.mark.parametrize("option", [{"fast_math": False}, {"debug": True}, {"opt_level": 0}, {"default_fp": "f64"}])
 def test_an_option_that_changes_the_code_is_compiled(cache, program, compiled, option):
-    import quadrants as qd
-
     option = {key: getattr(qd, value) if value == "f64" else value for key, value in option.items()}
-    text = "@qd.kernel(fastcache=True)\ndef run(n: qd.i32) -> float:\n    assert n > 0\n    return qd.sqrt(float(n)) / 3.0\n"
+    text = (
+        "@qd.kernel(fastcache=True)\ndef run(n: qd.i32) -> float:\n    assert n > 0\n    return qd.sqrt(float(n)) / 3\n"
+    )
     for options, compiles in (({}, 1), (option, 1), ({}, 0), (option, 0)):
         cache.start(**options)
         assert program(text).run(9) == pytest.approx(1.0)

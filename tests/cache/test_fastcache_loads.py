@@ -117,7 +117,7 @@ from typing import Final
 
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class State:
     x: qd.types.NDArray[qd.f32, 1]
     scale: qd.f32
