@@ -78,7 +78,7 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
 
 def look_up(kernel, args: tuple, options: dict, backend):
     """What the disk knows of a fastcache kernel, or None."""
-    if not session.require_runtime().side.src_ll_cache:
+    if not session.require_runtime().side.src_ll_cache or backend.cache.root is None:
         return None
     from quadrants.fastcache import store
 

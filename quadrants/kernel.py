@@ -9,7 +9,6 @@ import warnings
 from quadrants import session, signature
 from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
 from quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
-from quadrants.frontend.views import not_a_view
 from quadrants.lang import parameters as ann
 from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -74,6 +73,8 @@ class Kernel(Launcher):
             return self.member_token(x)
         name, annotation = self.parameters[index]
         if ann.is_view_annotation(annotation):
+            from quadrants.frontend.views import not_a_view
+
             raise QuadrantsRuntimeTypeError(not_a_view(name, x))
         if self._is_array(annotation):
             return signature.array_token(x, annotation, name)

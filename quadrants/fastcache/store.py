@@ -22,10 +22,8 @@ _told: set = set()
 
 
 def look_up(kernel, args: tuple, options: dict, backend):
-    """A Lookup for one call of a fastcache kernel; None when it cannot be kept on disk."""
+    """A Lookup for one call of a fastcache kernel; None for arguments that no key can stand for."""
     kernel.src_ll_cache_observations.clear()
-    if backend.cache.root is None:
-        return None
     try:
         key = _key(kernel, args, options, backend)
     except Unknown as reason:
