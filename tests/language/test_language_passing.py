@@ -313,3 +313,19 @@ def test_what_cannot_be_stored(arch):
         with raises(qd.QuadrantsTypeError, "Invalid constant scalar data type"):
             action()
     assert static() == 5 and f[0] == 5
+
+
+def test_order_of_evaluation(arch):
+    """Left to right, as in Python; the reference leaves it open."""
+    counter = qd.field(qd.i32, shape=())
+
+    @qd.func
+    def tick():
+        counter[None] += 1
+        return counter[None]
+
+    @qd.kernel
+    def run() -> qd.i32:
+        return tick() * 100 + tick() * 10 + tick()
+
+    assert run() == 123 and counter[None] == 3
