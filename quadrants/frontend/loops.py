@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -145,7 +146,8 @@ class Loops:
             raise QuadrantsSyntaxError(
                 f'"{name}" is already declared in the outer scope; give the loop variable another name.'
             )
-        args = [self.range_bound(x) for x in self.eval_each(call.args)]
+        with self.header():
+            args = [self.range_bound(x) for x in self.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
 
         def run(values):
@@ -153,6 +155,13 @@ class Loops:
             self.exec_body(node.body)
 
         self.emit_for([name], [(begin, end)], run)
+
+    @contextmanager
+    def header(self):
+        """While bounds are evaluated, loops of funcs called there do not take the configuration of this one."""
+        config, self.loop_config = self.loop_config, None
+        yield
+        self.loop_config = config
 
     def range_bound(self, x):
         if isinstance(x, Value):
@@ -206,7 +215,8 @@ class Loops:
         raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
 
     def ndrange_for(self, node, call, grouped: bool) -> None:
-        bounds, axes = self.ndrange_bounds(call)
+        with self.header():
+            bounds, axes = self.ndrange_bounds(call)
         names = self.target_names(node.target)
         if grouped:
             self._grouped_targets(names)

@@ -274,6 +274,34 @@ def test_loop_config(arch, level):
         assert (f.to_numpy() == range(3000)).all()
 
 
+def test_loop_config_belongs_to_the_next_for(arch):
+    """13.5: a loop inside a func that the header calls does not take the configuration."""
+
+    @qd.func
+    def count(n):
+        c = 0
+        for _ in range(n):
+            c += 1
+        return c
+
+    @qd.kernel
+    def configured() -> qd.i32:
+        s = 0
+        qd.loop_config(serialize=True)
+        for i in range(count(100)):
+            if i == 3:
+                break
+            s += 1
+        qd.loop_config(serialize=True)
+        for i, _ in qd.ndrange(count(100), 2):
+            if i == 3:
+                break
+            s += 10
+        return s
+
+    assert configured() == 63
+
+
 def test_loop_config_errors(arch):
     @qd.kernel
     def unknown():

@@ -6,7 +6,7 @@ import quadrants as qd
 
 
 def test_operands_are_read_from_left_to_right(arch):
-    """Calls with effects inside expressions: arithmetic, arguments, lists, tuples, targets, at top level and in loops."""
+    """Calls with effects inside expressions: arithmetic, arguments, lists, tuples, targets; top level and loops."""
     c = qd.field(qd.i32, shape=())
     f = qd.field(qd.i32, shape=8)
 

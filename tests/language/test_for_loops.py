@@ -68,7 +68,7 @@ def test_tasks_share_top_level_variables(arch):
 @pytest.mark.runtime(unrolling_limit=0)
 def test_large_frames(arch):
     """13.1: many variables that cross tasks."""
-    n = 512
+    n = 200
 
     @qd.kernel
     def large() -> qd.i32:

@@ -40,7 +40,18 @@ def test_division_family_on_all_signs(arch):
         out = qd.ndarray(qd.f64, shape=13)
         divide(a, b, out)
         trunc = int(a / b)
-        expected = [np.float32(a / b), a // b, a % b, trunc, a - trunc * b, a / b, a // b, a % b, a / b, math.fmod(a, b)]
+        expected = [
+            np.float32(a / b),
+            a // b,
+            a % b,
+            trunc,
+            a - trunc * b,
+            a / b,
+            a // b,
+            a % b,
+            a / b,
+            math.fmod(a, b),
+        ]
         np.testing.assert_allclose(out.to_numpy(), [*expected, a // b, a % b, a // b], rtol=1e-15)
 
 
@@ -326,84 +337,3 @@ def test_conditional_expressions(arch):
     out = qd.ndarray(qd.f64, shape=10)
     choose(500_000_000, True, grid, out)
     assert out.to_numpy().tolist() == [-1, 5, 2, 1, 7, 11, 2, 7, 1, 3]
-
-
-def test_augmented_assignment(arch):
-    """11.6: conversion of the right side, elementwise on vectors, index expressions evaluated once."""
-    f = qd.field(qd.i32, shape=4)
-    g = qd.Vector.field(2, qd.f32, shape=2)
-    counter = qd.field(qd.i32, shape=())
-
-    @qd.func
-    def tick():
-        counter[None] += 1
-        return counter[None]
-
-    @qd.kernel
-    def augment(out: qd.types.ndarray(qd.f64, 1)):
-        for _ in range(1):
-            x = 1
-            x += 1.7
-            y = 10
-            y *= 1.5
-            z = 7
-            z /= 2
-            w = 7
-            w //= 2
-            w **= 3
-            s = 1
-            s <<= 5
-            s >>= 2
-            b = 6
-            b &= 3
-            b |= 8
-            b ^= 1
-            r = 17
-            r %= 5
-            m = 10
-            m -= 2.9
-            out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7] = x, y, z, w, s, b, r, m
-            f[0] += 1.7
-            f[tick()] += 5
-            f[tick()] *= 3
-            f[tick()] -= 2
-            out[8] = counter[None]
-            g[0] += qd.Vector([1, 2])
-            g[0] *= 2
-            g[0] += 1
-            g[1] -= g[0]
-            v = qd.Vector([1, 2, 3])
-            v += v
-            v[1] += 10
-            out[9] = v[0] * 100 + v[1] * 10 + v[2]
-
-    out = qd.ndarray(qd.f64, shape=10)
-    f[2] = 2
-    augment(out)
-    assert out.to_numpy().tolist() == [2, 15, 3, 27, 8, 11, 2, 8, 3, 346]
-    assert f.to_numpy().tolist() == [1, 5, 6, -2]
-    assert g.to_numpy().tolist() == [[3, 5], [-3, -5]]
-
-
-def test_augmented_errors(arch):
-    f = qd.field(qd.i32, shape=4)
-
-    @qd.kernel
-    def non_lvalue():
-        qd.atomic_add(1 + f[0], 2)
-
-    @qd.kernel
-    def whole_field():
-        qd.atomic_add(f, 2)
-
-    @qd.kernel
-    def matmul():
-        a = qd.Matrix([[1, 2], [3, 4]])
-        a @= a
-
-    with raises(qd.QuadrantsSyntaxError, "cannot use a non-writable target as the first operand of"):
-        non_lvalue()
-    with raises(qd.QuadrantsSyntaxError):
-        whole_field()
-    with raises(qd.QuadrantsSyntaxError):
-        matmul()

@@ -8,7 +8,7 @@ from spec_kit import run_script
 
 import quadrants as qd
 
-PROGRAM = '''
+PROGRAM = """
 import sys
 import quadrants as qd
 qd.init(arch=qd.cpu, cpu_max_num_threads=4)
@@ -52,7 +52,7 @@ def many():
         print("line", i, i, i, i)
 
 many()
-'''
+"""
 
 EXPECTED = """3 1.500000 1
 2.250000 7 0.100000000000
@@ -131,19 +131,19 @@ def test_errors(arch):
 
     @qd.kernel
     def too_many(n: qd.i32):
-        print("{}".format(n, n))
+        print("{}".format(n, n))  # noqa: F523
 
     @qd.kernel
     def too_few(n: qd.i32):
-        print("{} {}".format(n))
+        print("{} {}".format(n))  # noqa: F524
 
     @qd.kernel
     def unknown_key(n: qd.i32):
-        print("{k}".format(n, j=n))
+        print("{k}".format(n, j=n))  # noqa: F522, F523, F524
 
     @qd.kernel
     def unused_key(n: qd.i32):
-        print("{}".format(n, j=n))
+        print("{}".format(n, j=n))  # noqa: F522
 
     @qd.kernel
     def percent(n: qd.i32):

@@ -47,7 +47,8 @@ def test_containers(arch):
         out[9] = f[1] * 10 + f[2]
         p, q, r = v
         out[10] = p * 100 + q * 10 + r
-        if (w := f[0]) > 5: out[11] = w  # noqa: E701
+        if (w := f[0]) > 5:
+            out[11] = w  # noqa: E701
         n, m = qd.Matrix([[1, 2], [3, 4]]).get_shape()
         out[12] = n * 10 + m
         nested = [[1, 2], [3, f[0]]]
@@ -286,7 +287,7 @@ def test_errors(arch):
 
     @qd.kernel
     def bare_annotation():
-        x: qd.i32
+        x: qd.i32  # noqa: F842
 
     array = qd.ndarray(qd.i32, shape=4)
     compile_error, syntax, types = qd.QuadrantsCompilationError, qd.QuadrantsSyntaxError, qd.QuadrantsTypeError
