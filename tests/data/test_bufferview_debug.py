@@ -1,0 +1,238 @@
+"""data.md 9.3: what debug mode checks of buffer views, and the call stacks that it tells."""
+
+import linecache
+
+import numpy as np
+import pytest
+import view_module
+from view_kit import touch_element, zeros
+
+import quadrants as qd
+from quadrants import BufferView
+
+FAILS = qd.QuadrantsAssertionError
+
+
+@qd.kernel
+def touch_serially(v: BufferView[qd.f32], i: qd.i32):
+    v[i] = 1.0
+
+
+@qd.func
+def touch(v: BufferView[qd.f32], i: qd.i32):
+    v[i] = 2.0
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("kernel", [touch_element, touch_serially], ids=["loop", "serial"])
+def test_element_access_is_checked(arch, kernel) -> None:
+    """9.6.14, 15: first index outside raises with the view's own numbers, the access is not performed."""
+    a = zeros()
+    name = kernel.fn.__name__
+    for i in (16, -1, 2**31 - 1, -(2**31)):
+        with pytest.raises(FAILS) as caught:
+            kernel(a[8:24], i)
+        lines = str(caught.value).split("\n")
+        assert lines[0] == ""
+        assert lines[1] == f"BufferView Out Of Range: kernel[{name}] tid=0, got index {i} (offset=8, size=16)."
+        assert lines[2] == "Callstack:"
+        assert lines[3].startswith(f"{name} ({kernel.fn.__code__.co_filename}:") and lines[4:] == []
+        assert not a.to_numpy().any()
+    kernel(a[8:24], 15)
+    assert np.flatnonzero(a.to_numpy()).tolist() == [23]
+
+
+@pytest.mark.runtime(debug=True)
+def test_messages_have_accumulated_numbers(arch) -> None:
+    @qd.kernel
+    def run(v: BufferView[qd.f32], i: qd.i32):
+        for _ in range(1):
+            w = v[4:12][2:4]
+            w[i] = 1.0
+
+    with pytest.raises(FAILS, match=r"kernel\[run\] tid=\d+, got index 2 \(offset=14, size=2\)\."):
+        run(zeros()[8:24], 2)
+
+
+@qd.func
+def middle(v, i):
+    touch(v, i)
+
+
+@qd.func
+def recursive(v: BufferView[qd.f32], n: qd.template()):
+    if qd.static(n > 0):
+        recursive(v, n - 1)
+    else:
+        v[v.size] = 1.0
+
+
+@qd.kernel
+def through_funcs(v: BufferView[qd.f32], i: qd.i32, j: qd.i32):
+    for _ in range(1):
+        touch(v, i)
+        middle(v, j)
+
+
+@qd.kernel
+def through_modules(v: BufferView[qd.f32], i: qd.i32, j: qd.i32):
+    for _ in range(1):
+        touch(v, i)
+        view_module.touch(v, j)
+
+
+@qd.kernel
+def through_recursion(v: BufferView[qd.f32]):
+    recursive(v, 2)
+
+
+def stack_of(call, *args) -> list:
+    """(depth, name, file, text of the line) of every frame in the message of a failing launch."""
+    with pytest.raises(FAILS) as caught:
+        call(*args)
+    out = []
+    for line in str(caught.value).split("Callstack:\n")[1].split("\n"):
+        name, _, place = line.strip().partition(" (")
+        file, _, number = place.rstrip(")").rpartition(":")
+        out.append(((len(line) - len(line.lstrip())) // 2, name, file, linecache.getline(file, int(number)).strip()))
+    return out
+
+
+@pytest.mark.runtime(debug=True)
+def test_callstacks(arch) -> None:
+    """9.6.16: one frame per function, nested, each with the line of the call or access, whichever path leads there."""
+    v = zeros()[:8]
+    kernel = (0, "through_funcs", __file__)
+    assert stack_of(through_funcs, v, 8, 0) == [(*kernel, "touch(v, i)"), (1, "touch", __file__, "v[i] = 2.0")]
+    assert stack_of(through_funcs, v, 0, 8) == [
+        (*kernel, "middle(v, j)"),
+        (1, "middle", __file__, "touch(v, i)"),
+        (2, "touch", __file__, "v[i] = 2.0"),
+    ]
+    through_funcs(v, 0, 7)
+
+
+@pytest.mark.runtime(debug=True)
+def test_callstacks_tell_files_apart(arch) -> None:
+    """9.6.17: (file, function) decides; direct recursion collapses to one frame."""
+    v = zeros()[:8]
+    assert [row[1:3] for row in stack_of(through_modules, v, 8, 0)][-1] == ("touch", __file__)
+    assert [row[1:3] for row in stack_of(through_modules, v, 0, 8)][-1] == ("touch", view_module.__file__)
+    assert [row[:2] for row in stack_of(through_recursion, v)] == [(0, "through_recursion"), (1, "recursive")]
+
+
+@pytest.mark.runtime(debug=True)
+def test_long_callstacks_are_warned_about(arch, capfd) -> None:
+    @qd.func
+    def a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_one(v):
+        v[0] = 1.0
+
+    @qd.func
+    def a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_two(
+        v, n: qd.template()
+    ):
+        if qd.static(n > 0):
+            a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_three(v, n - 1)
+        else:
+            a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_one(v)
+
+    @qd.func
+    def a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_three(
+        v, n: qd.template()
+    ):
+        a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_two(v, n)
+
+    @qd.kernel
+    def run(v: BufferView[qd.f32]):
+        for _ in range(1):
+            a_function_with_quite_a_long_name_so_that_not_many_of_them_are_needed_to_reach_the_limit_two(v, 6)
+
+    run(zeros()[:4])
+    out = capfd.readouterr()
+    assert "Large callstack strings increase compiled binary size" in out.out + out.err
+    with pytest.raises(FAILS) as caught:
+        run(zeros()[:0])
+    assert str(caught.value).count("limit_two") == 7
+
+
+@pytest.mark.runtime(debug=True)
+def test_subviews_are_checked(arch) -> None:
+    """9.6.18: with or without use of the result; an empty one at the end is fine."""
+
+    @qd.kernel
+    def subview(v: BufferView[qd.f32], o: qd.i32, s: qd.i32):
+        for _ in range(1):
+            w = v.subview(o, s)  # noqa: F841 - making it is what is checked
+
+    @qd.kernel
+    def sliced(v: BufferView[qd.f32], a: qd.i32, b: qd.i32):
+        w = v[2:6][a:b]
+        if w.size > 0:
+            w[0] = 1.0
+
+    v = zeros()[8:24]
+    subview(v, 16, 0)
+    subview(v, 0, 16)
+    for o, s in ((16, 1), (-1, 2), (3, -1), (2**31 - 1, 2), (2, 2**31 - 1)):
+        with pytest.raises(FAILS) as caught:
+            subview(v, o, s)
+        text = str(caught.value)
+        assert f"tid=0, subview offset={o}, subview size={s}, parent size=16.\nCallstack:\nsubview (" in text
+        assert text.startswith("\nBufferView subview Out Of Range: kernel[subview]")
+    sliced(v, 1, 4)
+    with pytest.raises(FAILS, match="subview offset=1, subview size=4, parent size=4"):
+        sliced(v, 1, 5)
+
+
+@pytest.mark.runtime(debug=True)
+def test_construction_is_checked(arch) -> None:
+    """9.6.19: past the end, and negative numbers; no kernel name, no call stack."""
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.f32, ndim=1), o: qd.i32, s: qd.i32):
+        for _ in range(1):
+            v = BufferView(a, o, s)
+            if v.size > 0:
+                v[0] = 1.0
+
+    a = zeros()
+    run(a, 24, 8)
+    run(a, 32, 0)
+    for o, s in ((28, 8), (-1, 4), (0, -1)):
+        with pytest.raises(FAILS) as caught:
+            run(a, o, s)
+        assert str(caught.value) == f"\nBufferView construction out of range: offset={o}, size={s}, ndarray length=32."
+
+
+@pytest.mark.runtime(debug=True)
+def test_worker_numbers(arch) -> None:
+    """tid names the worker that failed."""
+
+    @qd.kernel
+    def run(v: BufferView[qd.f32], n: qd.i32):
+        for i in range(n):
+            v[i] = 1.0
+
+    with pytest.raises(FAILS, match=r"kernel\[run\] tid=\d+, got index \d+ \(offset=0, size=32\)"):
+        run(zeros()[:], 100000)
+
+
+def test_no_checks_without_debug(arch) -> None:
+    """9.6.21: leaving the view touches its neighbours, and the text is that of a hand-written kernel."""
+    a = zeros()
+    touch_element(a[8:16], 8)
+    assert np.flatnonzero(a.to_numpy()).tolist() == [16]
+
+    @qd.kernel
+    def by_view(v: BufferView[qd.f32]):
+        for i in range(v.size):
+            v[i] = 1.0
+
+    @qd.kernel
+    def by_hand(v: qd.types.ndarray(dtype=qd.f32, ndim=1), v_offset: qd.i32, v_size: qd.i32):
+        for i in range(v_size):
+            v[v_offset + i] = 1.0
+
+    first, second = by_view.source(a[:]), by_hand.source(a, 0, 32)
+    assert first.replace("by_view", "by_hand") == second
+    assert "qd_fail" not in first and "lane" not in first
