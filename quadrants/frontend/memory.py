@@ -104,6 +104,8 @@ class Memory:
     def _index(self, x, axis: int, decl: ArrayDecl):
         if isinstance(x, int) and x < 0 and decl.kind == "field":
             return Const(int(x), i32)
+        if isinstance(x, Value) and x.is_scalar and x.type.is_integral and x.type.bits > 32:
+            self.log_warning(f"Field index {axis} not int32, casting into int32 implicitly")
         return access.index_expr(x, axis)
 
     def extents(self, decl: ArrayDecl) -> list:

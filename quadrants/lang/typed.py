@@ -18,6 +18,7 @@ from quadrants.ir.types import (
     promote,
     tensor_type,
     u1,
+    u64,
 )
 from quadrants.lang import constants, scope
 from quadrants.lang.value import Value
@@ -178,12 +179,24 @@ def binary(name: str, x, y) -> Value:
         a, b, computed = truth(a), truth(b), u1
     loc = None
     tracer = scope.current()
-    if tracer is not None and tracer.debug and name in CHECKED and _checked(computed, shape):
-        loc = tracer.loc()
+    if tracer is not None and tracer.debug:
+        if name in SHIFTS and shape is None and ta is not tb:
+            b = tracer.temp(Value(b)).expr
+            tracer.check(_shift_fits(b, ta), ("assert", ("Detected overflow for bit_shift_op",)))
+        if name in CHECKED and _checked(computed, shape):
+            loc = tracer.loc()
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))
 
 
 CHECKED = ("add", "sub", "mul", "shl")
+SHIFTS = ("shl", "shr", "bit_shr")
+
+
+def _shift_fits(count, t: DType):
+    """Whether a shift count is below the width of `t`, as a u1 expression; negative counts are not."""
+    if isinstance(count, Const):
+        return Const(int(0 <= count.value < t.bits), u1)
+    return Binary("lt", Cast(count, u64), Const(t.bits, u64), u1)
 
 
 def _checked(t: DType, shape) -> bool:

@@ -160,6 +160,21 @@ def test_bits(arch):
     assert out.to_numpy().tolist() == expected
 
 
+@pytest.mark.runtime(debug=True)
+def test_shift_counts_in_debug(arch):
+    """11.2: a count of another type outside the width fails in debug mode."""
+
+    @qd.kernel
+    def shift(a: qd.i32, b: qd.i64) -> qd.i32:
+        return (a << b) + (a >> b)
+
+    assert shift(5, 2) == 21
+    for count in (40, -1):
+        with raises(qd.QuadrantsAssertionError, "Detected overflow for bit_shift_op"):
+            shift(1, count)
+    assert shift(5, 2) == 21
+
+
 def test_operand_errors(arch):
     """11.1, 11.2, 11.3, 11.4: wrong operand types by error class and text."""
     f = qd.field(qd.f32, shape=4)

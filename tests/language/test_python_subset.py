@@ -317,6 +317,19 @@ def test_errors(arch):
             kernel(*args)
 
 
+def test_wide_indices_are_cast_with_a_warning(arch, capfd):
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def wide(n: qd.i64) -> qd.i32:
+        f[n] = 5
+        return f[n]
+
+    assert wide(1) == 5
+    text = capfd.readouterr()
+    assert "Field index 0 not int32, casting into int32 implicitly" in text.out + text.err
+
+
 def test_code_that_is_never_seen(arch):
     """Untaken static branches and statements after an executed return."""
 
