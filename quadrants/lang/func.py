@@ -41,7 +41,9 @@ class Func:
             annotation = self.annotation(p.name)
             if annotation is EMPTY:
                 if self.is_real_function and p.name != "self":
-                    raise QuadrantsSyntaxError(f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not.")
+                    raise QuadrantsSyntaxError(
+                        f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
+                    )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
                 parameters.check_annotation(annotation, index, p.name, "func")
 

@@ -68,9 +68,7 @@ def _is_union(a) -> bool:
 
 def is_known(a) -> bool:
     """Whether kernels and funcs know what a parameter with this annotation receives."""
-    return bool(
-        is_scalar(a) or is_template(a) or is_array_annotation(a) or compound_kind(a) or is_dataclass(a)
-    )
+    return bool(is_scalar(a) or is_template(a) or is_array_annotation(a) or compound_kind(a) or is_dataclass(a))
 
 
 def check_annotation(a, index: int, name: str, owner: str) -> None:
@@ -121,7 +119,9 @@ def _is_final(t) -> bool:
 def _check_final(cls: type, name: str, t) -> None:
     where = f"{cls.__name__}.{name}"
     if t is typing.Final:
-        raise TypeError(f"{where}: bare Final; write Final[int], Final[bool], Final[float], Final[str] or Final[SomeEnum]")
+        raise TypeError(
+            f"{where}: bare Final; write Final[int], Final[bool], Final[float], Final[str] or Final[SomeEnum]"
+        )
     final = _is_final(t)
     if final:
         (kind,) = typing.get_args(t)

@@ -164,7 +164,9 @@ def test_aliased_arguments(arch):
 
 def test_shape_and_indices(arch):
     @qd.kernel
-    def run(a: qd.types.ndarray(), s: qd.types.ndarray(), v: qd.types.ndarray(qd.math.vec2, 1)) -> qd.types.vector(6, qd.i32):
+    def run(a: qd.types.ndarray(), s: qd.types.ndarray(), v: qd.types.ndarray(qd.math.vec2, 1)) -> qd.types.vector(
+        6, qd.i32
+    ):
         n, m = a.shape
         s[None] += 1
         s[()] += 1

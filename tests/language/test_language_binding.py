@@ -189,7 +189,11 @@ def test_what_is_no_vector(arch):
 
 def kernel_with(count: int, annotation: str, body: str, tmp_path):
     names = [f"p{i}" for i in range(count)]
-    lines = ["import quadrants as qd", "@qd.kernel", f"def many({', '.join(f'{n}: {annotation}' for n in names)}) -> qd.i32:"]
+    lines = [
+        "import quadrants as qd",
+        "@qd.kernel",
+        f"def many({', '.join(f'{n}: {annotation}' for n in names)}) -> qd.i32:",
+    ]
     lines += ["    s = 0", *(f"    s += {body.format(n)}" for n in names), "    return s", ""]
     path = tmp_path / f"many_{count}.py"
     path.write_text("\n".join(lines))
@@ -203,4 +207,3 @@ def test_many_parameters(arch, tmp_path):
     assert kernel_with(600, "qd.i32", "{}", tmp_path)(*range(600)) == 600 * 599 // 2
     arrays = [np.full(2, i, np.int32) for i in range(100)]
     assert kernel_with(100, "qd.types.ndarray()", "{}[1]", tmp_path)(*arrays) == 4950
-

@@ -192,7 +192,7 @@ def test_declarations(arch):
 
     @qd.kernel
     def no_value():
-        x: qd.f32
+        x: qd.f32  # noqa: F842
 
     @qd.kernel
     def none():
@@ -307,6 +307,7 @@ def test_unpacking_that_fails(arch):
     for k in (short, long):
         with raises(qd.QuadrantsSyntaxError, "number of targets"):
             k()
+
     @qd.kernel
     def listed():
         [a, b] = 1, 2
