@@ -52,8 +52,10 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
             sample = _resolve(args[slot.param], slot.path)
-            if signature.is_external(sample) and signature.is_copied(sample):
-                pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim)))
+            # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
+            element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
+            if signature.is_external(sample) and (element or signature.is_copied(sample)):
+                pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element)))
             else:
                 pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim)))
     return members, pack
@@ -84,11 +86,19 @@ class _Held:
             self.external.finish()
 
 
-def external_packer(name: str, shape_offset: int, ndim: int):
-    """A function of the launch core's "call" code for arrays that need Python: torch tensors, Fortran order."""
+def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None):
+    """A function of the launch core's "call" code for arrays that need Python: torch tensors, Fortran order, members.
+
+    element: extents that the trailing axes must have; None where the token of the array has settled that.
+    """
 
     def pack(value, block, offset: int):
         described = external.describe_external(value, name)
+        if element is not None and tuple(described.shape[ndim:]) != element:
+            raise ValueError(
+                f"Invalid value for argument {name} - required element_shape={element}, "
+                f"array with element shape of {tuple(described.shape[ndim:])} is provided"
+            )
         struct.pack_into("=Q", block, offset, described.pointer)
         if shape_offset >= 0:
             struct.pack_into(f"={ndim}i", block, shape_offset, *described.shape[:ndim])
