@@ -55,7 +55,8 @@ class DiskCache:
     that cannot be written gives one warning and is then only read.
 
     `root`: the folder, made on first use; None keeps nothing on disk. `max_bytes`, `policy` ("never", "version", "lru",
-    "fifo"; else ValueError) and `factor` say what `clean` drops. `version` names the sub-folder.
+    "fifo"; else ValueError) and `factor` say what `clean` drops. `version` names the sub-folder. With `quiet`
+    nothing is said of a folder that cannot be used.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class DiskCache:
         policy: str = "lru",
         factor: float = 0.25,
         version: str = __version_str__,
+        quiet: bool = False,
     ):
         if policy not in POLICIES:
             raise ValueError(f"the cleaning policy should be one of {', '.join(POLICIES)}, not {policy!r}")
@@ -73,6 +75,7 @@ class DiskCache:
         self.policy = policy
         self.factor = factor
         self.version = version
+        self.quiet = quiet
         self._lock = threading.Lock()
         self._trusted: bool | None = None
         self._writable = True
@@ -239,6 +242,8 @@ class DiskCache:
             self._warn(error.strerror or str(error))
 
     def _warn(self, reason: str) -> None:
+        if self.quiet:
+            return
         _logging.warn(
             f"The kernel cache {self.root} cannot be used: {reason}. Kernels are compiled again in every process. "
             "Name another folder with qd.init(offline_cache_file_path=...), or turn it off with offline_cache=False."

@@ -76,6 +76,10 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     if compiler.kind == "gcc":
         # Without the second, gcc inlines no function that another library could replace.
         chosen += ["-fno-stack-clash-protection", "-fno-semantic-interposition"]
+        if _major(compiler) >= 10:
+            # A second, narrower vector loop for what the first leaves over: a third of the compile time of a small
+            # kernel, and no difference to a loop that is long enough to matter.
+            chosen += ["--param=vect-epilogues-nomask=0"]
     if compiler.kind == "zig":
         chosen += ["-fno-sanitize=undefined"]
     if options.debug:
@@ -128,7 +132,7 @@ def compile_object(
     job = _Job(compiler, name, source)
     text = source.encode()
     command, env = _command(compiler, options), _environment()
-    waiting = warm.take(command, env)
+    waiting = warm.take(command, env, compiler.stamp)
     if waiting is not None:
         try:
             job.drive(lambda: waiting.child, warm.PREFIX + text, lambda: prepare(compiler, options))
@@ -146,7 +150,7 @@ def compile_object(
 def prepare(compiler: Compiler, options: CcOptions = CcOptions()) -> None:
     """Start a compiler that waits for the text of the next `compile_object` with these options."""
     if warm.wanted(compiler.command):
-        warm.keep(_command(compiler, options), _environment())
+        warm.keep(_command(compiler, options), _environment(), compiler.stamp)
 
 
 def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes:
@@ -251,6 +255,12 @@ def time_limit() -> float:
     if not seconds > 0.0:
         raise ToolchainError(f"QD_CC_TIMEOUT={text} should be a number of seconds above 0")
     return seconds
+
+
+def _major(compiler: Compiler) -> int:
+    """Of the version of gcc, 0 when it cannot be told."""
+    word = compiler.version.partition(" version ")[2].partition(".")[0]
+    return int(word) if word.isdecimal() else 0
 
 
 def _is_x86(compiler: Compiler) -> bool:

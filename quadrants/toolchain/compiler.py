@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -62,10 +63,14 @@ def find_compiler(store: DiskCache | None = None) -> Compiler:
     """The compiler to use: $QD_CC, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
 
     The compiler is asked about itself once; `store` keeps the answer for later processes, until the executable or
-    the CPU changes. Raises CompilerNotFound, saying what to install; ToolchainError when what was found does not run.
+    the CPU changes. Where it keeps nothing a folder of the user's does: the answer is no kernel, and the question takes
+    as long as a compile. Raises CompilerNotFound, saying what to install; ToolchainError when what was found does not
+    run.
     """
     place = (os.environ.get("QD_CC"), os.environ.get("PATH"))
     with _lock:
+        if store is None or store.root is None:
+            store = _own_store()
         if place in _found:
             _keep(_found[place], store)
             return _found[place]
@@ -144,6 +149,14 @@ def _keep(compiler: Compiler, store: DiskCache | None) -> None:
     key = _key_of(compiler.stamp)
     if store.get(key, ".cc") is None:
         store.put(key, _freeze(compiler), ".cc")
+
+
+@functools.cache
+def _own_store() -> DiskCache:
+    from quadrants.config import default_cache_path
+    from quadrants.toolchain.cache import DiskCache
+
+    return DiskCache(os.path.join(os.path.dirname(default_cache_path()), "compilers"), policy="never", quiet=True)
 
 
 def _stamp(command: Sequence[str]) -> str:

@@ -29,10 +29,11 @@ PREFIX = b"#define QD_TEXT\n"
 
 
 class Waiting(NamedTuple):
-    """A compiler that waits for its text, and where it will put the object."""
+    """A compiler that waits for its text, and where it will put the object. `stamp` is of the program behind it."""
 
     command: tuple[str, ...]
     env: dict[str, str]
+    stamp: str
     child: Child
     main: str
     output: str
@@ -69,27 +70,27 @@ def wanted(command: Sequence[str]) -> bool:
     return all(word.startswith("-") for word in command[1:]) and len(os.sched_getaffinity(0)) > 1
 
 
-def keep(command: tuple[str, ...], env: dict[str, str]) -> None:
-    """Have a compiler wait that runs `command` in `env`; one that does already stays.
+def keep(command: tuple[str, ...], env: dict[str, str], stamp: str) -> None:
+    """Have a compiler wait that runs `command` in `env`; one that does already, and is of this stamp, stays.
 
     When it cannot be started nothing waits, and whoever compiles next finds out why.
     """
     global _waiting, _timer
     with _lock:
-        if _waiting is not None and _waiting[:2] == (command, env) and _waiting.child.alive():
+        if _waiting is not None and _waiting[:3] == (command, env, stamp) and _waiting.child.alive():
             return
         _drop()
-        _waiting = _start(command, env)
+        _waiting = _start(command, env, stamp)
         if _waiting is not None and _timer is None:
             _timer = _later(IDLE_SECONDS)
 
 
-def take(command: tuple[str, ...], env: dict[str, str]) -> Waiting | None:
-    """The compiler that waits with this command in this environment, if there is one; it is the caller's then."""
+def take(command: tuple[str, ...], env: dict[str, str], stamp: str) -> Waiting | None:
+    """The compiler that waits with this command, environment and stamp, if one does; it is the caller's then."""
     global _waiting
     with _lock:
         waiting = _waiting
-        if waiting is None or waiting[:2] != (command, env):
+        if waiting is None or waiting[:3] != (command, env, stamp):
             return None
         _waiting = None
     if waiting.child.alive():
@@ -109,7 +110,7 @@ def drop() -> None:
             _timer = None
 
 
-def _start(command: tuple[str, ...], env: dict[str, str]) -> Waiting | None:
+def _start(command: tuple[str, ...], env: dict[str, str], stamp: str) -> Waiting | None:
     parent = next(scratch.candidates(), None)
     if parent is None:
         return None
@@ -121,7 +122,7 @@ def _start(command: tuple[str, ...], env: dict[str, str]) -> Waiting | None:
         child = Child((*command, *arguments), {**env, "TMPDIR": os.path.dirname(output)})
     except OSError:
         return None
-    return Waiting(command, env, child, main, output, time.monotonic())
+    return Waiting(command, env, stamp, child, main, output, time.monotonic())
 
 
 def _drop() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from quadrants.toolchain import build
+from quadrants.toolchain import build, compiler
 from quadrants.toolchain.compiler import which
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -16,8 +16,10 @@ from toolchain_kit import ROOT  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch):
-    """No record of earlier builds, and no settings from outside."""
+def fresh(monkeypatch, tmp_path_factory):
+    """No record of earlier builds, no settings from outside, and no files in the folders of the user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "user"))
+    compiler._own_store.cache_clear()
     for name in [name for name in os.environ if name.startswith("QD_") and name != "QD_CC"]:
         monkeypatch.delenv(name)
     build.forget()
