@@ -52,7 +52,7 @@ def of_member(obj, path: tuple, mode: str) -> str:
     for name in path:
         member = _class_attribute(type(obj), name)
         if isinstance(member, functools.cached_property):
-            raise Unknown(f"{describe.name(type(obj))}{at}", kind="CACHED_PROPERTY")
+            raise Unknown(f"{describe.name(type(obj))}.{name}", kind="CACHED_PROPERTY")
         try:
             obj = getattr(obj, name)
         except (
@@ -66,7 +66,7 @@ def of_member(obj, path: tuple, mode: str) -> str:
     if mode.startswith("array") and obj is not None and _is_array(obj):
         return array(obj, int(mode[5:] or 0))
     if kind_of(obj) in FIELD_KINDS:
-        raise Unknown(f"the field{at}", kind="FIELD")
+        raise Unknown(f"the field '{at[1:]}'", kind="FIELD")
     if kind_of(obj) == "ndarray":
         return array(obj)
     if kind_of(obj) == "view":

@@ -75,20 +75,23 @@ def unwrapped(x):
     return x if hasattr(x, "__code__") else None
 
 
+# They take no part in what a kernel is translated to.
+_APART = ("__pycache__", "cli", "examples", "profiler", "toolchain")
+
+
 @functools.lru_cache(maxsize=1)
 def package_state() -> str:
     """Changes when a file of the package does: one who works on it sees no results of yesterday's code."""
     state = hashlib.blake2b(digest_size=16)
-    for folder in sorted(_folders(os.path.dirname(os.path.dirname(__file__)))):
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda e: e.name):
-                if entry.name.endswith(".py"):
-                    status = entry.stat()
-                    state.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    _add_folder(os.path.dirname(os.path.dirname(__file__)), state)
     return state.hexdigest()
 
 
-def _folders(root: str) -> list:
-    skipped = ("__pycache__", "examples", "cli", "toolchain", "algorithms", "linalg", "tools", "templates")
-    with os.scandir(root) as entries:
-        return [root, *(e.path for e in entries if e.name not in skipped and e.is_dir())]
+def _add_folder(folder: str, state) -> None:
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda e: e.name):
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                state.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+            elif entry.name not in _APART and entry.is_dir():
+                _add_folder(entry.path, state)
