@@ -12,6 +12,7 @@ from quadrants.emit import environment
 from quadrants.fastcache import describe, entry, features, sources
 from quadrants.fastcache.describe import Unknown
 from quadrants.frontend import source as source_of
+from quadrants.lang.struct_type import StructType
 from quadrants.toolchain.cache import make_key
 
 # To be raised when the meaning of a key or of a file changes within a version.
@@ -145,6 +146,8 @@ class Lookup:
                 return sources.by_name(*rest)
             if how == "capture":
                 return sources.unwrapped(sources.outer(functions[rest[0]], rest[1]))
+            if how == "method":
+                return sources.unwrapped(sources.outer(functions[rest[0]], rest[1]).methods[rest[2]])
             x = self.args[rest[0]]
             for name in rest[1]:
                 x = getattr(x, name)
@@ -197,8 +200,13 @@ class Lookup:
         if sources.by_name(fn.__module__, fn.__qualname__) is fn:
             return ["name", fn.__module__, fn.__qualname__]
         for (number, path), x in record.captures.items():
-            if number < record.functions.index(fn) and sources.unwrapped(x) is fn:
+            if number >= record.functions.index(fn):
+                continue
+            if sources.unwrapped(x) is fn:
                 return ["capture", number, path]
+            methods = x.methods if isinstance(x, StructType) else {}
+            if sources.unwrapped(methods.get(fn.__name__)) is fn:
+                return ["method", number, path, fn.__name__]
         for (param, path), (x, _) in record.reads.items():
             if sources.unwrapped(x) is fn:
                 return ["member", param, path]

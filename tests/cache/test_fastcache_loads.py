@@ -167,6 +167,32 @@ def test_objects_and_dataclasses(cache, program, no_trace):
         assert solver.x.to_numpy()[1] == 6.0
 
 
+def test_struct_methods(cache, program, no_trace):
+    text = """
+@qd.dataclass
+class Point:
+    x: qd.f32
+    y: qd.f32
+
+    @qd.func
+    def squared(self):
+        return self.x * self.x + self.y * self.y
+
+@qd.kernel(fastcache=True)
+def run(x: qd.f32) -> Point:
+    p = Point(x, 2.0)
+    return Point(p.squared(), x)
+"""
+    for expected in (STORED, LOADED):
+        cache.start()
+        module = program(text)
+        if expected is LOADED:
+            no_trace()
+        result = module.run(3.0)
+        assert (result.x, result.y) == (13.0, 3.0)
+        assert sources(module.run) == expected
+
+
 def test_branches_that_read_different_members(cache, program, no_trace):
     text = """
 @qd.data_oriented

@@ -88,6 +88,30 @@ def test_a_function_that_grew_at_its_end(cache, program):
         assert a[0] == result and sources(module.run) == observed
 
 
+def test_an_edited_struct_method(cache, program):
+    text = """
+@qd.dataclass
+class Point:
+    x: qd.f32
+
+    @qd.func
+    def twice(self):
+        return self.x * 2
+
+@qd.kernel(fastcache=True)
+def run(x: qd.f32) -> qd.f32:
+    return Point(x).twice()
+"""
+    for source, observed, result in (
+        (text, STORED, 6.0),
+        (text.replace("* 2", "* 4"), STORED, 12.0),
+        (text, STORED, 6.0),
+    ):
+        cache.start()
+        module = program(source)
+        assert module.run(3.0) == result and sources(module.run) == observed
+
+
 def test_another_function_under_the_same_name(cache, program):
     text = """
 @qd.func
