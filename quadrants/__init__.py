@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib as _importlib
 
 from quadrants import _logging
+from quadrants import warmup as _warmup
 from quadrants._logging import (
     CRITICAL,
     DEBUG,

@@ -1,0 +1,32 @@
+"""A runtime that will surely compile loads the compiler's parts during `qd.init`, not in the first kernel call."""
+
+from __future__ import annotations
+
+import os
+
+from quadrants import arch, session
+
+
+def nothing_kept(cfg) -> bool:
+    """Whether no kernel can come from the disk: the cache is off, or its folder is missing or empty."""
+    if not cfg.offline_cache:
+        return True
+    try:
+        with os.scandir(os.path.expanduser(cfg.offline_cache_file_path)) as entries:
+            return next(entries, None) is None
+    except OSError:
+        return True
+
+
+@session.on_init
+def load_compiler(cfg) -> None:
+    """Import the frontend, the passes and codegen when kernels must be compiled; once in a process."""
+    if cfg.arch is not arch.cpu or not nothing_kept(cfg):
+        return
+    import quadrants.compile  # noqa: F401
+    import quadrants.emit.render  # noqa: F401
+    import quadrants.frontend.trace  # noqa: F401
+    import quadrants.passes.pipeline  # noqa: F401
+    from quadrants.emit import environment
+
+    environment.environment()
