@@ -10,15 +10,13 @@ One such block per frame, kernel first, then the message.
 from __future__ import annotations
 
 import linecache
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
 WIDTH = 80
 TAB = 4
 
-_COMPOUND = re.compile(r"(?:async\s+)?(?:for|while|if|elif|else|def|class|with|try|except|finally|match)\b")
+_COMPOUND = r"(?:async\s+)?(?:for|while|if|elif|else|def|class|with|try|except|finally|match)\b"
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -59,12 +57,18 @@ def _marked_lines(frame: Frame) -> list:
         return []
     start = _character(first, frame.col)
     last_line, end_col = max(frame.line, frame.end_line), frame.end_col
-    if _COMPOUND.match(first, start):
+    if _starts_compound(first, start):
         header = _header_end(frame, start, last_line)
         if header is not None:
             return _lines_until(frame, start, *header)
     end_text = _source_line(frame, last_line) or ""
     return _lines_until(frame, start, last_line, _character(end_text, end_col))
+
+
+def _starts_compound(text: str, start: int) -> bool:
+    import re  # a program without errors compiles no pattern
+
+    return re.compile(_COMPOUND).match(text, start) is not None
 
 
 def _lines_until(frame: Frame, start: int, last_line: int, end: int) -> list:
@@ -126,6 +130,8 @@ def _cells(text: str, column: int) -> int:
         return TAB - column % TAB
     if text.isascii():
         return 1
+    import unicodedata  # only other alphabets need its tables
+
     if unicodedata.combining(text):
         return 0
     return 2 if unicodedata.east_asian_width(text) in "WF" else 1
