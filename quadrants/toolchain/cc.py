@@ -76,10 +76,6 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     if compiler.kind == "gcc":
         # Without the second, gcc inlines no function that another library could replace.
         chosen += ["-fno-stack-clash-protection", "-fno-semantic-interposition"]
-        if _major(compiler) >= 10:
-            # A second, narrower vector loop for what the first leaves over: a third of the compile time of a small
-            # kernel, and no difference to a loop that is long enough to matter.
-            chosen += ["--param=vect-epilogues-nomask=0"]
     if compiler.kind == "zig":
         chosen += ["-fno-sanitize=undefined"]
     if options.debug:
@@ -255,12 +251,6 @@ def time_limit() -> float:
     if not seconds > 0.0:
         raise ToolchainError(f"QD_CC_TIMEOUT={text} should be a number of seconds above 0")
     return seconds
-
-
-def _major(compiler: Compiler) -> int:
-    """Of the version of gcc, 0 when it cannot be told."""
-    word = compiler.version.partition(" version ")[2].partition(".")[0]
-    return int(word) if word.isdecimal() else 0
 
 
 def _is_x86(compiler: Compiler) -> bool:
