@@ -71,7 +71,7 @@ def test_every_thread_adds_its_part_once():
     text = text_of(cuda_shapes.reductions, floats(), floats(1), np.zeros(1, np.int32))
     compile_cuda([("reductions", text)])
     loop = section(text, "reductions_1_range_for")
-    inside, after = loop.split("\n    }\n")
+    inside, after = loop.split("\n    }\n", 1)
     assert "qd_atomic" not in inside
     assert len(re.findall("qd_atomic_(add_f32|min_f32|or_i32)", after)) == 3
 
