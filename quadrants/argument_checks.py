@@ -62,7 +62,8 @@ def _check_baked(name: str, x) -> None:
     if isinstance(x, (enum.Enum, np.generic)) or type(x) in (bool, int, float, str):
         return
     raise TypeError(
-        f"{name}: a {type(x).__name__} cannot be baked into a kernel; a Final member is a plain bool, int, float or str, "
+        f"{name}: a {type(x).__name__} cannot be baked into a kernel; a Final member is a plain bool, int, float or "
+        "str, "
         "or a member of an Enum"
     )
 

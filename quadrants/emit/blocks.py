@@ -174,7 +174,9 @@ class BlockPrinter(Printer):
                 self.uses_frame = True
                 self.put_marked(f"{self.dialect.result}{k} = {self.text(value)};")
             return
-        if len(s.values) == 1:
+        if not s.values:
+            self.put_marked("return;")
+        elif len(s.values) == 1:
             self.put_marked(f"return {self.text(s.values[0])};")
         else:
             self.put_marked(f"return {self.prelude.literal(self.result_name, [self.text(v) for v in s.values])};")

@@ -29,7 +29,7 @@ class Frame:
     globals: dict
     cells: dict
     fn: Any
-    kind: str  # "kernel" | "inline" | "function"
+    kind: str  # "kernel" | "inline" | "function" | "real"
     scopes: list = field(default_factory=lambda: [{}])
     returned: bool = False
     result: Any = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import source as source_of
-from quadrants.lang.parameters import compound_kind, is_array_annotation, is_template, is_view_annotation
 from quadrants.frontend.frame import Frame, closure_cells
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
@@ -20,6 +20,7 @@ from quadrants.lang import structs, tensor, typed
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.parameters import compound_kind, is_array_annotation, is_template, is_view_annotation
 from quadrants.lang.value import Value
 
 EMPTY = inspect.Parameter.empty
@@ -51,7 +52,9 @@ class FuncCalls:
                 f"{func.fn.__name__}: calls are nested too deeply; recursion is not supported in @qd.func."
             )
         bound = self.bind_arguments(func, args, kwargs)
-        if self.top_level or func.is_real_function and self.top_level:
+        if func.is_real_function:
+            return self.call_real(func, bound)
+        if self.top_level:
             return self.inline(func, bound)
         try:
             return self.call_emitted(func, bound)
@@ -318,6 +321,29 @@ class FuncCalls:
 
     def _trace_function(self, func: Func, key, adapted: dict):
         frame = self.make_frame(func, "function")
+        with self.function_scope(frame, key) as body:
+            params = self.bind_parameters(frame, adapted)
+            self.exec_body(frame.source.tree.body)
+            self._check_returned(func, frame)
+            leaves: list = []
+            rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
+            if leaves:
+                self.emit(Return(tuple(leaves)))
+            function = Function(
+                name=self.function_name(func),
+                params=params,
+                body=body,
+                result=tuple(e.type for e in leaves),
+                pure=not walk.has_effects(body),
+                doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
+                loc=self.loc(),
+            )
+        self.function_list.append(function)
+        return function, rebuild
+
+    @contextmanager
+    def function_scope(self, frame: Frame, key):
+        """Translate into the body of an emitted function; an error leaves the frames as they are, for its message."""
         saved = (self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth)
         saved_names, self.local_names = self.local_names, set()
         config, self.loop_config = self.loop_config, None
@@ -327,32 +353,19 @@ class FuncCalls:
         self.in_function += 1
         self.frames.append(frame)
         self.call_stack.append(key)
-        params: list = []
-        for name, (mode, value) in adapted.items():
-            frame.bind(name, *self._parameter(name, mode, value, params))
-        self.exec_body(frame.source.tree.body)
-        self._check_returned(func, frame)
-        leaves: list = []
-        rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
-        result = tuple(e.type for e in leaves)
-        if leaves:
-            self.emit(Return(tuple(leaves)))
-        function = Function(
-            name=self.function_name(func),
-            params=params,
-            body=body,
-            result=result,
-            pure=not walk.has_effects(body),
-            doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
-            loc=self.loc(),
-        )
+        yield body
         self.call_stack.pop()
         self.frames.pop()
         self.in_function -= 1
         self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth = saved
         self.local_names, self.loop_config = saved_names, config
-        self.function_list.append(function)
-        return function, rebuild
+
+    def bind_parameters(self, frame: Frame, adapted: dict) -> list:
+        """Give the parameters of an emitted function their meaning; returns what it is declared with."""
+        params: list = []
+        for name, (mode, value) in adapted.items():
+            frame.bind(name, *self._parameter(name, mode, value, params))
+        return params
 
     def _parameter(self, name: str, mode: str, value, params: list):
         """(bound value, kind of binding) of a parameter inside the emitted function."""

@@ -251,7 +251,8 @@ class Statements:
                 raise self.immutable_error(name)
             if found.kind != "var" or found.value.type != t:
                 raise QuadrantsSyntaxError(
-                    f'"{name}" is already declared in this scope with another type; an annotation must repeat it exactly.'
+                    f'"{name}" is already declared in this scope with another type; an annotation must repeat it '
+                    'exactly.'
                 )
             self.assign_to(found.value, Value(value))
             return
@@ -414,9 +415,13 @@ class Statements:
 
     def exec_Return(self, node) -> None:
         frame = self.frame
+        if frame.kind == "real":
+            self.return_from_real(self.eval(node.value) if node.value is not None else None)
+            return
         if frame.control_depth:
             raise QuadrantsSyntaxError(
-                "Return inside non-static if/for is not supported: assign the result to a variable and return it at the end."
+                "Return inside non-static if/for is not supported: assign the result to a variable and return it "
+                "at the end."
             )
         value = self.eval(node.value) if node.value is not None else None
         frame.result = self.finish_return(value) if frame.kind == "kernel" else value
@@ -430,7 +435,8 @@ class Statements:
 
     def exec_With(self, node) -> None:
         raise QuadrantsSyntaxError(
-            "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), qd.graph.parallel_context() "
+            "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), "
+            "qd.graph.parallel_context() "
             "and qd.graph.parallel()"
         )
 

@@ -25,6 +25,7 @@ from quadrants.frontend.memory import Memory
 from quadrants.frontend.order import Order
 from quadrants.frontend.output import Output
 from quadrants.frontend.purity import Purity
+from quadrants.frontend.realcall import RealCalls
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
@@ -52,7 +53,9 @@ from quadrants.lang import typed
 from quadrants.lang.value import Value
 
 
-class Tracer(Statements, Loops, Expressions, Order, Calls, Arguments, Output, Returns, Memory, Views, Purity):
+class Tracer(
+    Statements, Loops, Expressions, Order, Calls, RealCalls, Arguments, Output, Returns, Memory, Views, Purity
+):
     def __init__(self, options):
         self.options = options
         self.default_fp = options.get("default_fp", f32)

@@ -1,0 +1,108 @@
+"""language.md 2.3: @qd.real_func, true calls."""
+
+import pytest
+from language_kit import alive, raises
+
+import quadrants as qd
+
+
+@qd.real_func
+def factorial(n: qd.i32) -> qd.i64:
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+
+@qd.real_func
+def first_above(a: qd.types.ndarray(), limit: qd.i32) -> tuple[qd.i32, qd.f32]:
+    for i in range(a.shape[0]):
+        if a[i] < 0:
+            break
+        if a[i] > limit:
+            return i, a[i] + 0.5
+    return -1, 0
+
+
+@qd.real_func
+def advance(x: qd.ref(qd.i32), by: qd.i32):
+    if by == 0:
+        return
+    x += by
+
+
+def test_recursion_and_early_returns(arch):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.i64:
+        return factorial(n) + qd.i64(1000) * factorial(n=2)
+
+    @qd.kernel
+    def parallel(out: qd.types.ndarray()):
+        for i in out:
+            out[i] = factorial(i)
+
+    @qd.kernel
+    def search(a: qd.types.ndarray(), limit: qd.i32) -> qd.f32:
+        at, value = first_above(a, limit)
+        return 100 * at + value
+
+    assert run(5) == 120 + 2000
+    out = qd.ndarray(qd.i64, shape=6)
+    parallel(out)
+    assert [out[i] for i in range(6)] == [1, 1, 2, 6, 24, 120]
+    a = qd.ndarray(qd.i32, shape=4)
+    for i, value in enumerate([1, 5, -1, 9]):
+        a[i] = value
+    assert [search(a, limit) for limit in (0, 3, 7)] == [1.5, 105.5, -100]
+
+
+def test_references(arch):
+    f = qd.field(qd.i32, shape=1)
+
+    @qd.kernel
+    def run(n: qd.i32) -> qd.i32:
+        x = n
+        advance(x, 5)
+        advance(x, 0)
+        return x
+
+    @qd.kernel
+    def element():
+        advance(f[0], 1)
+
+    assert run(2) == 7
+    with raises(qd.QuadrantsSyntaxError, "cannot be passed by reference"):
+        element()
+    alive()
+
+
+@qd.real_func
+def ping(n: qd.i32) -> qd.i32:
+    return pong(n)
+
+
+@qd.real_func
+def pong(n: qd.i32) -> qd.i32:
+    return ping(n)
+
+
+@qd.real_func
+def unannotated(n: qd.i32):
+    return n
+
+
+def test_errors(arch):
+    @qd.kernel
+    def mutual() -> qd.i32:
+        return ping(1)
+
+    @qd.kernel
+    def no_type():
+        unannotated(1)
+
+    with raises(qd.QuadrantsSyntaxError, "may only call itself directly"):
+        mutual()
+    with raises(qd.QuadrantsSyntaxError, "annotate it with a return type"):
+        no_type()
+    with pytest.raises(qd.QuadrantsSyntaxError):
+        qd.real_func(lambda x: x)
+    alive()
