@@ -86,7 +86,9 @@ def look_up(kernel, args: tuple, options: dict, backend):
 
 
 def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
-    """Frontend and passes; what they are made of is imported when a kernel needs it, which one of fastcache may never."""
+    """Frontend and passes; what they are made of is imported when a kernel needs it, which one of fastcache may
+    never.
+    """
     from quadrants.frontend.trace import trace_kernel
     from quadrants.passes import pipeline
 

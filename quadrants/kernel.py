@@ -166,7 +166,15 @@ def kind_of_parameter(a) -> int:
     return ARRAY if ann.is_ndarray_annotation(base) and not ann.compound_kind(getattr(base, "dtype", None)) else TOKEN
 
 
-def kernel(_fn=None, *, pure=None, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None):
+def kernel(
+    _fn=None,
+    *,
+    pure=None,
+    fastcache: bool = False,
+    graph: bool = False,
+    checkpoints: bool = False,
+    template=None,
+):
     """Compile a Python function for the arch chosen by `qd.init`; called like a function, from Python only.
 
     Args:

@@ -39,7 +39,8 @@ def template_token(x, name: str) -> int | tuple:
     kind = kind_of(x)
     if kind == "ndarray" or kind == "view":
         raise QuadrantsRuntimeTypeError(
-            f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
+            f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` "
+            "instead"
         )
     if isinstance(x, TokenBase):
         return x.token
@@ -106,7 +107,9 @@ def is_external(x) -> bool:
 
 
 def is_copied(x) -> bool:
-    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are not C-contiguous."""
+    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are not
+    C-contiguous.
+    """
     return not isinstance(x, np.ndarray) or not x.flags.c_contiguous
 
 

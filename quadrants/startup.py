@@ -26,7 +26,9 @@ def print_header() -> None:
 
 
 def prints_go_through_python() -> bool:
-    """Whether kernels print to `sys.stdout` instead of fd 1: a notebook or IDE replaced it, and QD_ENABLE_PYBUF is not 0."""
+    """Whether kernels print to `sys.stdout` instead of fd 1: a notebook or IDE replaced it, and QD_ENABLE_PYBUF is
+    not 0.
+    """
     return sys.stdout is not sys.__stdout__ and os.environ.get("QD_ENABLE_PYBUF", "1") != "0"
 
 

@@ -10,7 +10,8 @@ import importlib
 import importlib.util
 import os
 import sys
-from typing import Callable, Iterable, NamedTuple, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 
 class Command(NamedTuple):

@@ -8,7 +8,7 @@ import platform
 import shutil
 import sys
 import textwrap
-from typing import Sequence
+from collections.abc import Sequence
 
 from quadrants import config
 from quadrants._version import __version_str__

@@ -8,7 +8,8 @@ import glob
 import importlib.util
 import os
 import sys
-from typing import Callable, NamedTuple, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from quadrants import arch
 from quadrants.toolchain import build, cc, nvrtc

@@ -147,7 +147,8 @@ class Printer:
         if op == "powi":
             name = self.prelude.need("scalar", "powi", t, tb)
         elif op in ("raw_div", "truediv") and t.is_real:
-            return self._narrowed("truediv", t, f"{self._operand(a, have_a, MUL)} / {self._operand(b, have_b, MUL + 1)}", MUL)
+            text = f"{self._operand(a, have_a, MUL)} / {self._operand(b, have_b, MUL + 1)}"
+            return self._narrowed("truediv", t, text, MUL)
         elif t is u1 and op in ("max", "min"):
             symbol = "|" if op == "max" else "&"
             return f"{self._operand(a, have_a, UNARY)} {symbol} {self._operand(b, have_b, UNARY)}", BOR

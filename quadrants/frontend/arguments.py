@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import typing
 
 import numpy as np
@@ -14,11 +13,11 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.lang import parameters as ann
 from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
-from quadrants.ir.types import PRIMITIVES, DType, primitive, tensor_type
+from quadrants.ir.types import PRIMITIVES, primitive, tensor_type
+from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func
@@ -34,8 +33,8 @@ BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'view' (target is a ViewRef),
-    or 'token' (nothing is passed: the token of the object must match).
+    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'view' (target is a
+    ViewRef), or 'token' (nothing is passed: the token of the object must match).
     """
 
     source: tuple
@@ -118,7 +117,8 @@ class Arguments:
             )
         if kind_of(x) == "ndarray" or _is_external(x) and not isinstance(x, np.ndarray):
             raise QuadrantsRuntimeTypeError(
-                f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
+                f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with "
+                "`qd.types.ndarray` instead"
             )
         return self.wrap_object(source, x)
 
@@ -185,7 +185,9 @@ class Arguments:
             raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
         if name in ("n", "m", "ndim") and hasattr(ref.sample, name):
             return getattr(ref.sample, name)
-        raise QuadrantsCompilationError(f"An array has no attribute '{name}' in kernels; use .shape, .grad or an index.")
+        raise QuadrantsCompilationError(
+            f"An array has no attribute '{name}' in kernels; use .shape, .grad or an index."
+        )
 
     def array_argument(self, func: Func, name: str, a, x):
         """An array parameter of a func: checks what can be known at trace time."""
@@ -206,7 +208,8 @@ class Arguments:
         want_ndim = getattr(a, "ndim", None)
         if want_ndim is not None and not isinstance(a, type) and x.decl.ndim != want_ndim:
             raise QuadrantsCompilationError(
-                f"ValueError: Invalid argument '{name}': required ndim={want_ndim}, but {x.decl.ndim}d ndarray is provided"
+                f"ValueError: Invalid argument '{name}': required ndim={want_ndim}, but {x.decl.ndim}d ndarray is "
+                "provided"
             )
         self._check_element(name, getattr(a, "dtype", None), x.decl.type)
         return x
@@ -260,7 +263,8 @@ class Arguments:
     def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
         if name not in ref.members:
             raise QuadrantsCompilationError(
-                f"{type(ref.obj).__name__} has no field '{name}'; only annotated fields exist in kernels: {list(ref.members)}"
+                f"{type(ref.obj).__name__} has no field '{name}'; only annotated fields exist in kernels: "
+                f"{list(ref.members)}"
             )
         a, x = ref.members[name], getattr(ref.obj, name)
         if self.record is not None:
@@ -277,7 +281,8 @@ class Arguments:
             )
         if not ann.is_known(ann.optional_base(a) or a):
             raise QuadrantsSyntaxError(
-                f"Invalid type annotation of {type(ref.obj).__name__}.{name}: {a}; a member is a dtype, an array, qd.Tensor, "
+                f"Invalid type annotation of {type(ref.obj).__name__}.{name}: {a}; a member is a dtype, an array, "
+                "qd.Tensor, "
                 "qd.template(), a vector, matrix or struct type, a dataclass or Final[...]."
             )
         self.parameter_annotations[source] = a

@@ -8,7 +8,6 @@ import warnings
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import intrinsics
-from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.frontend.expressions import is_runtime
 from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.order import Operands
@@ -18,6 +17,7 @@ from quadrants.lang import constants, structs, tensor, typed
 from quadrants.lang.access import KernelMethod
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import kind_of
+from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.lang.value import Value
 
 

@@ -17,7 +17,7 @@ from quadrants.frontend.statements import BINARY_NODES, LazyTensor, OldValue
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Binary, If
-from quadrants.ir.types import TensorType, u1
+from quadrants.ir.types import StructType, TensorType, u1
 from quadrants.lang import access, structs, tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -168,7 +168,9 @@ class Expressions:
     def _matmul(self, left, right):
         for x in (left, right):
             if not (isinstance(x, Value) and x.is_tensor) and not tensor.is_sequence(x):
-                raise QuadrantsCompilationError("unsupported operand type(s) for '@': both sides must be vectors or matrices")
+                raise QuadrantsCompilationError(
+                    "unsupported operand type(s) for '@': both sides must be vectors or matrices"
+                )
         return tensor.matmul(left, right)
 
     def eval_UnaryOp(self, node):
@@ -225,7 +227,7 @@ class Expressions:
         symbol = "&&" if name == "logic_and" else "||"
         a, b = typed.to_expr(left), typed.to_expr(right)
         for e in (a, b):
-            if not isinstance(e.type, TensorType) and not hasattr(e.type, "kind") or typed.element_dtype(e.type).is_real:
+            if isinstance(e.type, StructType) or typed.element_dtype(e.type).is_real:
                 raise QuadrantsTypeError(f"unsupported operand type(s) for '{symbol}': '{a.type}' and '{b.type}'")
         if isinstance(a.type, TensorType) or isinstance(b.type, TensorType):
             self.block.extend(effects)
@@ -295,11 +297,14 @@ class Expressions:
         if isinstance(op, (ast.Is, ast.IsNot)):
             if right is not None or not self.is_optional_argument(node.left):
                 raise QuadrantsSyntaxError(
-                    f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} None)`, which '
+                    f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} '
+                    'None)`, which '
                     "compares a direct kernel argument against `None`; use `== None` for members."
                 )
             if isinstance(left, Value) and not self.frame.in_static:
-                raise QuadrantsSyntaxError(f'Operator "{text}" in Quadrants scope is not supported. Write it inside `qd.static`.')
+                raise QuadrantsSyntaxError(
+                    f'Operator "{text}" in Quadrants scope is not supported. Write it inside `qd.static`.'
+                )
             same = left is right
             return same if isinstance(op, ast.Is) else not same
         if not self.frame.in_static or is_runtime(left) or is_runtime(right):
@@ -377,7 +382,8 @@ class Expressions:
         key = indices[0] if len(indices) == 1 else indices
         if isinstance(base, (list, tuple, dict, range, str)) and is_runtime(key):
             raise QuadrantsCompilationError(
-                f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at run time."
+                f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at "
+                "run time."
             )
         try:
             return base[key]

@@ -253,7 +253,7 @@ class FuncCalls:
     def call_emitted(self, func: Func, bound: dict):
         adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
         keys, args = [], []
-        for name, (mode, value) in adapted.items():
+        for mode, value in adapted.values():
             keys.append(self._pass(mode, value, args))
         key = (func, tuple(keys), self.frame.in_static > 0)
         if key in self.call_stack:

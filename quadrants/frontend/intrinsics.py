@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import enum
 import types
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -182,7 +183,8 @@ def check_static(v) -> None:
     if isinstance(v, Value) and isinstance(v.expr, Const):
         return
     accepted = (
-        bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, enumerate, zip,
+        bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, enumerate,
+        zip,
         map, filter, types.FunctionType, types.MethodType, ArrayRef,
     )  # fmt: skip
     if isinstance(v, accepted) or kind_of(v) in (*FIELD_KINDS, "func", "kernel", "snode") or _is_bound_func(v):
@@ -244,7 +246,9 @@ def _grouped(tracer, node):
     if not tracer.frame.in_static:
         raise QuadrantsSyntaxError("qd.grouped belongs in the header of a `for` loop.")
     if len(args) != 1 or not hasattr(args[0], "grouped"):
-        raise QuadrantsSyntaxError("qd.static(qd.grouped(...)) takes one ndrange; fields and arrays cannot be unrolled.")
+        raise QuadrantsSyntaxError(
+            "qd.static(qd.grouped(...)) takes one ndrange; fields and arrays cannot be unrolled."
+        )
     return args[0].grouped()
 
 

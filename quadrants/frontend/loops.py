@@ -175,7 +175,8 @@ class Loops:
         else:
             raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
-            warnings.warn(f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues")
+            text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
+            warnings.warn(text, stacklevel=2)
         return typed.cast_expr(e, i32)
 
     # ------------------------------------------------------------ ndrange
@@ -198,7 +199,8 @@ class Loops:
             items = list(entry)
             if len(items) != 2:
                 raise QuadrantsSyntaxError(
-                    f"Every argument of ndrange should be a scalar or a tuple/list like (begin, end), found {len(items)} items"
+                    "Every argument of ndrange should be a scalar or a tuple/list like (begin, end), found "
+                    f"{len(items)} items"
                 )
             return tuple(self._ndrange_bound(x) for x in items)
         return Const(0, i32), self._ndrange_bound(entry)
@@ -222,7 +224,8 @@ class Loops:
             self._grouped_targets(names)
         elif len(names) != len(bounds):
             raise QuadrantsSyntaxError(
-                f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange ({len(bounds)})"
+                f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange "
+                f"({len(bounds)})"
             )
         self.product_for(node, names, bounds, axes, grouped)
 
@@ -404,7 +407,8 @@ class Loops:
         if loop == "static":
             if self._static_under_runtime_if():
                 raise QuadrantsSyntaxError(
-                    f"You are trying to `{kind}` a static `for` loop, but the `{kind}` statement is inside a non-static `if`. "
+                    f"You are trying to `{kind}` a static `for` loop, but the `{kind}` statement is inside a "
+                    "non-static `if`. "
                 )
             raise _Unrolled(kind)
         if kind == "break":

@@ -128,7 +128,9 @@ class Output:
                 at = auto if name == "" else int(name)
                 auto += name == ""
                 if at >= len(args):
-                    raise QuadrantsSyntaxError(f"Expected {at + 1} positional argument(s), but received {len(args)} instead.")
+                    raise QuadrantsSyntaxError(
+                        f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
+                    )
                 used.add(at)
                 parts.append((literal, args[at], spec))
             else:
@@ -158,7 +160,8 @@ class Output:
         """(texts with a slot for each value, value expressions)"""
         if node.msg is None:
             return [ast.unparse(node.test)], []
-        if isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod) and isinstance(node.msg.left, ast.Constant):
+        percent = isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod)
+        if percent and isinstance(node.msg.left, ast.Constant):
             message = self._percent_message(node.msg)
         else:
             message = self.eval(node.msg)

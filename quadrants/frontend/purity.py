@@ -49,7 +49,8 @@ class Purity:
         if not self.purity:
             return
         text = (
-            f"[PURE.VIOLATION] the kernel is declared with fastcache=True, but reads '{name}' from outside its parameters. "
+            f"[PURE.VIOLATION] the kernel is declared with fastcache=True, but reads '{name}' from outside its "
+            "parameters. "
             "Pass it as a parameter."
         )
         if name == name.upper() or frame.in_static:

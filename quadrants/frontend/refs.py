@@ -1,6 +1,7 @@
 """Compile-time stand-ins for what a launch binds: arrays and containers of arrays.
 
-A launch re-reads every object behind a reference, so a reference knows its *source*: the parameter number and the attribute path.
+A launch re-reads every object behind a reference, so a reference knows its *source*: the parameter number and the
+attribute path.
 """
 
 from __future__ import annotations
@@ -40,13 +41,16 @@ class ObjectRef:
     immutable: bool = True
 
 
+_PLAIN = (bool, int, float, str, bytes, enum.Enum, list, tuple, dict, set, type, DType, np.generic)
+
+
 def needs_reference(x) -> bool:
     """Objects whose members a kernel may reach: their arrays are bound anew at each launch."""
     if getattr(type(x), "_qd_data_oriented", False):
         return True
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         return True
-    if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, list, tuple, dict, set, type, DType, np.generic)):
+    if x is None or isinstance(x, _PLAIN):
         return False
     if isinstance(x, (np.ndarray, Func, BoundFunc)) or kind_of(x) or getattr(x, "_qd_host_matrix", False):
         return False

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
-from quadrants.lang import parameters as ann
 from quadrants.ir.nodes import Return
 from quadrants.ir.types import StructType, TensorType
+from quadrants.lang import parameters as ann
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.value import Value
@@ -24,7 +24,8 @@ class Returns:
             return None
         if not frame.has_return_annotation:
             raise QuadrantsSyntaxError(
-                f"A kernel with a return value must be annotated with a return type, e.g. `def {frame.name}(...) -> qd.f32:`"
+                f"A kernel with a return value must be annotated with a return type, e.g. `def {frame.name}(...) -> "
+                "qd.f32:`"
             )
         items = tuple_items(a)
         if items is None:
@@ -76,5 +77,6 @@ class Returns:
             if t is not None:
                 return t
         raise QuadrantsCompilationError(
-            f"Kernels cannot return {a!r}: use a dtype, int, float, bool, a vector, matrix or struct type, or a tuple of these."
+            f"Kernels cannot return {a!r}: use a dtype, int, float, bool, a vector, matrix or struct type, or a "
+            "tuple of these."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.order import Operands
@@ -208,11 +209,15 @@ class Statements:
         return isinstance(value, type) or getattr(type(value), "_qd_data_oriented", False) or kind_of(value) == "view"
 
     def copy_container(self, value, name: str):
-        """A list, tuple or dict of compile-time objects and fresh copies of run-time items."""
+        """A list, tuple or dict of compile-time objects and fresh copies of run-time items.
+
+        Numbers in lists and dicts become variables: they may be assigned later, under run-time control too.
+        """
         if isinstance(value, dict):
-            return {k: self.copy_container(v, name) for k, v in value.items()}
+            return {k: self.copy_item(v, name) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
-            items = [self.copy_container(v, name) for v in value]
+            copy = self.copy_container if isinstance(value, tuple) else self.copy_item
+            items = [copy(v, name) for v in value]
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 return type(value)(*items)
             return type(value)(items) if type(value) in (list, tuple) else items
@@ -222,6 +227,12 @@ class Statements:
             return self.named(value.expr, name)
         return value
 
+    def copy_item(self, value, name: str):
+        """What a list or dict of the kernel holds for `value`."""
+        if typed.is_number(value) and not isinstance(value, enum.Enum):
+            value = typed.to_value(value)
+        return self.copy_container(value, name)
+
     def assign_place(self, target, value) -> None:
         operands = Operands(self)
         operands.add(lambda: value)
@@ -229,13 +240,22 @@ class Statements:
         value, place = operands.values
         if isinstance(place, tuple):  # an item of a compile-time container
             container, key = place
-            old = container[key]
-            if isinstance(old, Value):
-                self.assign_to(old, value)
-            else:
-                container[key] = self.copy_container(value, "item")
+            self.assign_to(self._assignable_item(container, key, target), value)
             return
         self.assign_to(place, value)
+
+    @staticmethod
+    def _assignable_item(container, key, node) -> Value:
+        try:
+            item = container[key]
+        except (KeyError, IndexError):
+            raise QuadrantsCompilationError(f"'{ast.unparse(node)}' does not exist: a kernel cannot add items") from None
+        if not isinstance(item, Value):
+            raise QuadrantsSyntaxError(
+                f"'{ast.unparse(node)}' cannot be assigned: it is a compile-time object. Only the numbers, vectors, matrices and "
+                "structs in a list or dict that the kernel itself made can change."
+            )
+        return item
 
     def exec_AnnAssign(self, node) -> None:
         if not isinstance(node.target, ast.Name):
@@ -270,12 +290,7 @@ class Statements:
         operands.add(lambda: self.eval(node.value))
         target, value = operands.values
         if isinstance(target, tuple):
-            container, key = target
-            if isinstance(container[key], Value):
-                target = container[key]
-            else:
-                container[key] = self.apply_binary(op, container[key], value)
-                return
+            target = self._assignable_item(*target, node.target)
         self.augment(target, op, value)
 
     def _augmented_name(self, name: str):

@@ -26,8 +26,8 @@ char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSiz
 
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
 OTHER = """
-half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end worker args
-rt true false asm
+half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end
+worker args rt true false asm
 """
 
 RESERVED = frozenset(

@@ -1,8 +1,9 @@
 """Node kinds of the structured IR. Pure data: typed expressions, explicit places, statements, tasks, functions.
 
-A *place* says where a load, store or atomic goes; there are no raw pointers, so that a dialect without pointers can print
-every node. Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend binds those to
-a `Declare` or an `Eval`, so that evaluation order is the order of statements.
+A *place* says where a load, store or atomic goes; there are no raw pointers, so that a dialect without pointers can
+print
+every node. Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend
+binds those to a `Declare` or an `Eval`, so that evaluation order is the order of statements.
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ class ArrayDecl:
     """Memory a kernel can index: a dense field or an array argument.
 
     `levels` (fields): (axis, extent, divisor, stride in scalar elements); the element index of canonical index I is
-    `sum((I[axis] - index_offset[axis]) // divisor % extent * stride)`. Array arguments are row-major over their run-time extents
-    in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one cell, in
+    `sum((I[axis] - index_offset[axis]) // divisor % extent * stride)`. Array arguments are row-major over their
+    run-time extents
+    in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one
+    cell, in
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
     """
 

@@ -21,7 +21,7 @@ def verify(module: n.Module) -> n.Module:
     if module.tasks:
         for t in module.tasks:
             inner = set(known)
-            for declare, closing in t.reductions:
+            for declare, _ in t.reductions:
                 inner.add(declare.var.id)
             if t.loop is not None:
                 inner |= {v.id for v in t.loop.vars}

@@ -13,7 +13,7 @@ _PLAIN = ("str", "int", "bool", "str | None", "int | None")
 _SLOTS = {
     kind: tuple(
         s
-        for s in kind.__slots__
+        for s in getattr(kind, "__slots__", ())
         if s not in ("type", "loc", "config", "loop") and kind.__annotations__.get(s) not in _PLAIN
     )
     for kind in vars(n).values()

@@ -36,7 +36,8 @@ class Func:
         for index, p in enumerate(self.signature.parameters.values()):
             if p.kind is not p.POSITIONAL_OR_KEYWORD:
                 raise QuadrantsSyntaxError(
-                    f"Quadrants functions do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+                    "Quadrants functions do not support *args, **kwargs, keyword-only or positional-only "
+                    f"parameters: {p}"
                 )
             annotation = self.annotation(p.name)
             if annotation is EMPTY:

@@ -1,7 +1,7 @@
 """`Value`: a run-time scalar, small tensor or struct met while a kernel is traced.
 
-A Value wraps one IR expression, and the place it was read from when it can be written. Operators build new expressions through
-`lang.typed`, so plain Python functions called at trace time can compute with Values too.
+A Value wraps one IR expression, and the place it was read from when it can be written. Operators build new
+expressions through `lang.typed`, so plain Python functions called at trace time can compute with Values too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Parallel reductions into one cell: accumulate in a local, one atomic a chunk of iterations.
 
-An atomic qualifies when its place does not depend on the loop and nothing else in the loop touches that variable or array.
+An atomic qualifies when its place does not depend on the loop and nothing else in the loop touches that variable or
+array.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
 def _accumulate(body: list, op: str, nodes: list, number: int):
     """Rewrite the atomics to updates of a local; returns (Declare of the local, statement after the loop).
 
-    The place is touched only if an update happened: a guard in the loop may have kept it from a cell that does not exist.
+    The place is touched only if an update happened: a guard in the loop may have kept it from a cell that does not
+    exist.
     """
     first = nodes[0].value
     t = first.type

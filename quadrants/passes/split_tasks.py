@@ -1,7 +1,9 @@
 """Split the body of a kernel into tasks, one a launch.
 
-A parallel loop at top level is a task; the statements between two of them are one serial task. A variable that more than one task
-touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs are read once, before it.
+A parallel loop at top level is a task; the statements between two of them are one serial task. A variable that more
+than one task
+touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs are read once, before
+it.
 """
 
 from __future__ import annotations

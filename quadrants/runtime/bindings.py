@@ -278,7 +278,10 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
     if kind == "field":
         _, label, shape, offset = message
         where = f"with offset {_tuple(offset)} " if offset else ""
-        return f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices {_tuple(values)}"
+        return (
+            f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices "
+            f"{_tuple(values)}"
+        )
     if kind == "ndarray":
         return (
             f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
@@ -301,7 +304,10 @@ def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str
         return f"\nBufferView construction out of range: offset={offset}, size={size}, ndarray length={length}."
     if kind == "access":
         index, offset, size = values
-        text = f"BufferView Out Of Range: kernel[{kernel_name}] tid={worker}, got index {index} (offset={offset}, size={size})."
+        text = (
+            f"BufferView Out Of Range: kernel[{kernel_name}] tid={worker}, "
+            f"got index {index} (offset={offset}, size={size})."
+        )
     else:
         offset, size, parent = values
         text = (

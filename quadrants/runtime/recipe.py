@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
-    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'view', or 'token', which
-    selects but is not passed.
+    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'view', or 'token',
+    which selects but is not passed.
     Offsets are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents;
     `window` has those of the offset and the size of a view.
     """
@@ -32,10 +32,11 @@ class Slot:
 class Recipe:
     """How to call one compiled kernel.
 
-    name: of the kernel. entry: of the function in the binary. size: bytes of the argument block. results: (type, offset)
+    name: of the kernel. entry: of the function in the binary. size: bytes of the argument block. results: (type,
+    offset)
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
-    address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler is on.
-    tasks: their names. keep: what must live as long as the plan.
+    address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
+    is on. tasks: their names. keep: what must live as long as the plan.
     """
 
     name: str
