@@ -107,10 +107,10 @@ def is_external(x) -> bool:
 
 
 def is_copied(x) -> bool:
-    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are not
+    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are read-only or not
     C-contiguous.
     """
-    return not isinstance(x, np.ndarray) or not x.flags.c_contiguous
+    return not isinstance(x, np.ndarray) or not (x.flags.c_contiguous and x.flags.writeable)
 
 
 def external_token(x, annotation, name: str) -> int:

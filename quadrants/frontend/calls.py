@@ -192,6 +192,8 @@ class Calls(FuncCalls):
                 "turning it into a @qd.func?",
                 SyntaxWarning,
             )
+        if isinstance(getattr(function, "__self__", None), (list, dict)):
+            args = self.items_of_method(function, args)
         args = [self.to_host(a) for a in args]
         kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
         if self.record is not None:

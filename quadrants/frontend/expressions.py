@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 
+import numpy as np
+
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsIndexError,
@@ -380,6 +382,11 @@ class Expressions:
 
     def _host_index(self, base, indices):
         key = indices[0] if len(indices) == 1 else indices
+        if isinstance(base, np.ndarray) and is_runtime(key):
+            raise QuadrantsCompilationError(
+                "A NumPy array that is not a parameter is a compile-time constant and needs compile-time indices; pass "
+                "it as an argument annotated with qd.types.ndarray() to index it at run time."
+            )
         if isinstance(base, (list, tuple, dict, range, str)) and is_runtime(key):
             raise QuadrantsCompilationError(
                 f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at "

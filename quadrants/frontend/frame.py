@@ -16,10 +16,13 @@ class Binding:
     var        a run-time variable, assignable        target     a loop variable of `range`, not assignable
     argument   a kernel parameter, immutable          static     bound by qd.static, not assignable
     container  a list, tuple or dict                  object     any other compile-time object
+
+    depth: how many run-time `if`, `for` and `while` of the function were around the binding.
     """
 
     value: Any
     kind: str
+    depth: int = 0
 
 
 @dataclass(slots=True)
@@ -62,7 +65,13 @@ class Frame:
         raise QuadrantsNameError(f'Name "{name}" is not defined')
 
     def bind(self, name: str, value, kind: str) -> None:
-        self.scopes[-1][name] = Binding(value, kind)
+        self.scopes[-1][name] = Binding(value, kind, self.control_depth)
+
+    def made_outside(self, container) -> bool:
+        """Whether a local name stands for `container` that was bound outside the current run-time control flow."""
+        return any(
+            b.value is container and b.depth < self.control_depth for scope in self.scopes for b in scope.values()
+        )
 
 
 def closure_cells(fn) -> dict:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import enum
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.order import Operands
@@ -208,31 +207,6 @@ class Statements:
             return True
         return isinstance(value, type) or getattr(type(value), "_qd_data_oriented", False) or kind_of(value) == "view"
 
-    def copy_container(self, value, name: str):
-        """A list, tuple or dict of compile-time objects and fresh copies of run-time items.
-
-        Numbers in lists and dicts become variables: they may be assigned later, under run-time control too.
-        """
-        if isinstance(value, dict):
-            return {k: self.copy_item(v, name) for k, v in value.items()}
-        if isinstance(value, (list, tuple)):
-            copy = self.copy_container if isinstance(value, tuple) else self.copy_item
-            items = [copy(v, name) for v in value]
-            if isinstance(value, tuple) and hasattr(value, "_fields"):
-                return type(value)(*items)
-            return type(value)(items) if type(value) in (list, tuple) else items
-        if isinstance(value, StructCell):
-            value = value.as_value()
-        if isinstance(value, Value):
-            return self.named(value.expr, name)
-        return value
-
-    def copy_item(self, value, name: str):
-        """What a list or dict of the kernel holds for `value`."""
-        if typed.is_number(value) and not isinstance(value, enum.Enum):
-            value = typed.to_value(value)
-        return self.copy_container(value, name)
-
     def assign_place(self, target, value) -> None:
         operands = Operands(self)
         operands.add(lambda: value)
@@ -240,22 +214,9 @@ class Statements:
         value, place = operands.values
         if isinstance(place, tuple):  # an item of a compile-time container
             container, key = place
-            self.assign_to(self._assignable_item(container, key, target), value)
+            self.assign_to(self.assignable_item(container, key, target), value)
             return
         self.assign_to(place, value)
-
-    @staticmethod
-    def _assignable_item(container, key, node) -> Value:
-        try:
-            item = container[key]
-        except (KeyError, IndexError):
-            raise QuadrantsCompilationError(f"'{ast.unparse(node)}' does not exist: a kernel cannot add items") from None
-        if not isinstance(item, Value):
-            raise QuadrantsSyntaxError(
-                f"'{ast.unparse(node)}' cannot be assigned: it is a compile-time object. Only the numbers, vectors, matrices and "
-                "structs in a list or dict that the kernel itself made can change."
-            )
-        return item
 
     def exec_AnnAssign(self, node) -> None:
         if not isinstance(node.target, ast.Name):
@@ -290,7 +251,7 @@ class Statements:
         operands.add(lambda: self.eval(node.value))
         target, value = operands.values
         if isinstance(target, tuple):
-            target = self._assignable_item(*target, node.target)
+            target = self.assignable_item(*target, node.target)
         self.augment(target, op, value)
 
     def _augmented_name(self, name: str):

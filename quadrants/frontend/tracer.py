@@ -18,6 +18,7 @@ from quadrants.errors import (
 )
 from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.calls import Calls
+from quadrants.frontend.containers import Containers
 from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
 from quadrants.frontend.loops import Loops
@@ -54,7 +55,19 @@ from quadrants.lang.value import Value
 
 
 class Tracer(
-    Statements, Loops, Expressions, Order, Calls, RealCalls, Arguments, Output, Returns, Memory, Views, Purity
+    Statements,
+    Containers,
+    Loops,
+    Expressions,
+    Order,
+    Calls,
+    RealCalls,
+    Arguments,
+    Output,
+    Returns,
+    Memory,
+    Views,
+    Purity,
 ):
     def __init__(self, options):
         self.options = options

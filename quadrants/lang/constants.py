@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.nodes import Const
-from quadrants.ir.types import DType, f16, f32, u1
+from quadrants.ir.types import DType, f16, f32, i64, u1, u32, u64
 from quadrants.lang import scope
 
 NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -59,10 +59,9 @@ def literal(value) -> Const:
     if isinstance(value, (int, np.integer)):
         value, t = int(value), scope.default_ip()
         if not t.min <= value <= t.max:
-            raise QuadrantsTypeError(
-                f"Integer literal {value} exceeded the range of default_ip: {t}; "
-                f"write qd.i64({value}), or qd.u32({value}), to give it a wider type."
-            )
+            wider = [w.name for w in (u32, i64, u64) if w.min <= value <= w.max]
+            advice = f"; write qd.{wider[0]}({value}) to widen it." if wider else " and of every other type."
+            raise QuadrantsTypeError(f"Integer literal {value} exceeded the range of default_ip: {t}{advice}")
         return Const(value, t)
     t = scope.default_fp()
     return Const(round_to(float(value), t), t)

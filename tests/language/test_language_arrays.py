@@ -111,6 +111,34 @@ def test_numpy_memory(arch):
     double(empty)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_read_only_memory_is_passed_like_any_other(arch, order):
+    for writeable in (False, True, False):
+        a = np.array([[1, 2], [3, 4]], np.int64, order=order)
+        a.flags.writeable = writeable
+        double(a)
+        assert a.tolist() == [[2, 4], [6, 8]]
+    constant = np.frombuffer(np.arange(4.0).tobytes())
+    double(constant)
+    assert constant.tolist() == [0, 2, 4, 6]
+
+
+def test_captured_arrays_need_constant_indices(arch):
+    table = np.arange(3)
+
+    @qd.kernel
+    def constant() -> qd.i32:
+        return table[2]
+
+    @qd.kernel
+    def runtime(i: qd.i32) -> qd.i32:
+        return table[i]
+
+    assert constant() == 2
+    with raises(qd.QuadrantsCompilationError, "pass it as an argument annotated with qd.types.ndarray"):
+        runtime(1)
+
+
 @pytest.mark.parametrize("name", "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 def test_dtypes(arch, name):
     @qd.kernel

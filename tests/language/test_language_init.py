@@ -159,3 +159,35 @@ def test_sync_raises_pending_assertions():
         qd.sync()
     check(1)
     qd.sync()
+
+
+def test_captured_fields_of_an_earlier_init():
+    qd.init(arch=qd.cpu)
+    scalar, vector = qd.field(qd.f32, 4), qd.Vector.field(2, qd.f32, 4)
+    scalar[0] = vector[0][0] = 1
+    qd.init(arch=qd.cpu)
+
+    @qd.kernel
+    def of_scalar():
+        for i in scalar:
+            scalar[i] = 1
+
+    @qd.kernel
+    def of_vector():
+        vector[0] = 1
+
+    for kernel in (of_scalar, of_vector):
+        with raises(qd.QuadrantsRuntimeError, "is dead"):
+            kernel()
+
+
+def test_gradients_without_memory_in_kernels():
+    qd.init(arch=qd.cpu)
+    scalar = qd.field(qd.f32, 4)
+
+    @qd.kernel
+    def write():
+        scalar.grad[0] = 1
+
+    with raises(qd.QuadrantsRuntimeError, "Field has no allocation"):
+        write()

@@ -176,6 +176,78 @@ def test_containers(arch):
     assert items(3) == 50 + 6 + 103
 
 
+def test_numbers_in_containers_are_variables(arch):
+    """A number in a list or dict has a type and can change under run-time control flow, like a plain variable."""
+
+    @qd.kernel
+    def counted(n: qd.i32) -> qd.i32:
+        x = [0, 5]
+        for i in range(n):
+            x[0] += i
+        return x[0] + x[1]
+
+    @qd.kernel
+    def chosen(n: qd.i32) -> qd.i32:
+        x = [[0, 1], [2, 3]]
+        d = {"a": 0}
+        if n > 3:
+            x[0][1] = n
+            d["a"] = n
+        return x[0][1] * 100 + d["a"] * 10 + x[1][0]
+
+    @qd.kernel
+    def typed() -> qd.f32:
+        x = [1, 2.5]
+        x[0] = 2.7
+        x.append(4)
+        x[2] += 1
+        return x[0] + x[1] + x[2]
+
+    assert counted(5) == 15
+    assert (chosen(5), chosen(2)) == (552, 102)
+    assert typed() == 2 + 2.5 + 5
+
+
+OUTER = [1, 2]
+
+
+def test_containers_change_only_where_a_kernel_can_say_so(arch):
+    @qd.kernel
+    def grows(n: qd.i32) -> qd.i32:
+        x = [0]
+        for i in range(n):
+            x.append(i)
+        return x[0]
+
+    @qd.kernel
+    def grows_inside(n: qd.i32) -> qd.i32:
+        s = 0
+        for i in range(n):
+            x = []
+            for k in qd.static(range(3)):
+                x.append(i * k)
+            s += x[1] + x[2]
+        return s
+
+    @qd.kernel
+    def captured():
+        OUTER[0] = 5
+
+    @qd.kernel
+    def new_key():
+        d = {"a": 1}
+        d["b"] = 2
+
+    with raises(qd.QuadrantsSyntaxError, "`append` changes a list when the kernel is compiled"):
+        grows(3)
+    with raises(qd.QuadrantsSyntaxError, "'OUTER[0]' cannot be assigned"):
+        captured()
+    with raises(qd.QuadrantsCompilationError, "does not exist"):
+        new_key()
+    assert OUTER == [1, 2]
+    assert grows_inside(4) == 18
+
+
 def test_declarations(arch):
     @qd.kernel
     def fine(n: qd.i32) -> qd.f32:

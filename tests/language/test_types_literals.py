@@ -155,7 +155,7 @@ def test_literal_errors(arch):
         x = b"bytes"  # noqa: F841
 
     for kernel, kind, fragment in (
-        (too_large, qd.QuadrantsTypeError, "exceeded the range of default_ip"),
+        (too_large, qd.QuadrantsTypeError, r"exceeded the range of default_ip: i32; write qd.u32"),
         (too_large_for_type, qd.QuadrantsTypeError, "exceeded the range of specified dtype"),
         (float_of_int, qd.QuadrantsTypeError, "literals must be annotated with a"),
         (int_of_float, qd.QuadrantsTypeError, "literals must be annotated with a"),
