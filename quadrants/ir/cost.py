@@ -85,6 +85,35 @@ def grain_of(task) -> int:
     return max(1, min(65536, CHUNK // max(1, work + ATOMIC * atomics)))
 
 
+def is_light(module) -> bool:
+    """Whether one launch does less work than pays for waking a thread, as far as all trip counts are known."""
+    total = 0
+    for task in module.tasks:
+        if any(isinstance(node, While) or isinstance(node, For) and not _is_known(node) for node in _loops(task)):
+            return False
+        work, atomics = estimate(task.body)
+        total += (work + ATOMIC * atomics) * (_trips(task.loop) if task.loop is not None else 1)
+    return total <= CHUNK
+
+
+def _loops(task):
+    """Every loop of a task, also in the functions that it calls."""
+    if task.loop is not None:
+        yield task.loop
+    seen, bodies = set(), [task.body]
+    while bodies:
+        for node in walk.walk(bodies.pop()):
+            if isinstance(node, (For, While)):
+                yield node
+            elif isinstance(node, Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+
+
+def _is_known(loop: For) -> bool:
+    return all(isinstance(e, Const) for pair in loop.bounds for e in pair)
+
+
 def runs_alone(task, threads: int) -> bool:
     """Whether one thread without atomics beats `threads` threads with them, as in scatters on few cores."""
     config = task.loop.config if task.loop is not None else None

@@ -10,7 +10,6 @@ import pytest
 from emit_kit import compile_cuda, require_nvrtc
 
 import quadrants as qd
-from quadrants import compile as pipeline
 from quadrants.emit import dialects, sample
 from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.render import render
@@ -106,7 +105,7 @@ def test_a_kernel_without_needs_has_no_failure_record_or_seed(monkeypatch):
         seen.append(render(*args, **options))
         return seen[-1]
 
-    monkeypatch.setattr(pipeline, "render", watched)
+    monkeypatch.setattr("quadrants.emit.render.render", watched)
     text_of(cuda_shapes.reductions, floats(), floats(1), np.zeros(1, np.int32))
     assert seen[0].layout.seed == -1 and seen[0].frame.error == -1 and seen[0].frame.results[0][1] == 0
 

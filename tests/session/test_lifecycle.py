@@ -20,14 +20,7 @@ def _python(code, **env):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=full, check=False)
 
 
-FAKE_CORE = """
-import sys, types
-core = types.ModuleType("quadrants._ext.core")
-core.set_threads = core.set_seed = lambda n: None
-ext = types.ModuleType("quadrants._ext"); ext.core = core
-sys.modules["quadrants._ext"], sys.modules["quadrants._ext.core"] = ext, core
-from quadrants import session
-"""
+SESSION = "import sys\nfrom quadrants import session\n"
 
 
 def test_init_prints_one_line_through_python(capsys):
@@ -252,7 +245,7 @@ def test_the_working_directory_is_restored(hooks, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs an operating system with fork")
 def test_a_forked_child_is_not_locked_out_by_a_compile_in_the_parent():
-    code = FAKE_CORE + (
+    code = SESSION + (
         "import os, threading, time\n"
         "session.init()\n"
         "held = threading.Event()\n"
@@ -350,14 +343,14 @@ def test_python_arch_has_no_cfg(monkeypatch):
 
 def test_a_crash_in_debug_mode_shows_where(tmp_path):
     crash = "import ctypes\nsession.init(debug={})\ndef culprit(): ctypes.string_at(0)\nculprit()"
-    silent, loud = (_python(FAKE_CORE + crash.format(flag)) for flag in (False, True))
+    silent, loud = (_python(SESSION + crash.format(flag)) for flag in (False, True))
     assert silent.returncode == loud.returncode != 0
     assert "culprit" not in silent.stderr
     assert "culprit" in loud.stderr
 
 
 def test_exit_is_silent_and_keeps_the_status():
-    code = FAKE_CORE + (
+    code = SESSION + (
         "def boom(): raise RuntimeError('late failure')\n"
         "session.init()\n"
         "for on in (session.on_sync, session.on_clear, session.on_exit): on(boom)\n"

@@ -1,0 +1,62 @@
+"""How hard the C compiler tries: only kernels whose whole work is known to be small are compiled with less effort."""
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+LIGHT = "#pragma GCC optimize"
+
+
+@qd.kernel
+def small(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(64):
+        x[i] = x[i] * 0.5 + i
+
+
+@qd.kernel
+def any_size(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 0.5 + i
+
+
+@qd.kernel
+def many_trips(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(64):
+        for j in range(10000):
+            x[i] += x[i] * j
+
+
+@qd.kernel
+def until(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(64):
+        while x[i] > 1.0:
+            x[i] *= 0.5
+
+
+@qd.func
+def wander(v: qd.f32) -> qd.f32:
+    w = v
+    while w > 1.0:
+        w *= 0.5
+    return w
+
+
+@qd.kernel
+def through_a_func(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(64):
+        x[i] = wander(x[i])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "light"), [(small, True), (any_size, False), (many_trips, False), (until, False), (through_a_func, False)]
+)
+def test_effort_follows_the_work(arch, kernel, light):
+    assert (LIGHT in kernel.source(np.ones(64, np.float32), arch="c")) is light
+
+
+def test_results_do_not_depend_on_the_effort(arch):
+    a, b = np.arange(64, dtype=np.float32), np.arange(64, dtype=np.float32)
+    small(a)
+    any_size(b)
+    assert (a == b).all()
