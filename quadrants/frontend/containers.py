@@ -66,7 +66,7 @@ class Containers:
         name, container = method.__name__, method.__self__
         if name in CHANGING and self.frame.made_outside(container):
             raise QuadrantsSyntaxError(
-                f"`{name}` changes a {type(container).__name__} when the kernel is compiled, once, and cannot depend on "
+                f"`{name}` changes a {type(container).__name__} when the kernel is compiled and cannot depend on "
                 "a run-time `if`, `for` or `while`; use a vector of fixed size and a counter, or a field."
             )
         if name in GROWING and args:

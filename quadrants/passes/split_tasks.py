@@ -2,14 +2,14 @@
 
 A parallel loop at top level is a task; the statements between two of them are one serial task. A variable that more
 than one task
-touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs are read once, before
-it.
+touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs, or whose arithmetic is
+checked, are evaluated once, before it.
 """
 
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Declare, For, Load, Module, Rand, Task, Var, VarPlace
+from quadrants.ir.nodes import Atomic, Binary, Call, Cell, Declare, For, Load, Module, Rand, Task, Var, VarPlace
 from quadrants.ir.types import i32
 
 
@@ -42,16 +42,19 @@ def _flush(module: Module, tasks: list, serial: list) -> None:
 
 
 def _held(e, serial: list, loc):
-    """A bound that stays the same while the loop runs."""
-    if not _changeable(e):
+    """A bound that the launch and every chunk of the loop may evaluate again."""
+    if not _needs_task(e):
         return e
     var = Var("bound", i32, mutable=False)
     serial.append(Declare(var, e, loc))
     return Load(VarPlace(var, i32), i32)
 
 
-def _changeable(e) -> bool:
+def _needs_task(e) -> bool:
+    """Whether an expression could change while the loop runs, or reports errors, which only a task can."""
     for node in walk.walk([e]):
+        if isinstance(node, Binary) and node.loc is not None:
+            return True
         if isinstance(node, (Call, Rand, Atomic)):
             return True
         if isinstance(node, Load) and isinstance(node.place, Cell):

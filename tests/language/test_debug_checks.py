@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from language_kit import raises
 from spec_kit import run_script
@@ -212,3 +213,23 @@ def test_overflow_reports(tmp_path):
 
     total = wrap(a + 1) + wrap(wrap(-2 - a) * 10) + wrap(a * 2) + 0 + (u * 2) % 2**32 + wrap(a << 1) + 1
     assert f"result {total}" in done.stdout
+
+
+@debug
+def test_checked_arithmetic_in_loop_bounds(arch, capfd):
+    """Bounds of parallel loops are evaluated once, by a task, so that they can report."""
+
+    @qd.kernel
+    def count(n: qd.i32, a: qd.types.ndarray()) -> qd.i32:
+        s = 0
+        for i in range(n + 1):
+            s += 1
+        for i, j in qd.ndrange(a.shape[0] - 1, (n - 1, n * 2)):
+            s += 100
+        for i in range(1 << n, n << 2):
+            s += 10000
+        return s
+
+    assert count(3, np.zeros(3, np.float32)) == 4 + 2 * 4 * 100 + 4 * 10000
+    count(2**31 - 1, np.zeros(1, np.float32))
+    assert capfd.readouterr().out.count("Addition overflow detected in") == 1
