@@ -14,7 +14,8 @@ def tracked() -> tuple[Path, ...]:
     """Every tracked file that exists; without git, every file that is not the product of a tool."""
     if (ROOT / ".git").exists():
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        return tuple(path for name in listed.split("\0") if name and (path := ROOT / name).is_file())
+        if listed:  # empty in a copy whose files were never added
+            return tuple(path for name in listed.split("\0") if name and (path := ROOT / name).is_file())
     made = {"build", "dist", "__pycache__", "node_modules"}
     return tuple(
         path

@@ -57,7 +57,8 @@ def python():
 
     def start(code: str, *argv: str, **env: str) -> subprocess.Popen:
         child = subprocess.Popen(
-            [sys.executable, "-c", code, *argv],
+            # Python 3.12 warns of every fork in a process with threads; what these processes say is compared.
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, *argv],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
