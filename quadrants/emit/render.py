@@ -10,7 +10,7 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
-from quadrants.emit.spelling import ADD, UNARY
+from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
 from quadrants.ir.nodes import Call, Check, Const, Module, Rand
 from quadrants.ir.types import element_dtype, result_struct
@@ -109,7 +109,8 @@ class Renderer:
             self.prelude.need("lane")
         result = "void" if not f.result else p.type(p.result_name)
         prologue = self.prologue(p)
-        return Piece(f.name, "function", result, params, p.lines, prologue, f.doc, lane=lane, frame=p.uses_frame)
+        doc = comment(f.doc)
+        return Piece(f.name, "function", result, params, p.lines, prologue, doc, lane=lane, frame=p.uses_frame)
 
     @property
     def serial_atomics(self) -> bool:
@@ -223,7 +224,7 @@ class Renderer:
         launch = self.launch_lines(tasks)
         context = {
             "kernel": module.name,
-            "doc": module.doc,
+            "doc": comment(module.doc),
             "args": self.args_members(),
             "frame": self.frame_members(),
             "functions": functions,

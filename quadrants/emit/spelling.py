@@ -35,3 +35,8 @@ def narrow(op: str, t: DType) -> bool:
 
 def paren(text: str, have: int, need: int) -> str:
     return text if have >= need else f"({text})"
+
+
+def comment(text: str) -> str:
+    """`text` as the inside of a `/* */`: a docstring may hold anything."""
+    return text.replace("/*", "/ *").replace("*/", "* /")

@@ -138,3 +138,17 @@ def test_names_at_top_level():
 def test_deprecated_pure_decorator():
     with warns(UserWarning, "fastcache"):
         qd.pure(lambda: None)
+
+
+def test_docstrings_may_hold_anything(arch):
+    @qd.func
+    def third(x):
+        """A third, x*/3, of `src/*/x`. \\"""
+        return x / 3
+
+    @qd.kernel
+    def run(x: qd.f32) -> qd.f32:
+        """Ends here */ #error /* or there. \\"""
+        return third(x)
+
+    assert run(6.0) == 2
