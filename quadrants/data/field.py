@@ -43,8 +43,9 @@ class Field(TokenBase):
 
     def _check_alive(self) -> None:
         if self._dead:
+            name = f" {self._name}" if self._name else ""
             raise QuadrantsRuntimeError(
-                f"This field ({self._name}) is dead: its memory went with qd.reset(), a new qd.init() or "
+                f"This field{name} is dead: its memory went with qd.reset(), a new qd.init() or "
                 "SNodeTree.destroy(). Declare it again."
             )
 

@@ -44,13 +44,19 @@ class SNodeTree:
         return root
 
     def destroy(self) -> None:
-        """Free the memory. Its fields are dead from then on; a second call raises `QuadrantsRuntimeError`."""
+        """Free the memory and drop what is compiled, which may hold its address.
+
+        Its fields are dead from then on; a second call raises `QuadrantsRuntimeError`.
+        """
         if self.destroyed:
             raise QuadrantsRuntimeError("SNode tree has been destroyed")
         with _lock:
             self.kill()
             if self in _state.trees:
                 _state.trees.remove(self)
+        from quadrants._ext.core import clear_all
+
+        clear_all()
 
     def kill(self) -> None:
         """Mark every field of the tree dead and drop the memory. Views that users still hold keep it alive."""

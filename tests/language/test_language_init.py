@@ -191,3 +191,27 @@ def test_gradients_without_memory_in_kernels():
 
     with raises(qd.QuadrantsRuntimeError, "Field has no allocation"):
         write()
+
+
+def test_captured_fields_of_a_destroyed_tree():
+    qd.init(arch=qd.cpu)
+    builder, x = qd.FieldsBuilder(), qd.field(qd.i32)
+    builder.dense(qd.i, 4).place(x)
+    tree = builder.finalize()
+    y = qd.field(qd.i32, 4)
+
+    @qd.kernel
+    def bump(a: qd.template()) -> qd.i32:
+        x[0] += 1
+        return x[0]
+
+    @qd.kernel
+    def other() -> qd.i32:
+        y[0] += 1
+        return y[0]
+
+    assert (bump(y), other()) == (1, 1)
+    tree.destroy()
+    with raises(qd.QuadrantsRuntimeError, "is dead"):
+        bump(y)
+    assert other() == 2
