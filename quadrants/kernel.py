@@ -8,7 +8,7 @@ import warnings
 
 from quadrants import session, signature
 from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
-from quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeTypeError, QuadrantsSyntaxError
 from quadrants.lang import parameters as ann
 from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -65,8 +65,13 @@ class Kernel(Launcher):
 
     def _compile(self, args: tuple):
         from quadrants import compile as pipeline
-
-        return pipeline.compile_kernel(self, args)
+        try:
+            return pipeline.compile_kernel(self, args)
+        except QuadrantsCompilationError as error:
+            if not session.get_runtime().side.print_full_traceback:
+                # The banner says where in the user's code; the frames of the compiler say nothing to a user.
+                raise error.with_traceback(None) from None
+            raise
 
     def _token(self, index: int, x):
         if index < 0:

@@ -42,8 +42,8 @@ def program(tmp_path):
     def load(text: str):
         before = path.stat().st_mtime_ns if path.exists() else 0
         path.write_text("import quadrants as qd\n" + text)
-        # Two edits within one tick of the clock of the file system would look like none.
-        os.utime(path, ns=(time.time_ns(), max(time.time_ns(), before + 1_000_000)))
+        # Python takes its bytecode to be that of a file of the same size and the same second.
+        os.utime(path, ns=(time.time_ns(), max(time.time_ns(), before + 1_000_000_000)))
         spec = importlib.util.spec_from_file_location("user_program", path)
         module = importlib.util.module_from_spec(spec)
         sys.modules["user_program"] = module
