@@ -120,4 +120,6 @@ def runs_alone(task, threads: int) -> bool:
     if task.loop is None or config is not None and config.parallelize:
         return False
     work, atomics = estimate(task.body)
-    return atomics > 0 and work * threads <= work + ATOMIC * atomics
+    # The more threads there are, the more often the line of a cell is in the cache of another core.
+    contended = ATOMIC * (1 + threads / 4)
+    return atomics > 0 and work * threads <= work + contended * atomics

@@ -16,7 +16,7 @@ def tracked() -> tuple[Path, ...]:
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         if listed:  # empty in a copy whose files were never added
             return tuple(path for name in listed.split("\0") if name and (path := ROOT / name).is_file())
-    made = {"build", "dist", "__pycache__", "node_modules"}
+    made = {"build", "dist", "__pycache__", "node_modules", "core.cpp"}
     return tuple(
         path
         for path in sorted(ROOT.rglob("*"))
