@@ -28,6 +28,15 @@ constexpr auto spin_time = std::chrono::microseconds(20);
 // Set while this thread runs iterations of a task, so that a nested task runs inline.
 thread_local bool inside_task = false;
 
+// The part of the iterations that one thread begins with. It is the same part at every launch of the same size, so that
+// the data of a thread stays in the caches of its core; a thread that is done takes chunks from the parts of others.
+struct alignas(64) Part {
+    std::atomic<int64_t> next;
+    int64_t end;
+};
+
+constexpr int32_t max_parts = 64;
+
 struct Job {
     qd_runtime *rt;
     qd_task_fn fn;
@@ -35,24 +44,41 @@ struct Job {
     int64_t n;
     int64_t chunk;
     int32_t limit;
+    int32_t parts = 1;
     Job *link = nullptr;
-    alignas(64) std::atomic<int64_t> next{0};
+    Part part[max_parts];
     alignas(64) std::atomic<int32_t> joined{1};
     std::atomic<int32_t> active{0};
+    std::atomic<bool> taken{false};  // every chunk is done or at work
+
+    void divide() {
+        parts = std::min(limit, max_parts);
+        int64_t chunks = n / chunk + (n % chunk != 0);
+        auto bound = [&](int64_t k) { return std::min(n, (chunks / parts * k + std::min(k, chunks % parts)) * chunk); };
+        for (int32_t k = 0; k < parts; ++k) {
+            part[k].next.store(bound(k), std::memory_order_relaxed);
+            part[k].end = bound(k + 1);
+        }
+    }
 
     bool wants_workers() const {
-        return next.load(std::memory_order_relaxed) < n && joined.load(std::memory_order_relaxed) < limit;
+        return !taken.load(std::memory_order_relaxed) && joined.load(std::memory_order_relaxed) < limit;
     }
 
     bool finished() const { return active.load(std::memory_order_acquire) == 0; }
 
-    void work(int32_t worker) {
+    // `home` is the number of the thread, `worker` that of its turn to join.
+    void work(int32_t worker, int32_t home) {
         inside_task = true;
-        for (;;) {
-            int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-            if (begin >= n) break;
-            fn(rt, frame, worker, begin, std::min(n, begin + chunk));
+        for (int32_t k = 0; k < parts; ++k) {
+            Part &mine = part[(home + k) % parts];
+            while (mine.next.load(std::memory_order_relaxed) < mine.end) {
+                int64_t begin = mine.next.fetch_add(chunk, std::memory_order_relaxed);
+                if (begin >= mine.end) break;
+                fn(rt, frame, worker, begin, std::min(mine.end, begin + chunk));
+            }
         }
+        taken.store(true, std::memory_order_relaxed);
         inside_task = false;
     }
 };
@@ -119,7 +145,7 @@ class Pool {
             wake = std::min(job.limit - 1 - spinning_, sleeping_);
         }
         while (wake-- > 0) idle_.notify_one();
-        job.work(0);
+        job.work(0, 0);
         {
             std::lock_guard<std::mutex> lock(mutex_);
             unlink(job);
@@ -134,7 +160,8 @@ class Pool {
         if (stopping_) return;
         while (static_cast<int32_t>(workers_.size()) < size() - 1) {
             try {
-                workers_.emplace_back([this] { loop(); });
+                auto number = static_cast<int32_t>(workers_.size()) + 1;
+                workers_.emplace_back([this, number] { loop(number); });
             } catch (const std::system_error &) {
                 return;  // The machine gives no more threads: those that exist share the work.
             }
@@ -168,7 +195,7 @@ class Pool {
         return nullptr;
     }
 
-    void loop() {
+    void loop(int32_t number) {
         leave_signals_to_others();
         flush_denormals();
         std::unique_lock<std::mutex> lock(mutex_);
@@ -177,7 +204,7 @@ class Pool {
                 int32_t worker = job->joined.fetch_add(1, std::memory_order_relaxed);
                 job->active.fetch_add(1, std::memory_order_relaxed);
                 lock.unlock();
-                job->work(worker);
+                job->work(worker, number);
                 // Once `active` is 0 the job may be gone: only the pool is touched after that.
                 bool last = job->active.fetch_sub(1, std::memory_order_acq_rel) == 1;
                 lock.lock();
@@ -250,5 +277,6 @@ extern "C" void qd_parallel(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t 
     int64_t chunk = std::max(grain, n / parts + (n % parts != 0));
     int64_t chunks = n / chunk + (n % chunk != 0);
     Job job{rt, fn, frame, n, chunk, static_cast<int32_t>(std::min(limit, chunks))};
+    job.divide();
     pool->run(job);
 }
