@@ -49,7 +49,8 @@ def through_a_func(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "light"), [(small, True), (any_size, False), (many_trips, False), (until, False), (through_a_func, False)]
+    ("kernel", "light"), [(small, True), (any_size, False), (many_trips, False), (until, False), (through_a_func,
+    False)]
 )
 def test_effort_follows_the_work(arch, kernel, light):
     assert (LIGHT in kernel.source(np.ones(64, np.float32), arch="c")) is light

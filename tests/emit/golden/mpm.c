@@ -172,15 +172,6 @@ static inline qd_vec2_f32 qd_matmul_mat2x2_f32_vec2_f32(qd_mat2x2_f32 a, qd_vec2
     return r;
 }
 
-static inline float qd_atomic_add_f32(float *p, float x) {
-    float old, next;
-    __atomic_load(p, &old, __ATOMIC_RELAXED);
-    do
-        next = old + x;
-    while (!__atomic_compare_exchange(p, &old, &next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-    return old;
-}
-
 static inline float qd_atomic_sub_f32(float *p, float x) {
     float old, next;
     __atomic_load(p, &old, __ATOMIC_RELAXED);
@@ -259,34 +250,34 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         float weight = w.v[0] * w.v[3];                                   // step:7
         const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
         const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
-        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
+        momentum[t.v[0] * 16 + t.v[1]].v[0] += t_1.v[0];
+        momentum[t.v[0] * 16 + t.v[1]].v[1] += t_1.v[1];
         const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:9
-        qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
+        mass[t_2.v[0] * 16 + t_2.v[1]] += weight;
         qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:6
         float weight_1 = w.v[0] * w.v[4];                                 // step:7
         const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:8
         const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
-        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
+        momentum[t_3.v[0] * 16 + t_3.v[1]].v[0] += t_4.v[0];
+        momentum[t_3.v[0] * 16 + t_3.v[1]].v[1] += t_4.v[1];
         const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:9
-        qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
+        mass[t_5.v[0] * 16 + t_5.v[1]] += weight_1;
         qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:6
         float weight_2 = w.v[1] * w.v[3];                                 // step:7
         const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:8
         const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
-        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
+        momentum[t_6.v[0] * 16 + t_6.v[1]].v[0] += t_7.v[0];
+        momentum[t_6.v[0] * 16 + t_6.v[1]].v[1] += t_7.v[1];
         const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:9
-        qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
+        mass[t_8.v[0] * 16 + t_8.v[1]] += weight_2;
         qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:6
         float weight_3 = w.v[1] * w.v[4];                                 // step:7
         const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:8
         const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
-        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
+        momentum[t_9.v[0] * 16 + t_9.v[1]].v[0] += t_10.v[0];
+        momentum[t_9.v[0] * 16 + t_9.v[1]].v[1] += t_10.v[1];
         const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:9
-        qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
+        mass[t_11.v[0] * 16 + t_11.v[1]] += weight_3;
     }
 }
 
@@ -328,8 +319,8 @@ static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         v[p] = momentum[t.v[0] * 16 + t.v[1]];
         const float random_ = qd_random_f32(&lane->rng);                  // step:17
         const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
-        qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
-        qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
+        field[p].v[0] += t_1.v[0];
+        field[p].v[1] += t_1.v[1];
     }
 }
 
@@ -341,7 +332,8 @@ void qd_kernel_step(qd_runtime *rt, void *qd_args)
     (void)frame;
     {
         const int64_t qd_n = 64;
-        if (qd_n > 0) rt->parallel(rt, step_0_struct_for, frame, qd_n, 42, 0);
+        /* The atomics of this scatter would cost more than other threads gain. */
+        if (qd_n > 0) step_0_struct_for(rt, frame, 0, 0, qd_n);
     }
     {
         const int64_t qd_n = 256;
@@ -349,6 +341,7 @@ void qd_kernel_step(qd_runtime *rt, void *qd_args)
     }
     {
         const int64_t qd_n = 64;
-        if (qd_n > 0) rt->parallel(rt, step_2_struct_for, frame, qd_n, 246, 0);
+        /* The atomics of this scatter would cost more than other threads gain. */
+        if (qd_n > 0) step_2_struct_for(rt, frame, 0, 0, qd_n);
     }
 }
