@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
+import weakref
 
 from quadrants import session, signature
 from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
@@ -14,6 +15,9 @@ from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
 EMPTY = inspect.Parameter.empty
+
+
+_kernels: weakref.WeakSet = weakref.WeakSet()
 
 
 class Kernel(Launcher):
@@ -30,6 +34,7 @@ class Kernel(Launcher):
         self.template_path = template
         self.parameters = collect_parameters(fn)
         self.materialized_kernels: dict = {}
+        _kernels.add(self)
         self._observe()
         functools.update_wrapper(self, fn)
         kinds = [kind_of_parameter(a) for _, a in self.parameters]
@@ -238,6 +243,7 @@ def _install() -> None:
     session.on_clear(core.clear_all)
     session.on_init(_choose_interpreter)
     session.on_clear(lambda: core.set_interpreter(None))
+    session.get_runtime().count_compiled = lambda: sum(len(k.materialized_kernels) for k in list(_kernels))
     _choose_interpreter()  # qd.init may have been called before this module was imported
 
 

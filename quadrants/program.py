@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from quadrants import _logging
 from quadrants.config import CompileConfig
@@ -14,9 +14,10 @@ _SUBGROUP_WIDTH = {"cuda": 32, "amdgpu": 64}
 class Program:
     """Counters and synchronisation of one runtime. Layers write the plain attributes; readers use the methods."""
 
-    def __init__(self, cfg: CompileConfig, waiters: list):
+    def __init__(self, cfg: CompileConfig, waiters: list, ndarrays: Collection = ()):
         self._cfg = cfg
         self._waiters = waiters
+        self._ndarrays = ndarrays
         self.compile_seconds = 0.0
         self.graph_cache_size = 0
         self.graph_cache_used = False
@@ -26,7 +27,6 @@ class Program:
         self.graph_last_yield = -1
         self.tasks_on_last_call = 0
         self.reducer_dispatches = 0
-        self.live_ndarrays = 0
         self.device_name = ""
         self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
 
@@ -76,7 +76,7 @@ class Program:
         return self.subgroup_width
 
     def _get_num_ndarrays(self) -> int:
-        return self.live_ndarrays
+        return len(self._ndarrays)
 
     def _get_max_reducer_dispatch_count(self) -> int:
         return self.reducer_dispatches

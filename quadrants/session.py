@@ -298,7 +298,7 @@ def _start(cfg: CompileConfig, side: SideOptions) -> None:
         _ever_started = True
         _runtime.options, _runtime.side, _runtime.arch = cfg, side, cfg.arch
         if cfg.arch is not _arch.python:
-            _runtime._prog = Program(cfg, _hooks["sync"])
+            _runtime._prog = Program(cfg, _hooks["sync"], _runtime.ndarrays)
         try:
             for callback in _hooks["init"]:
                 callback(cfg)
