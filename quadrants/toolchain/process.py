@@ -78,6 +78,7 @@ class Child:
         import subprocess
 
         try:
+            self._await_end(text, timeout)
             output, _ = self._process.communicate(text or None, timeout=timeout)
         except subprocess.TimeoutExpired:
             return Finished(None, self.stop())
@@ -86,6 +87,27 @@ class Child:
             raise
         _children.discard(self)
         return Finished(self._process.returncode, output)
+
+    def _await_end(self, text: bytes, timeout: float) -> None:
+        """Return when it has ended or has something to say; `communicate` would look for its end in ever longer naps."""
+        if text or not hasattr(os, "pidfd_open") or self._process.stdout is None:
+            return
+        import select
+
+        try:
+            end = os.pidfd_open(self._process.pid)
+        except OSError:  # it has ended, or the system has no such thing
+            return
+        try:
+            watched = select.poll()
+            watched.register(end, select.POLLIN)
+            watched.register(self._process.stdout.fileno(), select.POLLIN)
+            watched.poll(timeout * 1000)
+            # An end of its output is most often followed by its own within microseconds.
+            watched.unregister(self._process.stdout.fileno())
+            watched.poll(20)
+        finally:
+            os.close(end)
 
     def stop(self) -> bytes:
         """Kill it and its children. Returns what it said."""
