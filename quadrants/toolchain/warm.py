@@ -12,6 +12,7 @@ At most one waits in a process. It is stopped after some seconds without a compi
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import threading
 import time
@@ -65,9 +66,14 @@ def wanted(command: Sequence[str]) -> bool:
     """Whether a compiler of this command may wait: it is gcc itself, and there is a second core for it to start on."""
     if os.environ.get("QD_WARM_COMPILER", "1") == "0" or not hasattr(os, "sched_getaffinity"):
         return False
-    if "gcc" not in os.path.basename(os.path.realpath(command[0])):
+    if not _is_gcc(command[0]):
         return False
     return all(word.startswith("-") for word in command[1:]) and len(os.sched_getaffinity(0)) > 1
+
+
+@functools.lru_cache(maxsize=8)
+def _is_gcc(program: str) -> bool:
+    return "gcc" in os.path.basename(os.path.realpath(program))
 
 
 def keep(command: tuple[str, ...], env: dict[str, str], stamp: str) -> None:
