@@ -232,7 +232,7 @@ class Renderer:
             "launch": launch,
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
-            "light": self.dialect.parallel == "chunk" and cost.is_light(module),
+            "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
         }
         env = environment.environment(

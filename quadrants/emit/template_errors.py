@@ -12,7 +12,7 @@ VARIABLES = {
     "doc": "first line of its docstring, or an empty string",
     "prelude": "text of the helper types and functions that this kernel uses",
     "debug": "whether debug checks are compiled in",
-    "light": "whether one launch does so little that full optimisation would not pay",
+    "effort": "optimisation level that pays: 3, or less where one launch does little",
     "profile": "whether the argument block ends with begin and end of every task, in seconds",
     "errors": "whether the frame of a device begins with a failure record",
     "args": "members of the argument block, as declarations",

@@ -85,15 +85,21 @@ def grain_of(task) -> int:
     return max(1, min(65536, CHUNK // max(1, work + ATOMIC * atomics)))
 
 
-def is_light(module) -> bool:
-    """Whether one launch does less work than pays for waking a thread, as far as all trip counts are known."""
-    total = 0
+def effort(module) -> int:
+    """The optimisation level that pays: 1 where one launch does less work than is worth waking a thread, else 3.
+
+    2 where that holds if a `while` ends after TRIPS rounds: no compiler vectorises those, but they may be long.
+    """
+    total, level = 0, 1
     for task in module.tasks:
-        if any(isinstance(node, While) or isinstance(node, For) and not _is_known(node) for node in _loops(task)):
-            return False
+        for node in _loops(task):
+            if isinstance(node, While):
+                level = 2
+            elif not _is_known(node):
+                return 3
         work, atomics = estimate(task.body)
         total += (work + ATOMIC * atomics) * (_trips(task.loop) if task.loop is not None else 1)
-    return total <= CHUNK
+    return level if total <= CHUNK else 3
 
 
 def _loops(task):

@@ -89,7 +89,7 @@ class Child:
         return Finished(self._process.returncode, output)
 
     def _await_end(self, text: bytes, timeout: float) -> None:
-        """Return when it has ended or has something to say; `communicate` would look for its end in ever longer naps."""
+        """Return when it has ended or says something; `communicate` would look for its end in ever longer naps."""
         if text or not hasattr(os, "pidfd_open") or self._process.stdout is None:
             return
         import select
