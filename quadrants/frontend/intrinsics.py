@@ -126,10 +126,6 @@ def _sum(tracer, *args):
     raise QuadrantsTypeError("The builtin sum() is not supported in kernels; use v.sum().")
 
 
-def _fields_like(x) -> bool:
-    return isinstance(x, ArrayRef) or kind_of(x) in FIELD_KINDS
-
-
 def _zero_one(value: int):
     def handler(tracer, x):
         e = typed.to_expr(x)
@@ -223,13 +219,6 @@ def _loop_config(tracer, node):
 
 def _print(tracer, node):
     tracer.trace_print(node)
-
-
-def _host_only(name: str):
-    def handler(tracer, node):
-        raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
-
-    return handler
 
 
 def _not_in_loop(name: str):

@@ -104,8 +104,3 @@ def _parse(fn) -> Source:
 
 def code_file(fn) -> str:
     return fn.__code__.co_filename
-
-
-def contains_loop(source: Source) -> bool:
-    """Whether the function has a `for` or `while` statement anywhere."""
-    return any(isinstance(node, (ast.For, ast.While)) for node in ast.walk(source.tree))

@@ -9,7 +9,7 @@ from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
-from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace, Return
+from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace
 from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
 from quadrants.lang import typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -402,9 +402,6 @@ class Statements:
         value = self.eval(node.value) if node.value is not None else None
         frame.result = self.finish_return(value) if frame.kind == "kernel" else value
         frame.returned = True
-
-    def kernel_return(self, exprs: tuple) -> None:
-        self.emit(Return(exprs))
 
     def exec_Assert(self, node) -> None:
         self.trace_assert(node)

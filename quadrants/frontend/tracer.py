@@ -40,7 +40,6 @@ from quadrants.ir.nodes import (
     Const,
     Declare,
     ElemPlace,
-    Eval,
     Load,
     Loc,
     MatOp,
@@ -331,7 +330,7 @@ class Tracer(
 
     # ------------------------------------------------------------ checks that may fail at run time
 
-    def check(self, cond, message, values=(), need_debug: bool = False) -> None:
+    def check(self, cond, message, values=()) -> None:
         """Fail the launch with `message` (a site description) unless `cond` holds."""
         if isinstance(cond, Const) and cond.value:
             return
@@ -349,9 +348,6 @@ class Tracer(
         if var.by_ref or self.in_function:
             return True
         return var.level > 0 or self.parallel_depth == 0
-
-    def evaluate_effect(self, expr) -> None:
-        self.emit(Eval(expr))
 
     def thread_index(self) -> Value:
         return Value(Builtin("thread_index", i32))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 
-_STATEMENTS = (
-    n.Declare, n.Store, n.Eval, n.If, n.For, n.While, n.Break, n.Continue, n.Return, n.Check, n.Print, n.Comment,
-)  # fmt: skip
 _LEAVES = (n.Var, n.ArrayDecl, n.Function, n.LoopConfig, n.Loc)
 _PLAIN = ("str", "int", "bool", "str | None", "int | None")
 # Per kind of node the slots that may hold nodes. Every pass walks, so what holds none is not looked at.
@@ -62,10 +59,6 @@ def walk(root):
         if below:
             below.reverse()
             stack += below
-
-
-def is_statement(node) -> bool:
-    return isinstance(node, _STATEMENTS)
 
 
 def root_var(place):

@@ -6,7 +6,7 @@ expressions through `lang.typed`, so plain Python functions called at trace time
 
 from __future__ import annotations
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.types import StructType, TensorType
 
 
@@ -119,9 +119,3 @@ for _python in ("lt", "le", "gt", "ge", "eq", "ne"):
 for _python, _op in {"neg": "neg", "invert": "bit_not", "abs": "abs"}.items():
     setattr(Value, f"__{_python}__", _unary_method(_op))
 Value.__pos__ = lambda self: self
-
-
-def expect_value(x, what: str) -> Value:
-    if not isinstance(x, Value):
-        raise QuadrantsCompilationError(f"{what} needs a run-time value, got {type(x).__name__}")
-    return x
