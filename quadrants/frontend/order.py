@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Declare, ElemPlace, Load, MemberPlace, Store, VarPlace
+from quadrants.ir.nodes import (
+    Atomic,
+    Call,
+    Cell,
+    Declare,
+    ElemPlace,
+    Intrinsic,
+    Load,
+    MemberPlace,
+    Store,
+    VarPlace,
+)
 from quadrants.lang.value import Value
 
 MEMORY = "memory"
@@ -31,9 +42,10 @@ def writes(statements) -> set:
             found.add(_root(node.place))
         elif isinstance(node, Declare):
             own.add(node.var.id)
-        elif isinstance(node, Call):
+        elif isinstance(node, (Call, Intrinsic)):
             found.update(_root(a) for a in node.args if isinstance(a, VarPlace))
-            if not node.func.pure:
+            # Other threads write what a barrier makes visible.
+            if isinstance(node, Intrinsic) or not node.func.pure:
                 found.add(MEMORY)
     return found - own
 

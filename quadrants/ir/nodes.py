@@ -49,7 +49,7 @@ class Var:
 
 @dataclass(slots=True, eq=False)
 class ArrayDecl:
-    """Memory a kernel can index: a dense field or an array argument.
+    """Memory a kernel can index: a dense field, an array argument or an array shared by the threads of a block.
 
     `levels` (fields): (axis, extent, divisor, stride in scalar elements); the element index of canonical index I is
     `sum((I[axis] - index_offset[axis]) // divisor % extent * stride)`. Array arguments are row-major over their
@@ -60,7 +60,7 @@ class ArrayDecl:
     """
 
     name: str
-    kind: str  # "field" | "array"
+    kind: str  # "field" | "array" | "shared": memory of one block, no part of the arguments
     type: Any  # cell type: DType or TensorType
     ndim: int
     shape: tuple | None = None
@@ -209,11 +209,34 @@ class Rand:
 
 @dataclass(slots=True, eq=False)
 class Builtin:
-    """A per-thread value of the execution model, by name (`thread_index`, ...)."""
+    """A per-thread value of the execution model, by name: `thread_index`, or "family.helper" of the prelude."""
 
     name: str
     type: Any
     args: tuple = ()
+
+
+@dataclass(slots=True, eq=False)
+class Intrinsic:
+    """An operation of threads on one another or on the machine: a barrier, fence, shuffle, vote, tile operation, clock.
+
+    op: "family.helper" of the prelude; params: what else selects the helper, such as dtypes and compile-time integers.
+    args: values, or places handed over by reference. It keeps its place among the statements: the frontend binds it to
+    a Declare or an Eval, and nothing may duplicate, drop or move it.
+    """
+
+    op: str
+    args: tuple
+    type: Any
+    params: tuple = ()
+
+
+@dataclass(slots=True, eq=False)
+class Volatile:
+    """A load that happens where it stands, each time it is reached; bound to a Declare, as an Intrinsic is."""
+
+    place: Any
+    type: Any
 
 
 @dataclass(slots=True, eq=False)
@@ -349,7 +372,11 @@ class Function:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """One launch: `serial` runs its body once; otherwise `loop` is a parallel For."""
+    """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
+
+    collective: its threads wait for, or read from, one another. shared_arrays: (declaration, offset in bytes) of the
+    shared arrays of a block, `shared_bytes` long in all. Both are set by `passes.blocks`.
+    """
 
     name: str
     kind: str
@@ -357,6 +384,9 @@ class Task:
     loop: For | None = None
     pre: list = field(default_factory=list)
     reductions: list = field(default_factory=list)
+    collective: bool = False
+    shared_arrays: tuple = ()
+    shared_bytes: int = 0
 
 
 @dataclass(slots=True, eq=False)

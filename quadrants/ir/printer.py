@@ -125,6 +125,11 @@ def expr(e) -> str:
         return f"atomic_{e.op}({place(e.place)}, {', '.join(map(expr, e.args))})"
     if isinstance(e, n.Builtin):
         return f"{e.name}()"
+    if isinstance(e, n.Intrinsic):
+        params = f"<{', '.join(map(str, e.params))}>" if e.params else ""
+        return f"{e.op}{params}({', '.join(expr(a) for a in e.args)})"
+    if isinstance(e, n.Volatile):
+        return f"volatile({place(e.place)})"
     return place(e)
 
 

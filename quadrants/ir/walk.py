@@ -73,14 +73,12 @@ def root_var(place):
 def has_effects(body, params=()) -> bool:
     """Whether running `body` can be observed outside: memory writes, atomics, random draws, prints, checks."""
     for node in walk(body):
-        if isinstance(node, (n.Rand, n.Print, n.Check)):
+        if isinstance(node, (n.Rand, n.Print, n.Check, n.Intrinsic, n.Volatile)):
             return True
         if isinstance(node, (n.Store, n.Atomic)):
             var = root_var(node.place)
             if var is None or var.by_ref or var.shared:
                 return True
         if isinstance(node, n.Call) and not node.func.pure:
-            return True
-        if isinstance(node, n.Builtin) and node.name not in ("thread_index",):
             return True
     return False

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from quadrants.ir.nodes import Module
+from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.split_tasks import split_tasks
 
-PASSES = (split_tasks, recognise_reductions)
+PASSES = (split_tasks, recognise_reductions, describe_blocks)
 
 
 def run(module: Module, observe=None) -> Module:

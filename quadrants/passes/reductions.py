@@ -69,7 +69,7 @@ def _place_key(place):
         place = place.base
     if isinstance(place, VarPlace):
         return (("var", place.var.id), tuple(path)) if place.var.shared else None
-    if isinstance(place, Cell):
+    if isinstance(place, Cell) and place.array.kind != "shared":
         if all(isinstance(e, Const) for e in place.indices):
             return (("array", place.array.id), (tuple(e.value for e in place.indices), *path))
     return None
