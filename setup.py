@@ -39,12 +39,16 @@ def extensions():
     folder = Path("_ext")
     core = Extension(
         "quadrants._ext.core",
-        sources=["_ext/core.pyx", "_ext/launch.cpp", "_ext/pool.cpp"],
+        sources=[
+            "_ext/core.pyx", "_ext/launch.cpp", "_ext/pool.cpp", "_ext/driver.cpp", "_ext/hosted.cpp",
+            "_ext/device_launch.cpp",
+        ],
+
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
         language="c++",
         extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread"],
-        extra_link_args=[] if WINDOWS else ["-pthread"],
+        extra_link_args=[] if WINDOWS else ["-pthread", "-ldl"],
     )
     return cythonize([core])
 

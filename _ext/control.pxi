@@ -119,8 +119,9 @@ def _end_of_process():
 
 def _start_of_child():
     # The threads whose launches were under way do not exist in a forked child.
-    global _running, _tracing
+    global _running, _tracing, _forks
     _running = 0
+    _forks += 1
     _tracing = 0
     update_special()
 

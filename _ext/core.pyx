@@ -1,6 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The launch core: arguments to tokens, tokens to a plan, a plan to a native call. No policy, no IR, no devices.
+"""The launch core: arguments to tokens, tokens to a plan, a plan to a native call. No policy, no IR.
 
 Contract: docs/development/contracts.md, section 2. One file a duty, included in order:
 
@@ -21,10 +21,10 @@ import threading
 import weakref
 
 cimport cython
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_FillInfo
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_FillInfo
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
@@ -33,8 +33,10 @@ from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 include "abi.pxi"
 include "tokens.pxi"
 include "buffer.pxi"
+include "device.pxi"
 include "arrays.pxi"
 include "pack.pxi"
+include "device_plan.pxi"
 include "plan.pxi"
 include "launcher.pxi"
 include "control.pxi"

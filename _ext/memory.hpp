@@ -42,6 +42,10 @@ inline void release_memory(void *data) {
     allocation_count.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// For memory that is not on the host.
+inline void count_allocation() { allocation_count.fetch_add(1, std::memory_order_relaxed); }
+inline void count_release() { allocation_count.fetch_sub(1, std::memory_order_relaxed); }
+
 inline size_t live_allocations() { return allocation_count.load(std::memory_order_relaxed); }
 
 }  // namespace qd

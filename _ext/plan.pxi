@@ -19,6 +19,7 @@ cdef class Plan:
     ret: None, `(dtype_name, offset)` or a callable of the block's memoryview.
     sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
     parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
+    device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
     cdef const char *template
@@ -31,6 +32,7 @@ cdef class Plan:
     cdef int64_t ret_offset
     cdef bint python_block  # Python code sees the block, so it must not live on the stack
     cdef bint parallel_ok
+    cdef readonly DeviceProgram device
     cdef tuple names, packers
     cdef bytes template_bytes
     cdef object ret_reader
@@ -41,17 +43,20 @@ cdef class Plan:
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
-                 parallel_ok=True):
+                 parallel_ok=True, DeviceProgram device=None):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
-        if address == 0:
+        if address == 0 and device is None:
             raise ValueError(f"plan of {name}: the entry address is 0")
         self.param_count = -1
         self.entry = <qd_kernel_fn> <void *> address
         self.template_bytes = bytes(args_template)
         self.template = self.template_bytes
         self.block_bytes = len(self.template_bytes)
+        self.device = device
+        if device is not None and self.block_bytes != <Py_ssize_t> device.kernel.block_bytes + device.tail():
+            raise ValueError(f"plan of {name}: {self.block_bytes} bytes are no argument block with its tail")
         self.name = name
         self.sites = list(sites)
         self.keepalive = keepalive
@@ -276,14 +281,17 @@ cdef class Plan:
         try:
             kept = self.pack(args, block, view, frame)
             _launches += 1
-            launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
-            with nogil:
-                run_kernel(self.entry, launch, block)
+            if self.device is not None:
+                self.device.launch(self, block, launch, _seed, _launches)
+            else:
+                launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
+                with nogil:
+                    run_kernel(self.entry, launch, block)
         finally:
             _running -= 1
             if _running == 0 and _graveyard:
                 _graveyard.clear()
-        if kept is not None or launch.printed or launch.rt.error.flag != 0:
+        if kept is not None or launch.rt.error.flag != 0 or (self.device is None and launch.printed):
             self.conclude(launch, kept)
         if self.ret_code >= 0:
             return load_scalar(self.ret_code, block + self.ret_offset)
@@ -299,7 +307,7 @@ cdef class Plan:
                     finish = getattr(keep, "finish", None)
                     if finish is not None:
                         finish()
-            if launch.printed and launch.capture and sys.stdout is not None:
+            if self.device is None and launch.printed and launch.capture and sys.stdout is not None:
                 sys.stdout.write(launch.text.data()[: launch.text.size()].decode("utf-8", "replace"))
         finally:
             if launch.rt.error.flag != 0:

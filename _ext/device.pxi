@@ -1,0 +1,314 @@
+# Devices: memory that the host cannot touch, code that runs there, streams and events.
+
+cdef extern from "qd_device.h" nogil:
+    ctypedef struct qd_device_api:
+        const char *name
+        int (*open)() noexcept nogil
+        int (*attribute)(int64_t *value, int32_t which) noexcept nogil
+        int (*device_name)(char *text, size_t size) noexcept nogil
+        int (*load)(void **module, const void *image) noexcept nogil
+        int (*function)(void **function, void *module, const char *name) noexcept nogil
+        int (*unload)(void *module) noexcept nogil
+        int (*allow_shared)(void *function, uint32_t bytes) noexcept nogil
+        int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) noexcept nogil
+        int (*allocate)(uint64_t *address, size_t bytes) noexcept nogil
+        int (*release)(uint64_t address) noexcept nogil
+        int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream) noexcept nogil
+        int (*to_host)(void *target, uint64_t source, size_t bytes, void *stream) noexcept nogil
+        int (*on_device)(uint64_t target, uint64_t source, size_t bytes, void *stream) noexcept nogil
+        int (*fill)(uint64_t target, uint8_t value, size_t bytes, void *stream) noexcept nogil
+        int (*synchronize)(void *stream) noexcept nogil
+        int (*stream_create)(void **stream) noexcept nogil
+        int (*stream_destroy)(void *stream) noexcept nogil
+        int (*event_create)(void **event, int32_t timing) noexcept nogil
+        int (*event_record)(void *event, void *stream) noexcept nogil
+        int (*event_wait)(void *event, void *stream) noexcept nogil
+        int (*event_synchronize)(void *event) noexcept nogil
+        int (*event_destroy)(void *event) noexcept nogil
+        const char *(*describe)(int status) noexcept nogil
+
+    enum:
+        QD_MULTIPROCESSORS
+        QD_MAX_THREADS_PER_BLOCK
+        QD_MAX_SHARED_BYTES
+        QD_COMPUTE_CAPABILITY
+        QD_CLOCK_KHZ
+        QD_ARGUMENT_BYTES
+
+cdef extern from "driver.hpp" namespace "qd" nogil:
+    const qd_device_api *find_driver "qd::driver"(const char *vendor, const char **why)
+
+cdef extern from "hosted.hpp" namespace "qd" nogil:
+    ctypedef int (*LaunchFunction)(void *, uint32_t, uint32_t, uint32_t, void *, void **) noexcept nogil
+    ctypedef const char *(*DescribeFunction)(int) noexcept nogil
+    const qd_device_api *hosted_device(
+        const char *name, LaunchFunction launch, DescribeFunction describe, int64_t shared_bytes, int64_t capability
+    )
+
+cdef extern from "memory.hpp" namespace "qd" nogil:
+    void count_allocation()
+    void count_release()
+
+cdef dict _attributes = {
+    "multiprocessors": QD_MULTIPROCESSORS,
+    "max_threads_per_block": QD_MAX_THREADS_PER_BLOCK,
+    "max_shared_bytes": QD_MAX_SHARED_BYTES,
+    "compute_capability": QD_COMPUTE_CAPABILITY,
+    "clock_khz": QD_CLOCK_KHZ,
+    "argument_bytes": QD_ARGUMENT_BYTES,
+}
+cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
+
+
+cdef class Device:
+    """The first device of a vendor ("cuda" or "hip") that the process can see. Streams are driver handles, 0 the default.
+
+    Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no device."""
+    cdef const qd_device_api *api
+    cdef readonly str vendor
+    cdef int forks
+    cdef object __weakref__
+
+    def __init__(self, str vendor):
+        cdef const char *why = b""
+        name = vendor.encode()
+        cdef const char *wanted = name
+        with nogil:
+            self.api = find_driver(wanted, &why)
+        if self.api == NULL:
+            raise QuadrantsRuntimeError(f"there is no {vendor} device: {why.decode()}")
+        self.start(vendor)
+
+    cdef int start(self, str vendor) except -1:
+        cdef int status
+        self.vendor = vendor
+        self.forks = _forks
+        with nogil:
+            status = self.api.open()
+        self.check(status, "opening the device")
+        return 0
+
+    cdef int check(self, int status, str what) except -1:
+        if status != 0:
+            raise QuadrantsRuntimeError(f"{self.vendor}: {what} failed: {self.api.describe(status).decode(errors='replace')}")
+        if self.forks != _forks:
+            raise QuadrantsRuntimeError(
+                f"a {self.vendor} device cannot be used in a forked process; call qd.init() in it, or start it by spawn"
+            )
+        return 0
+
+    def attribute(self, str name, /):
+        """A number that describes the device: "multiprocessors", "max_threads_per_block", "max_shared_bytes",
+        "compute_capability" (10 * major + minor), "clock_khz", "argument_bytes"."""
+        cdef int64_t value = 0
+        self.check(self.api.attribute(&value, _attributes[name]), f"asking for {name}")
+        return value
+
+    @property
+    def name(self):
+        """What the vendor calls the device."""
+        cdef char[256] text
+        self.check(self.api.device_name(text, 256), "asking for the name")
+        return text.decode(errors="replace")
+
+    def synchronize(self, stream=0, /):
+        """Wait for all work of a stream. Raises what that work did wrong."""
+        cdef void *handle = <void *> <size_t> stream
+        cdef int status
+        with nogil:
+            status = self.api.synchronize(handle)
+        self.check(status, "waiting for earlier work")
+
+    def copy(self, target, source, nbytes, stream=0, /):
+        """Copy between two addresses of the device, in the order of the stream."""
+        self.check(
+            self.api.on_device(<uint64_t> target, <uint64_t> source, <size_t> nbytes, <void *> <size_t> stream), "a copy"
+        )
+
+    def stream_create(self):
+        """A stream of its own, independent of the default one. The caller destroys it."""
+        cdef void *handle = NULL
+        self.check(self.api.stream_create(&handle), "creating a stream")
+        return <size_t> handle
+
+    def stream_destroy(self, stream, /):
+        """Destroy a stream made by `stream_create`; work already in it still runs."""
+        self.check(self.api.stream_destroy(<void *> <size_t> stream), "destroying a stream")
+
+    def event_create(self):
+        """A mark that other streams can wait for. The caller destroys it."""
+        cdef void *handle = NULL
+        self.check(self.api.event_create(&handle, 0), "creating an event")
+        return <size_t> handle
+
+    def event_destroy(self, event, /):
+        """Destroy an event."""
+        self.check(self.api.event_destroy(<void *> <size_t> event), "destroying an event")
+
+    def event_record(self, event, stream=0, /):
+        """Put the mark behind all work now in the stream."""
+        self.check(self.api.event_record(<void *> <size_t> event, <void *> <size_t> stream), "recording an event")
+
+    def event_wait(self, event, stream=0, /):
+        """Have the stream wait, not the caller, until the mark is reached."""
+        self.check(self.api.event_wait(<void *> <size_t> event, <void *> <size_t> stream), "waiting for an event")
+
+    def event_synchronize(self, event, /):
+        """Wait until the mark is reached."""
+        cdef void *handle = <void *> <size_t> event
+        cdef int status
+        with nogil:
+            status = self.api.event_synchronize(handle)
+        self.check(status, "waiting for an event")
+
+    def load(self, bytes image, /):
+        """The code of a binary: a `Module`. Unloaded with its last reference."""
+        return Module(self, image)
+
+    def __repr__(self):
+        return f"<Device {self.name}>"
+
+
+def emulated_device(str vendor, launch, describe, shared_bytes, compute_capability, /):
+    """A device whose launches are done by native functions at the addresses `launch` and `describe`, on host memory."""
+    cdef Device made = Device.__new__(Device)
+    name = vendor.encode()
+    made.api = hosted_device(
+        name, <LaunchFunction> <void *> <size_t> launch, <DescribeFunction> <void *> <size_t> describe, shared_bytes,
+        compute_capability,
+    )
+    made.start(vendor)
+    return made
+
+
+cdef class Module:
+    """Code loaded on a device."""
+    cdef Device device
+    cdef void *handle
+
+    def __init__(self, Device device not None, bytes image not None):
+        cdef const char *data = image
+        cdef int status
+        self.device = device
+        with nogil:
+            status = device.api.load(&self.handle, data)
+        device.check(status, "loading compiled code")
+
+    def function(self, str name, /):
+        """Handle of a kernel of the module."""
+        cdef void *found = NULL
+        encoded = name.encode()
+        self.device.check(self.device.api.function(&found, self.handle, encoded), f"finding function {name}")
+        return <size_t> found
+
+    def __dealloc__(self):
+        if self.handle != NULL and self.device.forks == _forks:
+            self.device.api.unload(self.handle)
+
+
+cdef class DeviceBuffer:
+    """`nbytes` zeroed bytes of device memory at `ptr`, freed with the last reference, from any thread.
+
+    owner: an object that the memory belongs to (and then `ptr` is its address), for memory out of a pool; None takes it
+    from the driver. Raises `QuadrantsRuntimeError` if there is not that much memory."""
+    cdef readonly Device device
+    cdef readonly Py_ssize_t nbytes
+    cdef readonly object owner
+    cdef uint64_t data
+    cdef bint taken
+    cdef object __weakref__
+
+    def __init__(self, Device device not None, nbytes, ptr=0, owner=None):
+        cdef int status
+        if nbytes < 0:
+            raise ValueError(f"a buffer cannot have {nbytes} bytes")
+        self.device = device
+        self.nbytes = nbytes
+        self.owner = owner
+        if owner is not None:
+            self.data = ptr
+        else:
+            with nogil:
+                status = self.device.api.allocate(&self.data, self.nbytes if self.nbytes > 0 else 1)
+            if status != 0:
+                raise QuadrantsRuntimeError(
+                    f"cannot allocate {nbytes} bytes of {device.vendor} device memory: "
+                    f"{device.api.describe(status).decode(errors='replace')}; use smaller fields or free some that are not "
+                    "needed"
+                )
+            self.taken = True
+        count_allocation()
+        if self.nbytes > 0:
+            # Waited for: streams other than the default one are not ordered with it.
+            with nogil:
+                status = device.api.fill(self.data, 0, self.nbytes, NULL)
+                if status == 0:
+                    status = device.api.synchronize(NULL)
+            device.check(status, "clearing memory")
+
+    def __dealloc__(self):
+        if self.data == 0:
+            return
+        count_release()
+        if self.taken and self.device.forks == _forks:
+            with nogil:
+                self.device.api.release(self.data)
+
+    @property
+    def ptr(self):
+        """Address on the device."""
+        return self.data
+
+    def __len__(self):
+        return self.nbytes
+
+    def __repr__(self):
+        return f"<DeviceBuffer of {self.nbytes} bytes at {self.data:#x}>"
+
+    cdef int check_range(self, Py_ssize_t offset, Py_ssize_t count) except -1:
+        if offset < 0 or count < 0 or offset > self.nbytes - count:
+            raise ValueError(f"bytes {offset} to {offset + count} are outside a buffer of {self.nbytes} bytes")
+        return 0
+
+    def fetch(self, Py_ssize_t offset, Py_ssize_t nbytes, /):
+        """A copy of that part as a NumPy array of bytes, after all work before it on the default stream."""
+        import numpy
+
+        cdef unsigned char[::1] target
+        cdef char *data
+        cdef int status
+        self.check_range(offset, nbytes)
+        out = numpy.empty(nbytes, numpy.uint8)
+        if nbytes == 0:
+            return out
+        target = out
+        data = <char *> &target[0]
+        with nogil:
+            status = self.device.api.to_host(data, self.data + <uint64_t> offset, nbytes, NULL)
+        self.device.check(status, "reading device memory")
+        return out
+
+    def store(self, Py_ssize_t offset, source, /):
+        """Copy a contiguous buffer to that place, in the order of the default stream; it may be reused at once."""
+        cdef Py_buffer view
+        cdef int status
+        if raw_get_buffer(<PyObject *> source, &view, PyBUF_SIMPLE) < 0:
+            raise
+        try:
+            self.check_range(offset, view.len)
+            if view.len == 0:
+                return
+            with nogil:
+                status = self.device.api.to_device(self.data + <uint64_t> offset, view.buf, view.len, NULL)
+            self.device.check(status, "writing device memory")
+        finally:
+            PyBuffer_Release(&view)
+
+    def fill(self, int value, Py_ssize_t offset=0, nbytes=None, /):
+        """Set every byte of a part (all of it unless told) to `value`, in the order of the default stream."""
+        cdef Py_ssize_t count = self.nbytes - offset if nbytes is None else nbytes
+        self.check_range(offset, count)
+        if count > 0:
+            self.device.check(
+                self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, NULL), "filling memory"
+            )

@@ -1,0 +1,133 @@
+#include "device_launch.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace qd {
+
+thread_local void *current_stream = nullptr;
+
+namespace {
+
+constexpr int deepest = 64;
+
+int64_t floor_div(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    int64_t q = a / b;
+    return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+int64_t combine(Step op, int64_t a, int64_t b) {
+    switch (op) {
+        case Step::add: return a + b;
+        case Step::sub: return a - b;
+        case Step::mul: return a * b;
+        case Step::min: return std::min(a, b);
+        case Step::max: return std::max(a, b);
+        default: return floor_div(a, b);
+    }
+}
+
+// Events around the tasks of one launch, for the kernel profiler.
+class Timer {
+  public:
+    Timer(const qd_device_api *api, size_t count, bool wanted) : api_(api), events_(wanted ? count + 1 : 0) {
+        for (void *&event : events_) api_->event_create(&event, 1);
+    }
+    Timer(const Timer &) = delete;
+    Timer &operator=(const Timer &) = delete;
+    ~Timer() {
+        for (void *event : events_) api_->event_destroy(event);
+    }
+
+    void mark(size_t at, void *stream) {
+        if (!events_.empty()) api_->event_record(events_[at], stream);
+    }
+
+    int read(double *times) {
+        if (events_.empty()) return 0;
+        int status = api_->event_synchronize(events_.back());
+        for (size_t at = 0; status == 0 && at + 1 < events_.size(); ++at) {
+            float begin = 0, end = 0;
+            status = api_->event_milliseconds(&begin, events_[0], events_[at]);
+            if (status == 0) status = api_->event_milliseconds(&end, events_[0], events_[at + 1]);
+            times[2 * at] = 1e-3 * begin;
+            times[2 * at + 1] = 1e-3 * end;
+        }
+        return status;
+    }
+
+  private:
+    const qd_device_api *api_;
+    std::vector<void *> events_;
+};
+
+uint32_t grid_of(const DeviceTask &task, const char *block) {
+    int64_t most = task.most_blocks ? task.most_blocks : INT32_MAX;
+    if (!task.counted) return static_cast<uint32_t>(most);
+    int64_t wanted = (iterations(task, block) + task.block - 1) / task.block;
+    return static_cast<uint32_t>(std::min(wanted, most));
+}
+
+}  // namespace
+
+int64_t iterations(const DeviceTask &task, const char *block) {
+    int64_t stack[deepest];
+    int at = 0;
+    for (const CountStep &step : task.count) {
+        if (step.op == Step::constant) {
+            stack[at++] = step.value;
+        } else if (step.op == Step::i32) {
+            int32_t value;
+            std::memcpy(&value, block + step.value, sizeof value);
+            stack[at++] = value;
+        } else if (step.op == Step::i64) {
+            std::memcpy(&stack[at++], block + step.value, sizeof(int64_t));
+        } else {
+            --at;
+            stack[at - 1] = combine(step.op, stack[at - 1], stack[at]);
+        }
+    }
+    return std::max<int64_t>(stack[0], 0);
+}
+
+int run(DeviceKernel *kernel, DeviceRun *launch) {
+    const qd_device_api *api = kernel->api;
+    std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
+    if (launch->memory.frame) alone.lock();
+    int status = 0;
+    launch->failed = -1;
+    launch->hit = false;
+    uint64_t frame = launch->memory.frame;
+    void *params[] = {launch->block, &frame};
+    if (kernel->block_in_memory) {
+        status = api->to_device(launch->memory.block, launch->block, kernel->block_bytes, launch->stream);
+        params[0] = &launch->memory.block;
+    }
+    Timer timer(api, kernel->tasks.size(), kernel->timed);
+    timer.mark(0, launch->stream);
+    for (size_t at = 0; status == 0 && at < kernel->tasks.size(); ++at) {
+        const DeviceTask &task = kernel->tasks[at];
+        uint32_t grid = grid_of(task, launch->block);
+        if (grid) status = api->launch(task.function, grid, task.block, task.shared_bytes, launch->stream, params);
+        if (status) launch->failed = static_cast<int>(at);
+        timer.mark(at + 1, launch->stream);
+    }
+    if (status == 0 && kernel->prefix_bytes)
+        status = api->to_host(launch->prefix, frame, kernel->prefix_bytes, launch->stream);
+    if (status == 0 && kernel->error_offset >= 0) {
+        int32_t flag;
+        std::memcpy(&flag, launch->prefix + kernel->error_offset, sizeof flag);
+        launch->hit = flag != 0;
+        if (flag) status = api->fill(frame + static_cast<uint64_t>(kernel->error_offset), 0, sizeof flag, launch->stream);
+    }
+    if (status == 0 && kernel->waits) {
+        status = api->synchronize(launch->stream);
+        std::fflush(stdout);
+    }
+    if (status == 0 && kernel->timed) status = timer.read(launch->times);
+    return status;
+}
+
+}  // namespace qd

@@ -1,0 +1,69 @@
+// The launch of one kernel on a device: all of its tasks in order, on one stream.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "qd_device.h"
+
+namespace qd {
+
+// One step of the arithmetic that gives the iterations of a task: a postfix program over the packed argument block.
+enum class Step : int32_t { constant, i32, i64, add, sub, mul, min, max, floor_div };
+
+struct CountStep {
+    Step op;
+    int64_t value;  // of a constant; the byte offset in the block for i32 and i64
+};
+
+struct DeviceTask {
+    void *function;
+    uint32_t block;
+    uint32_t shared_bytes;
+    uint32_t most_blocks;  // a larger grid gains nothing; 0: as many as there are iterations
+    bool counted;          // `count` gives the iterations; else only the device knows them
+    std::vector<CountStep> count;
+    std::string name;
+};
+
+struct DeviceKernel {
+    const qd_device_api *api = nullptr;
+    std::vector<DeviceTask> tasks;
+    size_t block_bytes = 0;     // of the argument block
+    bool block_in_memory = false;  // it is too large to go by value
+    size_t prefix_bytes = 0;    // start of the frame that the host reads after a launch: failure record, results
+    int64_t error_offset = -1;  // of the failure record in the frame, -1: none
+    int64_t seed_offset = -1;   // where the block has seed and ordinal of the launch, -1: nowhere
+    bool waits = false;         // for what it prints
+    bool timed = false;         // begin and end of every task are wanted
+    // Tasks of two launches on one stream must not mix where they share a frame.
+    std::mutex gate;
+};
+
+// Memory of one kernel on one stream.
+struct StreamMemory {
+    uint64_t frame = 0;
+    uint64_t block = 0;  // where `block_in_memory`
+};
+
+struct DeviceRun {
+    void *stream;
+    StreamMemory memory;
+    char *block;    // the packed arguments
+    char *prefix;   // room for `prefix_bytes`
+    double *times;  // room for two a task, or null: seconds
+    int failed;     // task that could not be launched, -1: something else failed
+    bool hit;       // whether the failure record is set
+};
+
+// Status of the driver, 0 for success. Needs no GIL.
+int run(DeviceKernel *kernel, DeviceRun *launch);
+
+// Iterations of a task for the packed arguments; 0 at least.
+int64_t iterations(const DeviceTask &task, const char *block);
+
+extern thread_local void *current_stream;
+
+}  // namespace qd

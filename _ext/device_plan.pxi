@@ -1,0 +1,238 @@
+# How the tasks of one kernel are launched on a device.
+
+cdef extern from "<string>" namespace "std" nogil:
+    cdef cppclass cpp_name "std::string":
+        cpp_name(const char *)
+        const char *c_str()
+
+cdef extern from "<vector>" namespace "std" nogil:
+    cdef cppclass vector[T]:
+        void push_back(T &)
+        T &operator[](size_t)
+        T &back()
+        size_t size()
+
+cdef extern from "device_launch.hpp" namespace "qd" nogil:
+    cdef enum class Step(int32_t):
+        constant
+        i32
+        i64
+        add
+        sub
+        mul
+        min
+        max
+        floor_div
+
+    cdef struct CountStep:
+        Step op
+        int64_t value
+
+    cdef cppclass DeviceTask:
+        void *function
+        uint32_t block
+        uint32_t shared_bytes
+        uint32_t most_blocks
+        bint counted
+        vector[CountStep] count
+        cpp_name name
+
+    cdef cppclass DeviceKernel:
+        DeviceKernel() except +
+        const qd_device_api *api
+        vector[DeviceTask] tasks
+        size_t block_bytes
+        bint block_in_memory
+        size_t prefix_bytes
+        int64_t error_offset
+        int64_t seed_offset
+        bint waits
+        bint timed
+
+    cdef struct StreamMemory:
+        uint64_t frame
+        uint64_t block
+
+    cdef struct DeviceRun:
+        void *stream
+        StreamMemory memory
+        char *block
+        char *prefix
+        double *times
+        int failed
+        bint hit
+
+    int run_on_device "qd::run"(DeviceKernel *kernel, DeviceRun *launch)
+    int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
+    void *current_stream "qd::current_stream"
+
+cdef dict _steps = {
+    "const": <int> Step.constant, "i32": <int> Step.i32, "i64": <int> Step.i64, "add": <int> Step.add,
+    "sub": <int> Step.sub, "mul": <int> Step.mul, "min": <int> Step.min, "max": <int> Step.max,
+    "floordiv": <int> Step.floor_div,
+}
+cdef enum:
+    deepest_count = 64
+
+
+cdef class DeviceProgram:
+    """The tasks of one kernel on a device, in order.
+
+    tasks: `(name, function handle, block size, shared bytes, most blocks, count)`; count is a number of iterations, a
+    postfix program of `("const", value)`, `("i32", offset in the block)`, `("i64", offset)` and `("add",)`, `("sub",)`,
+    `("mul",)`, `("min",)`, `("max",)`, `("floordiv",)`, or None where only the device knows: then `most blocks` are
+    started. A grid is never larger than `most blocks`, unless that is 0.
+    block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
+    launch, behind the argument block; `error_offset` and `seed_offset` are -1 where there is no record and no random
+    number. waits: a launch waits for its end. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
+    A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold together."""
+    cdef readonly Device device
+    cdef DeviceKernel *kernel
+    cdef readonly Py_ssize_t frame_bytes
+    cdef readonly object keepalive
+    cdef dict buffers          # (stream, what) -> DeviceBuffer
+    cdef StreamMemory first    # of the stream that `first_stream` names
+    cdef void *first_stream
+    cdef bint first_known
+
+    def __cinit__(self, *args, **kwargs):
+        self.kernel = new DeviceKernel()
+        self.buffers = {}
+
+    def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
+                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, keepalive=None):
+        cdef DeviceKernel *kernel = self.kernel
+        if kernel.api != NULL:
+            raise TypeError("a program cannot be changed once made")
+        if prefix_bytes > frame_bytes or (error_offset >= 0 and error_offset + 4 > prefix_bytes):
+            raise ValueError(f"the {prefix_bytes} bytes to read do not fit in a frame of {frame_bytes}")
+        if seed_offset >= 0 and seed_offset + 16 > block_bytes:
+            raise ValueError(f"seed and ordinal at offset {seed_offset} do not fit in a block of {block_bytes} bytes")
+        self.device = device
+        self.keepalive = keepalive
+        self.frame_bytes = frame_bytes
+        kernel.api = device.api
+        kernel.block_bytes = block_bytes
+        kernel.block_in_memory = block_in_memory
+        kernel.prefix_bytes = prefix_bytes
+        kernel.error_offset = error_offset
+        kernel.seed_offset = seed_offset
+        kernel.waits = waits
+        kernel.timed = timed
+        for name, function, block, shared_bytes, most_blocks, count in tasks:
+            self.add_task(name, function, block, shared_bytes, most_blocks, count)
+
+    cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):
+        cdef DeviceTask task
+        cdef CountStep step
+        cdef int depth = 0
+        if function == 0 or block < 1:
+            raise ValueError(f"task {name} needs a function and a block size, got {function} and {block}")
+        task.function = <void *> <size_t> function
+        task.block = block
+        task.shared_bytes = shared_bytes
+        task.most_blocks = most_blocks
+        task.counted = count is not None
+        encoded = name.encode()
+        task.name = cpp_name(<const char *> encoded)
+        if count is None:
+            if most_blocks == 0:
+                raise ValueError(f"task {name}: without a count it needs a number of blocks")
+            steps = ()
+        elif isinstance(count, tuple):
+            steps = count
+        else:
+            steps = (("const", count),)
+        for op, *value in steps:
+            step.op = <Step> <int> _steps[op]
+            step.value = value[0] if value else 0
+            depth += 1 if value else -1
+            if depth < 1 or depth >= deepest_count:
+                raise ValueError(f"task {name}: the count {count} is no postfix program")
+            if (op == "i32" and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - 4) or (
+                op == "i64" and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - 8
+            ):
+                raise ValueError(f"task {name}: offset {step.value} is outside the argument block")
+            task.count.push_back(step)
+        if steps and depth != 1:
+            raise ValueError(f"task {name}: the count {count} is no postfix program")
+        self.kernel.tasks.push_back(task)
+
+    def __dealloc__(self):
+        del self.kernel
+
+    cdef Py_ssize_t tail(self) noexcept:
+        return self.kernel.prefix_bytes + (16 * self.kernel.tasks.size() if self.kernel.timed else 0)
+
+    @property
+    def tail_bytes(self):
+        """What a launch needs behind the argument block."""
+        return self.tail()
+
+    def grids(self, bytes block, /):
+        """Iterations of every task for a packed argument block, None where only the device knows; for tests."""
+        cdef size_t at
+        if <size_t> len(block) < self.kernel.block_bytes:
+            raise ValueError(f"a block of {self.kernel.block_bytes} bytes is needed")
+        return [
+            iterations_of(self.kernel.tasks[at], block) if self.kernel.tasks[at].counted else None
+            for at in range(self.kernel.tasks.size())
+        ]
+
+    cdef StreamMemory memory(self, void *stream) except *:
+        # Buffers of this stream, made on its first launch.
+        cdef StreamMemory found
+        if self.first_known and stream == self.first_stream:
+            return self.first
+        found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
+        found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
+        if not self.first_known:
+            self.first, self.first_stream, self.first_known = found, stream, True
+        return found
+
+    cdef uint64_t buffer(self, void *stream, str what, Py_ssize_t nbytes) except 0:
+        key = (<size_t> stream, what)
+        found = self.buffers.get(key)
+        if found is None:
+            found = self.buffers[key] = DeviceBuffer(self.device, nbytes)
+        return (<DeviceBuffer> found).data
+
+    cdef int launch(self, Plan plan, char *block, Launch *launch, uint64_t seed, uint64_t ordinal) except -1:
+        # Starts all tasks; waits only where results, failures or prints are due.
+        cdef DeviceRun run
+        cdef DeviceKernel *kernel = self.kernel
+        cdef int status
+        if kernel.seed_offset >= 0:
+            memcpy(block + kernel.seed_offset, &seed, 8)
+            memcpy(block + kernel.seed_offset + 8, &ordinal, 8)
+        run.stream = current_stream
+        run.memory = self.memory(run.stream)
+        run.block = block
+        run.prefix = block + plan.block_bytes - self.tail()
+        run.times = <double *> (run.prefix + kernel.prefix_bytes)
+        with nogil:
+            status = run_on_device(kernel, &run)
+        if status != 0 or self.device.forks != _forks:
+            self.device.check(status, self.what_failed(plan, run.failed))
+        launch.rt.error.flag = 0
+        if run.hit:
+            memcpy(&launch.rt.error, run.prefix + kernel.error_offset, sizeof(qd_error))
+        return 0
+
+    cdef str what_failed(self, Plan plan, int task):
+        if task < 0:
+            return f"kernel {plan.name}, or work before it,"
+        return f"the launch of task {self.kernel.tasks[task].name.c_str().decode()} of kernel {plan.name}"
+
+
+def set_stream(stream, /):
+    """Launches of this thread go to that stream (a driver handle, 0 the default one). Returns the one before."""
+    global current_stream
+    cdef void *before = current_stream
+    current_stream = <void *> <size_t> stream
+    return <size_t> before
+
+
+def get_stream():
+    """Driver handle of the stream that launches of this thread go to."""
+    return <size_t> current_stream

@@ -1,0 +1,471 @@
+#include "driver.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+// The driver interfaces of the two vendors have the same functions with the same parameters under different names. Where
+// they differ (contexts, attributes), there are two versions below.
+
+namespace qd {
+namespace {
+
+using Status = int;
+using Handle = void *;
+
+struct Entries {
+    Status (*init)(unsigned);
+    Status (*device_get)(int *, int);
+    Status (*device_name)(char *, int, int);
+    Status (*device_attribute)(int *, int, int);
+    Status (*module_load)(Handle *, const void *);
+    Status (*module_function)(Handle *, Handle, const char *);
+    Status (*module_unload)(Handle);
+    Status (*function_attribute)(Handle, int, int);
+    Status (*residency)(int *, Handle, int, size_t);
+    Status (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
+    Status (*allocate)(uint64_t *, size_t);
+    Status (*release)(uint64_t);
+    Status (*to_device)(uint64_t, const void *, size_t, Handle);
+    Status (*to_host)(void *, uint64_t, size_t, Handle);
+    Status (*on_device)(uint64_t, uint64_t, size_t, Handle);
+    Status (*fill)(uint64_t, unsigned char, size_t, Handle);
+    Status (*stream_synchronize)(Handle);
+    Status (*stream_create)(Handle *, unsigned);
+    Status (*stream_destroy)(Handle);
+    Status (*event_create)(Handle *, unsigned);
+    Status (*event_record)(Handle, Handle);
+    Status (*event_wait)(Handle, Handle, unsigned);
+    Status (*event_synchronize)(Handle);
+    Status (*event_elapsed)(float *, Handle, Handle);
+    Status (*event_destroy)(Handle);
+};
+
+struct Symbol {
+    size_t offset;
+    const char *cuda;
+    const char *hip;
+};
+
+#define AT(member) offsetof(Entries, member)
+constexpr Symbol symbols[] = {
+    {AT(init), "cuInit", "hipInit"},
+    {AT(device_get), "cuDeviceGet", "hipDeviceGet"},
+    {AT(device_name), "cuDeviceGetName", "hipDeviceGetName"},
+    {AT(device_attribute), "cuDeviceGetAttribute", "hipDeviceGetAttribute"},
+    {AT(module_load), "cuModuleLoadData", "hipModuleLoadData"},
+    {AT(module_function), "cuModuleGetFunction", "hipModuleGetFunction"},
+    {AT(module_unload), "cuModuleUnload", "hipModuleUnload"},
+    {AT(function_attribute), "cuFuncSetAttribute", "hipFuncSetAttribute"},
+    {AT(residency), "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+     "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"},
+    {AT(launch), "cuLaunchKernel", "hipModuleLaunchKernel"},
+    {AT(allocate), "cuMemAlloc_v2", "hipMalloc"},
+    {AT(release), "cuMemFree_v2", "hipFree"},
+    {AT(to_device), "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync"},
+    {AT(to_host), "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync"},
+    {AT(on_device), "cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync"},
+    {AT(fill), "cuMemsetD8Async", "hipMemsetD8Async"},
+    {AT(stream_synchronize), "cuStreamSynchronize", "hipStreamSynchronize"},
+    {AT(stream_create), "cuStreamCreate", "hipStreamCreateWithFlags"},
+    {AT(stream_destroy), "cuStreamDestroy_v2", "hipStreamDestroy"},
+    {AT(event_create), "cuEventCreate", "hipEventCreateWithFlags"},
+    {AT(event_record), "cuEventRecord", "hipEventRecord"},
+    {AT(event_wait), "cuStreamWaitEvent", "hipStreamWaitEvent"},
+    {AT(event_synchronize), "cuEventSynchronize", "hipEventSynchronize"},
+    {AT(event_elapsed), "cuEventElapsedTime", "hipEventElapsedTime"},
+    {AT(event_destroy), "cuEventDestroy_v2", "hipEventDestroy"},
+};
+#undef AT
+
+constexpr unsigned non_blocking = 1;    // CU_STREAM_NON_BLOCKING, hipStreamNonBlocking
+constexpr unsigned without_timing = 2;  // CU_EVENT_DISABLE_TIMING, hipEventDisableTiming
+constexpr int out_of_range = 1;         // CUDA_ERROR_INVALID_VALUE, hipErrorInvalidValue
+
+void *open_library(const char *const *names) {
+    for (; *names; ++names) {
+#ifdef _WIN32
+        if (void *library = reinterpret_cast<void *>(LoadLibraryA(*names))) return library;
+#else
+        if (void *library = dlopen(*names, RTLD_NOW | RTLD_LOCAL)) return library;
+#endif
+    }
+    return nullptr;
+}
+
+void *symbol(void *library, const char *name) {
+#ifdef _WIN32
+    return reinterpret_cast<void *>(GetProcAddress(reinterpret_cast<HMODULE>(library), name));
+#else
+    return dlsym(library, name);
+#endif
+}
+
+// ---------------------------------------------------------------- one vendor
+
+template <class Vendor>
+struct Driver {
+    static Entries call;
+    static int device;
+
+    // Makes the device's context current on this thread as long as it lives. Programs with several devices switch
+    // between calls, so every entry looks.
+    struct Here : Vendor::Guard {};
+
+    static Status open() {
+        Status status = call.init(0);
+        if (status == 0) status = call.device_get(&device, 0);
+        if (status == 0) status = Vendor::open(device);
+        return status;
+    }
+
+    static Status attribute(int64_t *value, int32_t which) { return Vendor::attribute(call, device, value, which); }
+
+    static Status device_name(char *text, size_t size) {
+        return call.device_name(text, static_cast<int>(size), device);
+    }
+
+    static Status load(void **module, const void *image) {
+        Here here;
+        return here.status ? here.status : call.module_load(module, image);
+    }
+
+    static Status function(void **found, void *module, const char *name) {
+        Here here;
+        return here.status ? here.status : call.module_function(found, module, name);
+    }
+
+    static Status unload(void *module) {
+        Here here;
+        return here.status ? here.status : call.module_unload(module);
+    }
+
+    static Status allow_shared(void *function, uint32_t bytes) {
+        Here here;
+        return here.status ? here.status : call.function_attribute(function, 8, static_cast<int>(bytes));
+    }
+
+    static Status residency(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) {
+        Here here;
+        return here.status ? here.status : call.residency(blocks, function, static_cast<int>(block), shared_bytes);
+    }
+
+    static Status launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params) {
+        Here here;
+        return here.status ? here.status
+                           : call.launch(function, grid, 1, 1, block, 1, 1, shared_bytes, stream, params, nullptr);
+    }
+
+    static Status allocate(uint64_t *address, size_t bytes) {
+        Here here;
+        *address = 0;
+        return here.status ? here.status : call.allocate(address, bytes);
+    }
+
+    static Status release(uint64_t address) {
+        Here here;
+        return here.status ? here.status : call.release(address);
+    }
+
+    static Status to_device(uint64_t target, const void *source, size_t bytes, void *stream) {
+        Here here;
+        return here.status ? here.status : call.to_device(target, source, bytes, stream);
+    }
+
+    static Status to_host(void *target, uint64_t source, size_t bytes, void *stream) {
+        Here here;
+        Status status = here.status ? here.status : call.to_host(target, source, bytes, stream);
+        return status ? status : call.stream_synchronize(stream);
+    }
+
+    static Status on_device(uint64_t target, uint64_t source, size_t bytes, void *stream) {
+        Here here;
+        return here.status ? here.status : call.on_device(target, source, bytes, stream);
+    }
+
+    static Status fill(uint64_t target, uint8_t value, size_t bytes, void *stream) {
+        Here here;
+        return here.status ? here.status : call.fill(target, value, bytes, stream);
+    }
+
+    static Status synchronize(void *stream) {
+        Here here;
+        return here.status ? here.status : call.stream_synchronize(stream);
+    }
+
+    static Status stream_create(void **stream) {
+        Here here;
+        return here.status ? here.status : call.stream_create(stream, non_blocking);
+    }
+
+    static Status stream_destroy(void *stream) {
+        Here here;
+        return here.status ? here.status : call.stream_destroy(stream);
+    }
+
+    static Status event_create(void **event, int32_t timing) {
+        Here here;
+        return here.status ? here.status : call.event_create(event, timing ? 0 : without_timing);
+    }
+
+    static Status event_record(void *event, void *stream) {
+        Here here;
+        return here.status ? here.status : call.event_record(event, stream);
+    }
+
+    static Status event_wait(void *event, void *stream) {
+        Here here;
+        return here.status ? here.status : call.event_wait(stream, event, 0);
+    }
+
+    static Status event_synchronize(void *event) {
+        Here here;
+        return here.status ? here.status : call.event_synchronize(event);
+    }
+
+    static Status event_milliseconds(float *between, void *begin, void *end) {
+        Here here;
+        return here.status ? here.status : call.event_elapsed(between, begin, end);
+    }
+
+    static Status event_destroy(void *event) {
+        Here here;
+        return here.status ? here.status : call.event_destroy(event);
+    }
+
+    static const char *describe(int status) { return Vendor::describe(status); }
+
+    static constexpr qd_device_api api = {
+        Vendor::name, open, attribute, device_name, load, function, unload, allow_shared, residency, launch, allocate,
+        release, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
+        event_record, event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
+    };
+
+    static const qd_device_api *find(const char **why) {
+        static std::mutex gate;
+        static bool found = false;
+        static char missing[160];
+        std::lock_guard<std::mutex> lock(gate);
+        if (found) return &api;
+        void *library = open_library(Vendor::libraries);
+        if (!library) {
+            std::snprintf(missing, sizeof missing, "the driver library %s is not installed", Vendor::libraries[0]);
+            *why = missing;
+            return nullptr;
+        }
+        for (const Symbol &s : symbols) {
+            const char *name = Vendor::is_cuda ? s.cuda : s.hip;
+            void *address = symbol(library, name);
+            if (!address) {
+                std::snprintf(missing, sizeof missing, "%s has no function %s; it is too old", Vendor::libraries[0], name);
+                *why = missing;
+                return nullptr;
+            }
+            std::memcpy(reinterpret_cast<char *>(&call) + s.offset, &address, sizeof address);
+        }
+        if (!Vendor::find(library)) {
+            std::snprintf(missing, sizeof missing, "%s is too old", Vendor::libraries[0]);
+            *why = missing;
+            return nullptr;
+        }
+        found = true;
+        return &api;
+    }
+};
+
+template <class Vendor>
+Entries Driver<Vendor>::call;
+template <class Vendor>
+int Driver<Vendor>::device;
+
+// ---------------------------------------------------------------- NVIDIA
+
+struct Cuda {
+    static constexpr const char *name = "cuda";
+    static constexpr bool is_cuda = true;
+#ifdef _WIN32
+    static constexpr const char *libraries[] = {"nvcuda.dll", nullptr};
+#else
+    static constexpr const char *libraries[] = {"libcuda.so.1", "libcuda.so", nullptr};
+#endif
+    static Status (*retain)(Handle *, int);
+    static Status (*current)(Handle *);
+    static Status (*push)(Handle);
+    static Status (*pop)(Handle *);
+    static Status (*error_name)(int, const char **);
+    static Status (*error_text)(int, const char **);
+    static Status (*driver_version)(int *);
+    static Handle context;
+
+    static bool find(void *library) {
+        auto get = [library](auto &entry, const char *symbol_name) {
+            void *address = symbol(library, symbol_name);
+            std::memcpy(&entry, &address, sizeof address);
+            return address != nullptr;
+        };
+        return get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
+               get(push, "cuCtxPushCurrent_v2") && get(pop, "cuCtxPopCurrent_v2") &&
+               get(error_name, "cuGetErrorName") && get(error_text, "cuGetErrorString") &&
+               get(driver_version, "cuDriverGetVersion");
+    }
+
+    // The primary context, which other libraries of the process use too. Kept for the life of the process.
+    static Status open(int device) { return context ? 0 : retain(&context, device); }
+
+    struct Guard {
+        Status status = 0;
+        bool pushed = false;
+        Guard() {
+            Handle now = nullptr;
+            status = current(&now);
+            if (status == 0 && now != context) {
+                status = push(context);
+                pushed = status == 0;
+            }
+        }
+        ~Guard() {
+            Handle popped;
+            if (pushed) pop(&popped);
+        }
+        Guard(const Guard &) = delete;
+        Guard &operator=(const Guard &) = delete;
+    };
+
+    static Status attribute(const Entries &call, int device, int64_t *value, int32_t which) {
+        int a = 0, b = 0;
+        Status status = 0;
+        switch (which) {
+            case QD_MULTIPROCESSORS: status = call.device_attribute(&a, 16, device); break;
+            case QD_MAX_THREADS_PER_BLOCK: status = call.device_attribute(&a, 1, device); break;
+            case QD_MAX_SHARED_BYTES: status = call.device_attribute(&a, 97, device); break;
+            case QD_CLOCK_KHZ: status = call.device_attribute(&a, 13, device); break;
+            case QD_COMPUTE_CAPABILITY:
+                status = call.device_attribute(&a, 75, device);
+                if (status == 0) status = call.device_attribute(&b, 76, device);
+                a = 10 * a + b;
+                break;
+            case QD_ARGUMENT_BYTES:
+                // Since CUDA 12.1 and compute capability 7.0 a launch takes more than the 4 KiB of before.
+                status = call.device_attribute(&b, 75, device);
+                if (status == 0) status = driver_version(&a);
+                a = a >= 12010 && b >= 7 ? 32764 : 4096;
+                break;
+            default: return out_of_range;
+        }
+        *value = a;
+        return status;
+    }
+
+    static const char *describe(int status) {
+        static thread_local char text[256];
+        const char *short_name = nullptr, *sentence = nullptr;
+        error_name(status, &short_name);
+        error_text(status, &sentence);
+        std::snprintf(text, sizeof text, "%s (%s)", sentence ? sentence : "unknown error", short_name ? short_name : "?");
+        return text;
+    }
+};
+
+Status (*Cuda::retain)(Handle *, int);
+Status (*Cuda::current)(Handle *);
+Status (*Cuda::push)(Handle);
+Status (*Cuda::pop)(Handle *);
+Status (*Cuda::error_name)(int, const char **);
+Status (*Cuda::error_text)(int, const char **);
+Status (*Cuda::driver_version)(int *);
+Handle Cuda::context;
+
+// ---------------------------------------------------------------- AMD
+
+struct Hip {
+    static constexpr const char *name = "hip";
+    static constexpr bool is_cuda = false;
+#ifdef _WIN32
+    static constexpr const char *libraries[] = {"amdhip64.dll", nullptr};
+#else
+    static constexpr const char *libraries[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                                "libamdhip64.so.5", nullptr};
+#endif
+    static Status (*get_device)(int *);
+    static Status (*set_device)(int);
+    static const char *(*error_name)(int);
+    static const char *(*error_text)(int);
+    static int ours;
+
+    static bool find(void *library) {
+        auto get = [library](auto &entry, const char *symbol_name) {
+            void *address = symbol(library, symbol_name);
+            std::memcpy(&entry, &address, sizeof address);
+            return address != nullptr;
+        };
+        return get(get_device, "hipGetDevice") && get(set_device, "hipSetDevice") &&
+               get(error_name, "hipGetErrorName") && get(error_text, "hipGetErrorString");
+    }
+
+    static Status open(int device) {
+        ours = device;
+        return set_device(device);
+    }
+
+    struct Guard {
+        Status status = 0;
+        int before = -1;
+        Guard() {
+            int now = -1;
+            status = get_device(&now);
+            if (status == 0 && now != ours) {
+                status = set_device(ours);
+                if (status == 0) before = now;
+            }
+        }
+        ~Guard() {
+            if (before >= 0) set_device(before);
+        }
+        Guard(const Guard &) = delete;
+        Guard &operator=(const Guard &) = delete;
+    };
+
+    // The numbers of attributes changed between releases of HIP, so only what every chip has is told here; the number
+    // of compute units comes from the system (runtime/amdgpu.py).
+    static Status attribute(const Entries &, int, int64_t *value, int32_t which) {
+        switch (which) {
+            case QD_MAX_THREADS_PER_BLOCK: *value = 1024; return 0;
+            case QD_MAX_SHARED_BYTES: *value = 65536; return 0;
+            case QD_COMPUTE_CAPABILITY: *value = 0; return 0;
+            case QD_ARGUMENT_BYTES: *value = 4096; return 0;
+            case QD_MULTIPROCESSORS: *value = 0; return 0;
+            case QD_CLOCK_KHZ: *value = 0; return 0;
+            default: return out_of_range;
+        }
+    }
+
+    static const char *describe(int status) {
+        static thread_local char text[256];
+        std::snprintf(text, sizeof text, "%s (%s)", error_text(status), error_name(status));
+        return text;
+    }
+};
+
+Status (*Hip::get_device)(int *);
+Status (*Hip::set_device)(int);
+const char *(*Hip::error_name)(int);
+const char *(*Hip::error_text)(int);
+int Hip::ours;
+
+}  // namespace
+
+const qd_device_api *driver(const char *vendor, const char **why) {
+    if (std::strcmp(vendor, "cuda") == 0) return Driver<Cuda>::find(why);
+    if (std::strcmp(vendor, "hip") == 0) return Driver<Hip>::find(why);
+    *why = "no such driver";
+    return nullptr;
+}
+
+}  // namespace qd

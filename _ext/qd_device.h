@@ -1,0 +1,62 @@
+/* What the launch core asks of a device. One table each for a driver of NVIDIA, of AMD, and for the SIMT emulator.
+ *
+ * Every function but `describe` returns a status, 0 for success. Addresses are those of the device. A stream is the
+ * driver's handle, null for the default stream.
+ */
+#ifndef QD_DEVICE_H
+#define QD_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum qd_attribute {
+    QD_MULTIPROCESSORS,
+    QD_MAX_THREADS_PER_BLOCK,
+    QD_MAX_SHARED_BYTES,    /* per block, what a kernel may opt in to */
+    QD_COMPUTE_CAPABILITY,  /* 10 * major + minor; 0 where there is none */
+    QD_CLOCK_KHZ,
+    QD_ARGUMENT_BYTES       /* largest argument block passed by value */
+};
+
+typedef struct qd_device_api {
+    const char *name;
+    /* Makes the device usable in this process; the first call of all. */
+    int (*open)(void);
+    int (*attribute)(int64_t *value, int32_t which);
+    /* Writes a terminated text; cut at `size`. */
+    int (*device_name)(char *text, size_t size);
+
+    int (*load)(void **module, const void *image);
+    int (*function)(void **function, void *module, const char *name);
+    int (*unload)(void *module);
+    /* Lets a function use that much dynamic shared memory. */
+    int (*allow_shared)(void *function, uint32_t bytes);
+    /* Blocks of a function that a multiprocessor holds at once. */
+    int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes);
+    /* `params` points to the value of each parameter, as in cuLaunchKernel. */
+    int (*launch)(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);
+
+    int (*allocate)(uint64_t *address, size_t bytes);
+    int (*release)(uint64_t address);
+    /* `source` may be reused when it returns. */
+    int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream);
+    /* Waits: `target` is complete when it returns. */
+    int (*to_host)(void *target, uint64_t source, size_t bytes, void *stream);
+    int (*on_device)(uint64_t target, uint64_t source, size_t bytes, void *stream);
+    int (*fill)(uint64_t target, uint8_t value, size_t bytes, void *stream);
+    int (*synchronize)(void *stream);
+
+    int (*stream_create)(void **stream);
+    int (*stream_destroy)(void *stream);
+    int (*event_create)(void **event, int32_t timing);
+    int (*event_record)(void *event, void *stream);
+    int (*event_wait)(void *event, void *stream);
+    int (*event_synchronize)(void *event);
+    int (*event_milliseconds)(float *between, void *begin, void *end);
+    int (*event_destroy)(void *event);
+
+    /* What a status means, and where the table knows more about the last failure of this thread, that. */
+    const char *(*describe)(int status);
+} qd_device_api;
+
+#endif
