@@ -2,7 +2,12 @@
 
 QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on these, `^cuda` on the default ones without
                   it. The default is the CPU. A named arch that cannot run is a failure, never a skip.
+QD_EMULATE        1: the GPU archs run on the CPU, through the SIMT emulator.
 QD_TEST_TIMEOUT   seconds that one test may take, 600 when unset.
+
+A test runs on each wanted arch, because it takes `arch`, `init` or `arch_name` (an autouse fixture may do so for a whole
+folder), or it is about the CPU or about nothing that runs: then its folder is in CPU_ONLY_FOLDERS, or it has the marker
+`cpu_only`, and it runs once, when the CPU is wanted. `tests/project` holds every test to this.
 """
 
 from __future__ import annotations
@@ -12,11 +17,14 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
 ARCHS = ("cpu", "cuda", "amdgpu", "metal", "vulkan", "opencl")
 DEFAULT_ARCHS = ("cpu",)
+# The launch core and the C toolchain, the C helpers of the templates, values in Python scope, the tree itself.
+CPU_ONLY_FOLDERS = ("core", "toolchain", "prelude", "lang_host", "project")
 
 _stderr = pytest.StashKey[int]()
 _folder = pytest.StashKey[str]()
@@ -31,6 +39,10 @@ def wanted_archs(text: str) -> list[str]:
     without = {word[1:] for word in words if word.startswith("^")}
     named = [word for word in words if not word.startswith("^")]
     return [name for name in named or DEFAULT_ARCHS if name not in without]
+
+
+WANTED_ARCHS = wanted_archs(os.environ.get("QD_WANTED_ARCHS", ""))
+_TESTS = Path(__file__).resolve().parent
 
 
 def pytest_configure(config):
@@ -66,19 +78,52 @@ def pytest_runtest_protocol(item):
         faulthandler.cancel_dump_traceback_later()
 
 
+def is_cpu_only(item) -> bool:
+    """Whether the test runs once, with the CPU, and not on each wanted arch."""
+    folder = item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
+    return folder in CPU_ONLY_FOLDERS or item.get_closest_marker("cpu_only") is not None
+
+
 def pytest_collection_modifyitems(config, items):
+    with_cpu = "cpu" in WANTED_ARCHS
     kept, left_out = [], []
     for item in items:
         marker = item.get_closest_marker("runtime")
-        chosen = getattr(item, "callspec", None) and item.callspec.params.get("arch")
-        (left_out if marker and chosen in marker.kwargs.get("exclude", ()) else kept).append(item)
+        chosen = getattr(item, "callspec", None) and item.callspec.params.get("arch_name")
+        if is_cpu_only(item):
+            wanted = with_cpu and chosen in (None, "cpu")
+        else:
+            wanted = not (marker and chosen in marker.kwargs.get("exclude", ()))
+        (kept if wanted else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-@pytest.fixture(params=wanted_archs(os.environ.get("QD_WANTED_ARCHS", "")))
-def arch(request):
+@pytest.fixture(params=WANTED_ARCHS)
+def arch_name(request) -> str:
+    """Name of the arch under test. Starts nothing."""
+    return request.param
+
+
+@pytest.fixture
+def arch_environment(arch_name) -> dict[str, str]:
+    """Variables that make a program's plain `qd.init()` start the arch under test, and keep it emulated if it is here."""
+    return {"QD_ARCH": arch_name, **{k: v for k, v in os.environ.items() if k == "QD_EMULATE"}}
+
+
+@pytest.fixture
+def init(arch_name):
+    """`init(**options)` starts the arch under test, also several times in a test; reset after the test."""
+    import quadrants as qd
+
+    chosen = getattr(qd, arch_name)
+    yield lambda **options: qd.init(arch=chosen, **{"enable_fallback": False, **options})
+    qd.reset()
+
+
+@pytest.fixture
+def arch(request, arch_name, init):
     """The arch under test, freshly initialised, and reset after the test.
 
     `@pytest.mark.runtime(exclude=("metal",), require=("data64",), debug=True)` leaves archs out, skips those without an
@@ -90,12 +135,8 @@ def arch(request):
     options = dict(marker.kwargs) if marker else {}
     options.pop("exclude", None)
     required = options.pop("require", ())
-    chosen = getattr(qd, request.param)
-    qd.init(arch=chosen, enable_fallback=False, **options)
-    try:
-        for name in required:
-            if not qd.is_extension_enabled(getattr(qd.extension, name)):
-                pytest.skip(f"arch {request.param} has no extension {name}")
-        yield chosen
-    finally:
-        qd.reset()
+    init(**options)
+    for name in required:
+        if not qd.is_extension_enabled(getattr(qd.extension, name)):
+            pytest.skip(f"arch {arch_name} has no extension {name}")
+    return getattr(qd, arch_name)

@@ -11,29 +11,36 @@ import quadrants as qd
 from quadrants.toolchain import build
 
 ROOT = Path(__file__).resolve().parents[2]
+# Settings of the machine and of the run, which no test clears.
+KEPT = ("QD_CC", "QD_EMULATE")
+MACHINE_CODE = (".so", ".o", ".cubin", ".ptx", ".hsaco")
 
 
 class Cache:
     """A cache folder and the files in it."""
 
-    def __init__(self, root: Path):
-        self.root = root
+    def __init__(self, root: Path, init):
+        self.root, self._init = root, init
 
     def start(self, **options) -> None:
         """A new runtime over the folder, as if in a new process."""
         qd.reset()
         build.forget()
-        qd.init(qd.cpu, **{"offline_cache": True, "offline_cache_file_path": str(self.root), **options})
+        self._init(**{"offline_cache": True, "offline_cache_file_path": str(self.root), **options})
 
     def files(self, *suffixes: str) -> list[Path]:
         """The cached files, those of the given suffixes only if there are any."""
         found = (p for p in self.root.rglob("*") if p.is_file())
         return sorted(p for p in found if not suffixes or p.suffix in suffixes)
 
+    def binaries(self) -> list[Path]:
+        """The cached files that hold machine code."""
+        return self.files(*MACHINE_CODE)
+
 
 def start_python(path, argv=(), env=None) -> subprocess.Popen:
     """Another process that runs the file with this package."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("QD_") or k == "QD_CC"}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith("QD_") or k in KEPT}
     return subprocess.Popen(
         [sys.executable, str(path), *map(str, argv)],
         stdout=subprocess.PIPE,

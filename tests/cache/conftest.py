@@ -14,7 +14,7 @@ import quadrants as qd
 from quadrants.toolchain import build
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cache_kit import Cache, start_python  # noqa: E402
+from cache_kit import KEPT, Cache, start_python  # noqa: E402
 
 _serial = itertools.count()
 
@@ -22,16 +22,16 @@ _serial = itertools.count()
 @pytest.fixture(autouse=True)
 def clean(monkeypatch):
     """No settings from outside, no record of earlier builds, no runtime left over."""
-    for name in [name for name in os.environ if name.startswith("QD_") and name != "QD_CC"]:
+    for name in [name for name in os.environ if name.startswith("QD_") and name not in KEPT]:
         monkeypatch.delenv(name)
     yield
     qd.reset()
 
 
 @pytest.fixture
-def cache(tmp_path):
+def cache(tmp_path, init):
     """A folder of one's own; `cache.start(**options)` is a new runtime that knows only what is on disk."""
-    return Cache(tmp_path / "qdcache")
+    return Cache(tmp_path / "qdcache", init)
 
 
 @pytest.fixture
@@ -68,8 +68,10 @@ def compiled():
 
 
 @pytest.fixture
-def python(tmp_path):
-    """`python(program_text, **env)` starts another process that runs the text from a file; ends with the test."""
+def python(tmp_path, arch_environment):
+    """`python(program_text, **env)` starts another process that runs the text from a file, on the arch under test; it
+    ends with the test.
+    """
     started = []
 
     def start(text: str, *argv: str, **env: str):
@@ -78,7 +80,7 @@ def python(tmp_path):
         return _start(path, argv, env)
 
     def _start(path, argv, env):
-        child = start_python(path, argv, env)
+        child = start_python(path, argv, {**arch_environment, **env})
         started.append(child)
         return child
 

@@ -20,6 +20,7 @@ def helper(x):
 def run(x: qd.f32) -> qd.f32:
     return helper(x) + GLOBAL
 """
+SKELETONS = {"cpu": "c/task.c.j2", "cuda": "cuda/task.cu.j2", "amdgpu": "hip/task.hip.j2"}
 BASE = {"captured": "GLOBAL = 1.0", "callee": "x * 2.0", "decoration": ""}
 
 
@@ -60,14 +61,14 @@ def test_an_option_that_cannot_change_the_code_is_not_compiled(cache, program, c
 
 
 @pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
-def test_an_edited_template_is_compiled(cache, program, compiled, tmp_path, decoration):
+def test_an_edited_template_is_compiled(cache, program, compiled, tmp_path, arch_name, decoration):
     text = f"@qd.kernel{decoration}\ndef run(n: qd.i32) -> qd.i32:\n    return n + 1\n"
-    folder = tmp_path / "templates" / "c"
-    folder.mkdir(parents=True)
-    template = folder / "task.c.j2"
+    skeleton = SKELETONS[arch_name]
+    template = tmp_path / "templates" / skeleton
+    template.parent.mkdir(parents=True)
 
     def run(comment: str) -> int:
-        template.write_text(f'/* {comment} */\n{{% extends "builtin/c/task.c.j2" %}}\n')
+        template.write_text(f'/* {comment} */\n{{% extends "builtin/{skeleton}" %}}\n')
         cache.start(template_path=[str(tmp_path / "templates")])
         module = program(text)
         assert module.run(1) == 2
@@ -76,6 +77,7 @@ def test_an_edited_template_is_compiled(cache, program, compiled, tmp_path, deco
     assert [run("one"), run("another"), run("one")] == [1, 1, 0]
 
 
+@pytest.mark.cpu_only  # about $QD_CC
 @pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
 def test_another_compiler_is_compiled_with(cache, program, compiled, tmp_path, monkeypatch, decoration):
     gcc = which("gcc")

@@ -1,6 +1,6 @@
 """Run one program under one package and write its result as JSON to a file.
 
-    python harness.py PACKAGE PROGRAM OUTPUT [--beyond]
+    python harness.py PACKAGE PROGRAM OUTPUT ARCH [--beyond]
 
 The process is the isolation: a program that crashes its package ends here and nowhere else. `run_program` starts it.
 """
@@ -25,7 +25,14 @@ def program_names() -> list[str]:
 
 
 def run_program(
-    python: str, package: str, name: str, *, beyond: bool, extra_path: str | None = None, timeout: float = 300.0
+    python: str,
+    package: str,
+    name: str,
+    *,
+    beyond: bool,
+    arch: str = "cpu",
+    extra_path: str | None = None,
+    timeout: float = 300.0,
 ) -> dict:
     """Run `name` under `package` as seen by `python`: encoded {"version", "results", "beyond", "messages"}.
 
@@ -39,7 +46,7 @@ def run_program(
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "result.json"
         process = subprocess.run(
-            [python, str(HERE / "harness.py"), package, name, str(output), *(["--beyond"] if beyond else [])],
+            [python, str(HERE / "harness.py"), package, name, str(output), arch, *(["--beyond"] if beyond else [])],
             env=environment,
             cwd=folder,
             capture_output=True,
@@ -60,12 +67,14 @@ def load(name: str):
 
 def main() -> None:
     """Run the program named on the command line."""
-    package, name, output, *options = sys.argv[1:]
+    package, name, output, arch, *options = sys.argv[1:]
     qd = importlib.import_module(package)
     program = load(name)
+    import kit
     from kit import encode, messages
 
-    qd.init(arch=qd.cpu, offline_cache=False, **getattr(program, "INIT", {}))
+    kit.arch = arch
+    kit.start(qd, enable_fallback=False, **getattr(program, "INIT", {}))
     result = {"version": ".".join(map(str, qd.__version__)), "results": {}, "beyond": {}}
     try:
         result["results"] = encode(program.run(qd))

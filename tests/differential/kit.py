@@ -14,6 +14,13 @@ import numpy as np
 
 # Texts of errors that lacked the wanted fragment: for the reader of a failing test, never part of a result.
 messages: list[str] = []
+# What programs run on; the harness changes it.
+arch = "cpu"
+
+
+def start(qd, **options) -> None:
+    """A new runtime of the package `qd` on the arch under test, without a disk cache."""
+    qd.init(arch=getattr(qd, arch), offline_cache=False, **options)
 
 
 def fails(action: Callable[[], object], fragment: str = "") -> str:

@@ -15,6 +15,7 @@ from harness import HERE, load, program_names, run_program
 ROOT = str(HERE.parent.parent)
 
 
+@pytest.mark.cpu_only
 def test_the_corpus_is_whole() -> None:
     """Forty programs, each recorded, none recorded that is gone."""
     names = program_names()
@@ -23,14 +24,15 @@ def test_the_corpus_is_whole() -> None:
 
 
 @pytest.mark.parametrize("name", program_names())
-def test_program(name: str) -> None:
+def test_program(arch_name: str, name: str) -> None:
     """One program in a process of its own, compared key by key with the record."""
     wanted = json.loads(expectation(name).read_text())
-    ours = run_program(sys.executable, "quadrants", name, beyond=True, extra_path=ROOT)
+    ours = run_program(sys.executable, "quadrants", name, beyond=True, arch=arch_name, extra_path=ROOT)
     problems = compare(ours, wanted, module_tolerance(name))
     assert not problems, "\n".join(problems)
 
 
+@pytest.mark.cpu_only
 @pytest.mark.parametrize("name", program_names())
 def test_corrections_are_recorded(name: str) -> None:
     """What a program corrects is in its record with the section that asks for it."""

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import quadrants as qd
-
 
 @pytest.fixture(autouse=True)
-def fresh_runtime():
-    qd.init(arch=qd.cpu, random_seed=3)
-    yield
-    qd.reset()
+def fresh_runtime(init):
+    init(random_seed=3)

@@ -10,6 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
+import quadrants as qd
 from quadrants.examples import _catalogue, _picture, _progress
 from quadrants.examples.__main__ import main
 
@@ -36,6 +37,7 @@ def read_png(path) -> np.ndarray:
     return rows[:, 1:].reshape(size[1], size[0], 3)
 
 
+@pytest.mark.cpu_only
 def test_the_list_names_every_example(capsys):
     assert main([]) == 0
     text = capsys.readouterr().out
@@ -58,9 +60,10 @@ def test_the_list_names_every_example(capsys):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_example_runs_and_writes_a_picture(name, tmp_path, capsys):
-    assert main([name, "--frames", "2", "--out", str(tmp_path / "pictures")]) == 0
+def test_every_example_runs_and_writes_a_picture(arch_name, name, tmp_path, capsys):
+    assert main([name, "--frames", "2", "--arch", arch_name, "--out", str(tmp_path / "pictures")]) == 0
     out = capsys.readouterr().out
+    assert f"Starting on arch={getattr(qd, arch_name).name}\n" in out
     assert f"{name}: " in out and "/s (2 frames)" in out
     image = read_png(tmp_path / "pictures" / f"{name}.png")
     assert min(image.shape[:2]) >= 200
@@ -70,11 +73,12 @@ def test_every_example_runs_and_writes_a_picture(name, tmp_path, capsys):
     assert ("pip install pillow" in out) == (not _picture.can_write_gif())
 
 
-def test_no_picture(tmp_path):
-    assert main(["game_of_life", "--frames", "1", "--out", str(tmp_path), "--no-picture"]) == 0
+def test_no_picture(arch_name, tmp_path):
+    assert main(["game_of_life", "--arch", arch_name, "--frames", "1", "--out", str(tmp_path), "--no-picture"]) == 0
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.cpu_only
 @pytest.mark.parametrize("argv, text", [
     (["no_such_example"], "there is no example 'no_such_example'"),
     (["wave", "--frames", "0"], "--frames must be at least 1"),
@@ -87,6 +91,7 @@ def test_wrong_arguments(argv, text, capsys):
     assert text in capsys.readouterr().err
 
 
+@pytest.mark.cpu_only
 def test_png_round_trip(tmp_path):
     image = np.random.default_rng(0).integers(0, 256, (7, 5, 3), dtype=np.uint8)
     _picture.write_png(tmp_path / "a.png", image)
@@ -95,6 +100,7 @@ def test_png_round_trip(tmp_path):
         _picture.write_png(tmp_path / "b.png", image.astype(np.float32))
 
 
+@pytest.mark.cpu_only
 def test_picture_helpers():
     grid = np.zeros((3, 2))
     grid[2, 0] = 1  # right, bottom
@@ -112,6 +118,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.cpu_only
 def test_progress_bar_only_on_a_terminal():
     file, terminal = io.StringIO(), Terminal()
     assert list(_progress.bar(range(3), "x", file)) == [0, 1, 2]
@@ -121,6 +128,7 @@ def test_progress_bar_only_on_a_terminal():
     assert _progress.line("x", 15, 30, 3.0).count("#") == 15
 
 
+@pytest.mark.cpu_only
 def test_the_list_needs_no_runtime():
     """Listing must work where no device or compiler does, so it may not import the examples."""
     for name in NAMES:

@@ -90,9 +90,9 @@ def test_asserts_are_ignored_without_debug(arch):
 
 @pytest.mark.parametrize("index", [4, -1, 1000])
 @pytest.mark.parametrize("mode", ["debug", "check_out_of_bound"])
-def test_bounds(mode, index):
+def test_bounds(init, mode, index):
     """16.3: reads and writes of fields, ndarrays, vectors, on every axis; the next launch is clean."""
-    qd.init(arch=qd.cpu, enable_fallback=False, **{mode: True})
+    init(**{mode: True})
     f = qd.field(qd.i32, shape=4)
     g = qd.field(qd.i32, shape=(8, 4))
     a = qd.ndarray(qd.i32, shape=4)
@@ -142,7 +142,6 @@ def test_bounds(mode, index):
     assert access(7, index, a, b) == 2
     with raises(qd.QuadrantsAssertionError) if mode == "debug" else pytest.raises(Exception):
         f[index] if index >= 0 else f[index - 4]
-    qd.reset()
 
 
 @debug
@@ -175,7 +174,7 @@ def test_checks_cost_nothing_when_off(arch):
 
 OVERFLOW = """
 import quadrants as qd
-qd.init(arch=qd.cpu, debug=True, cpu_max_num_threads=1)
+qd.init(debug=True, cpu_max_num_threads=1, enable_fallback=False)
 
 @qd.kernel
 def wraps(a: qd.i32, u: qd.u32, w: qd.i64) -> qd.i64:
@@ -195,9 +194,9 @@ print("result", wraps(2147483647, 4294967295, 9223372036854775807))
 """
 
 
-def test_overflow_reports(tmp_path):
+def test_overflow_reports(tmp_path, arch_environment):
     """runtime.md 11: printed with the operation and the place; the result wraps."""
-    done = run_script(tmp_path / "overflow.py", OVERFLOW)
+    done = run_script(tmp_path / "overflow.py", OVERFLOW, **arch_environment)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "overflow detected in" in line]
     names = [line.split(" overflow")[0] for line in lines]

@@ -11,6 +11,8 @@ from language_kit import raises
 
 import quadrants as qd
 
+pytestmark = pytest.mark.cpu_only
+
 
 @dataclasses.dataclass
 class Box:

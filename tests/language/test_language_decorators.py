@@ -9,6 +9,7 @@ from language_kit import alive, raises, specialisations, warns
 import quadrants as qd
 
 
+@pytest.mark.cpu_only
 def test_options():
     @qd.kernel(fastcache=True)
     def pure(x: qd.i32) -> qd.i32:
@@ -32,6 +33,7 @@ def test_options():
     assert old.is_pure
 
 
+@pytest.mark.cpu_only
 def test_must_be_the_innermost_decorator():
     def loud(fn):
         @functools.wraps(fn)
@@ -120,6 +122,7 @@ def test_streams_are_accepted(arch):
     assert x[0] == 3
 
 
+@pytest.mark.cpu_only
 def test_names_at_top_level():
     for name in "atan sinh cosh ifte loop_unique bool clz popcnt ffs".split():
         assert not hasattr(qd, name), name
@@ -135,6 +138,7 @@ def test_names_at_top_level():
     assert qd.template is qd.Template
 
 
+@pytest.mark.cpu_only
 def test_deprecated_pure_decorator():
     with warns(UserWarning, "fastcache"):
         qd.pure(lambda: None)

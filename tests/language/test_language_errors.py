@@ -9,6 +9,7 @@ import quadrants as qd
 from quadrants.lang import exception
 
 
+@pytest.mark.cpu_only
 def test_classes():
     e = exception
     assert issubclass(e.QuadrantsCompilationError, Exception)

@@ -1,6 +1,7 @@
 """language.md 2.2, 2.4: @qd.func and @qd.pyfunc."""
 
 import numpy as np
+import pytest
 from language_kit import alive, raises
 
 import quadrants as qd
@@ -73,6 +74,7 @@ def test_binding_errors(arch):
     alive()
 
 
+@pytest.mark.cpu_only
 def test_not_from_python():
     with raises(qd.QuadrantsSyntaxError, "Quadrants functions cannot be called from Python-scope."):
         fill(None, 3)
@@ -194,6 +196,7 @@ def test_pyfunc(arch):
     assert run(5) == poly(5, 3) == 16
 
 
+@pytest.mark.cpu_only
 def test_signature_errors():
     def star(*a): ...
 

@@ -1,5 +1,6 @@
 """language.md 1: init, reset, sync."""
 
+import os
 import subprocess
 import sys
 
@@ -7,12 +8,6 @@ import pytest
 from language_kit import raises
 
 import quadrants as qd
-
-
-@pytest.fixture(autouse=True)
-def _reset_afterwards():
-    yield
-    qd.reset()
 
 
 def third():
@@ -28,11 +23,11 @@ def third():
     return divide(), big()
 
 
-def test_default_types():
-    qd.init(arch=qd.cpu)
+def test_default_types(init):
+    init()
     assert third() == (pytest.approx(1 / 3, abs=1e-7), 0)
     assert third()[0] != 1 / 3
-    qd.init(arch=qd.cpu, default_fp=qd.f64, default_ip=qd.i64)
+    init(default_fp=qd.f64, default_ip=qd.i64)
     assert third() == (1 / 3, 2**32)
 
     @qd.kernel
@@ -44,25 +39,26 @@ def test_default_types():
 
 
 @pytest.mark.parametrize("options", [{"default_fp": qd.i32}, {"default_ip": qd.f32}, {"default_ip": qd.i16}])
-def test_default_types_refused(options):
+def test_default_types_refused(init, options):
     with raises(AssertionError):
-        qd.init(arch=qd.cpu, **options)
+        init(**options)
 
 
-def test_unknown_options():
+def test_unknown_options(init):
     with raises(KeyError, "Unrecognized keyword argument(s) for qd.init"):
-        qd.init(arch=qd.cpu, nonsense=1)
+        init(nonsense=1)
     with raises(KeyError):
-        qd.init(arch=qd.cpu, default_up=qd.u32)
+        init(default_up=qd.u32)
 
 
-def test_required_version():
-    qd.init(arch=qd.cpu, require_version="1.0.0")
+def test_required_version(init):
+    init(require_version="1.0.0")
     for version in ("1.999.0", "0.1.0", "2.0.0"):
         with raises(Exception):
-            qd.init(arch=qd.cpu, require_version=version)
+            init(require_version=version)
 
 
+@pytest.mark.cpu_only
 def test_archs():
     assert qd.cpu in (qd.x64, qd.arm64)
     assert qd.x86_64 is qd.x64
@@ -74,30 +70,32 @@ def test_archs():
     assert qd.cfg.arch == qd.cpu
     with raises(RuntimeError, "is not supported"):
         qd.init(arch=qd.metal, enable_fallback=False)
+    qd.reset()
 
 
-def test_configuration_and_version():
-    qd.init(arch=qd.cpu, random_seed=7)
+def test_configuration_and_version(init):
+    init(random_seed=7)
     assert qd.cfg.random_seed == 7
     assert len(qd.__version__) == 3 and all(type(part) is int for part in qd.__version__)
 
 
-def test_lines_on_stdout():
-    code = "import quadrants as qd; assert qd.cfg is None; qd.init(arch=qd.cpu); assert qd.cfg is not None"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+def test_lines_on_stdout(arch_name, arch_environment):
+    code = "import quadrants as qd; assert qd.cfg is None; qd.init(enable_fallback=False); assert qd.cfg is not None"
+    env = {**os.environ, **arch_environment}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert sum(line.startswith("[Quadrants] version ") for line in lines) == 1
-    assert lines[-1] in ("[Quadrants] Starting on arch=x64", "[Quadrants] Starting on arch=arm64")
+    assert lines[-1] == f"[Quadrants] Starting on arch={getattr(qd, arch_name).name}"
 
 
-def test_reset_keeps_kernels():
+def test_reset_keeps_kernels(init):
     @qd.kernel
     def fill(x: qd.types.ndarray(), v: qd.i32) -> qd.i32:
         for i in x:
             x[i] = v
         return x[0]
 
-    qd.init(arch=qd.cpu)
+    init()
     assert fill(qd.ndarray(qd.i32, shape=(2,)), 3) == 3
     qd.reset()
     hint = "Maybe you forgot to call `qd.init()` first?"
@@ -109,12 +107,12 @@ def test_reset_keeps_kernels():
     for action in (lambda: plain(1), lambda: qd.field(qd.i32, shape=2), lambda: qd.ndarray(qd.i32, shape=(2,))):
         with raises(qd.QuadrantsRuntimeError, hint):
             action()
-    qd.init(arch=qd.cpu)
+    init()
     assert fill(qd.ndarray(qd.i32, shape=(2,)), 4) == 4
     assert plain(5) == 5
 
 
-def test_objects_of_an_earlier_init():
+def test_objects_of_an_earlier_init(init):
     @qd.kernel
     def read(f: qd.template()) -> qd.i32:
         return f[0]
@@ -123,16 +121,17 @@ def test_objects_of_an_earlier_init():
     def read_array(a: qd.types.ndarray()) -> qd.i32:
         return a[0]
 
-    qd.init(arch=qd.cpu)
+    init()
     field, array = qd.field(qd.i32, shape=2), qd.ndarray(qd.i32, shape=(2,))
     field[0] = 1
     assert read(field) == 1
-    qd.init(arch=qd.cpu)
+    init()
     for action in (lambda: read(field), lambda: field[0], lambda: read_array(array)):
         with raises(qd.QuadrantsRuntimeError):
             action()
 
 
+@pytest.mark.cpu_only
 def test_root_and_sync_before_the_first_init():
     code = """
 import quadrants as qd
@@ -147,9 +146,8 @@ for action in (lambda: qd.root.dense(qd.i, 4), qd.sync):
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_sync_raises_pending_assertions():
-    qd.init(arch=qd.cpu, debug=True)
-
+@pytest.mark.runtime(debug=True)
+def test_sync_raises_pending_assertions(arch):
     @qd.kernel
     def check(x: qd.i32):
         assert x > 0, "must be positive"
@@ -161,11 +159,11 @@ def test_sync_raises_pending_assertions():
     qd.sync()
 
 
-def test_captured_fields_of_an_earlier_init():
-    qd.init(arch=qd.cpu)
+def test_captured_fields_of_an_earlier_init(init):
+    init()
     scalar, vector = qd.field(qd.f32, 4), qd.Vector.field(2, qd.f32, 4)
     scalar[0] = vector[0][0] = 1
-    qd.init(arch=qd.cpu)
+    init()
 
     @qd.kernel
     def of_scalar():
@@ -181,8 +179,7 @@ def test_captured_fields_of_an_earlier_init():
             kernel()
 
 
-def test_gradients_without_memory_in_kernels():
-    qd.init(arch=qd.cpu)
+def test_gradients_without_memory_in_kernels(arch):
     scalar = qd.field(qd.f32, 4)
 
     @qd.kernel
@@ -193,8 +190,7 @@ def test_gradients_without_memory_in_kernels():
         write()
 
 
-def test_captured_fields_of_a_destroyed_tree():
-    qd.init(arch=qd.cpu)
+def test_captured_fields_of_a_destroyed_tree(arch):
     builder, x = qd.FieldsBuilder(), qd.field(qd.i32)
     builder.dense(qd.i, 4).place(x)
     tree = builder.finalize()

@@ -1,6 +1,7 @@
 """language.md 20: names below the surface and idioms that clients rely on."""
 
 import numpy as np
+import pytest
 from language_kit import array
 
 import quadrants as qd
@@ -9,19 +10,19 @@ from quadrants.lang import impl
 tp_float = qd.f32
 
 
-def test_runtime_object():
-    qd.init(arch=qd.cpu, default_fp=qd.f64, default_ip=qd.i64)
-    try:
-        runtime = impl.get_runtime()
-        assert runtime.default_fp is qd.f64 and runtime.default_ip is qd.i64
-        runtime.prog.synchronize()
-        assert qd.lang.impl is impl
-        assert impl.get_max_shared_memory_bytes(is_lowerbound_ok=True) == 0
-    finally:
-        qd.reset()
+@pytest.mark.runtime(default_fp=qd.f64, default_ip=qd.i64)
+def test_runtime_object(arch):
+    runtime = impl.get_runtime()
+    assert runtime.default_fp is qd.f64 and runtime.default_ip is qd.i64
+    runtime.prog.synchronize()
+    assert qd.lang.impl is impl
+    # simt.md 10.1: none on the CPU, what every device of the kind has on the others
+    least = {qd.cpu: 0, qd.cuda: 48 << 10, qd.amdgpu: 64 << 10}[arch]
+    assert impl.get_max_shared_memory_bytes(is_lowerbound_ok=True) >= least
+    assert (impl.get_max_shared_memory_bytes(is_lowerbound_ok=True) == 0) == (arch is qd.cpu)
 
 
-def test_materialize_and_clear_are_looked_up(monkeypatch):
+def test_materialize_and_clear_are_looked_up(init, monkeypatch):
     calls = []
     old_materialize, old_clear = impl.PyQuadrants.materialize, impl.PyQuadrants.clear
 
@@ -35,7 +36,7 @@ def test_materialize_and_clear_are_looked_up(monkeypatch):
 
     monkeypatch.setattr(impl.PyQuadrants, "materialize", materialize)
     monkeypatch.setattr(impl.PyQuadrants, "clear", clear)
-    qd.init(arch=qd.cpu)
+    init()
 
     @qd.kernel
     def run(x: qd.template()) -> qd.i32:
@@ -57,6 +58,7 @@ def test_materialize_and_clear_are_looked_up(monkeypatch):
     assert "clear" in calls
 
 
+@pytest.mark.cpu_only
 def test_switch_of_the_template_mapper():
     flags = qd.lang._template_mapper.__builtins__
     assert isinstance(flags, dict) and flags["__debug__"] is True

@@ -128,24 +128,20 @@ def test_what_is_exempt(arch):
     assert result == pytest.approx(1 + 2 + 3 * math.pi + 3 + 2 + 2 + 4, rel=1e-6)
 
 
-def test_impure_kernels_are_named_on_request(capfd):
-    qd.init(arch=qd.cpu, print_non_pure=True)
-    try:
+@pytest.mark.runtime(print_non_pure=True)
+def test_impure_kernels_are_named_on_request(arch, capfd):
+    @qd.kernel
+    def careless() -> qd.i32:
+        return number
 
-        @qd.kernel
-        def careless() -> qd.i32:
-            return number
+    @qd.kernel(fastcache=True)
+    def careful(x: qd.i32) -> qd.i32:
+        return x
 
-        @qd.kernel(fastcache=True)
-        def careful(x: qd.i32) -> qd.i32:
-            return x
-
-        careless()
-        careful(1)
-        out = capfd.readouterr().out
-        assert "[NOT_PURE] Debug information: not pure: careless" in out and "careful" not in out
-    finally:
-        qd.reset()
+    careless()
+    careful(1)
+    out = capfd.readouterr().out
+    assert "[NOT_PURE] Debug information: not pure: careless" in out and "careful" not in out
 
 
 def test_cached_member_values_have_a_name():

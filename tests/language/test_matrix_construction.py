@@ -71,6 +71,7 @@ def test_types_of_qd_math_follow_init(arch, default_fp: str) -> None:
     assert got[0] == got.dtype.type(1) / got.dtype.type(3)
 
 
+@pytest.mark.cpu_only
 def test_type_attributes() -> None:
     """n, m, ndim, get_shape, to_string; equal types are different objects."""
     v, m = qd.types.vector(3, qd.f32), qd.types.matrix(2, 3, qd.i32)
@@ -141,6 +142,7 @@ def test_typed_constructor_keeps_a_value_of_its_shape(arch) -> None:
     assert kept(qd.Vector([7, 9, 0])) == 7
 
 
+@pytest.mark.cpu_only
 def test_python_scope_types() -> None:
     """The same call syntax outside kernels: broadcast, flatten, convert."""
     assert vec3(2).to_list() == [2, 2, 2]

@@ -254,6 +254,7 @@ def test_errors_of_python_scope(arch) -> None:
         qd.Vector.ndarray(2, qd.i32, 3, needs_grad=True)
 
 
+@pytest.mark.cpu_only
 def test_classes() -> None:
     """The bases that users catch."""
     for kind, bases in (

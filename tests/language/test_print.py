@@ -11,7 +11,7 @@ import quadrants as qd
 PROGRAM = """
 import sys
 import quadrants as qd
-qd.init(arch=qd.cpu, cpu_max_num_threads=4)
+qd.init(cpu_max_num_threads=4, enable_fallback=False)
 f = qd.field(qd.i32, shape=2)
 
 @qd.kernel
@@ -71,9 +71,9 @@ n=7 x=2.2 [1.000000, 2.500000] [1.0, 2.5]
 
 
 @pytest.mark.parametrize("pybuf", ["0", "1"])
-def test_text(tmp_path, pybuf):
+def test_text(tmp_path, arch_environment, pybuf):
     """The exact text on fd 1; lines of a parallel loop are never torn."""
-    done = run_script(tmp_path / "prints.py", PROGRAM, QD_ENABLE_PYBUF=pybuf)
+    done = run_script(tmp_path / "prints.py", PROGRAM, QD_ENABLE_PYBUF=pybuf, **arch_environment)
     assert done.returncode == 0, done.stderr
     text = done.stdout.partition("Starting on arch=")[2].partition("\n")[2]
     assert text[: len(EXPECTED)] == EXPECTED
@@ -81,13 +81,13 @@ def test_text(tmp_path, pybuf):
     assert sorted(rest) == sorted(f"line {i} {i} {i} {i}" for i in range(200))
 
 
-def test_text_reaches_a_replaced_stdout(tmp_path):
+def test_text_reaches_a_replaced_stdout(tmp_path, arch_environment):
     """A stdout that is not the process's own receives the text after the launch."""
     program = """
 import io, sys
 sys.stdout = io.StringIO()
 import quadrants as qd
-qd.init(arch=qd.cpu)
+qd.init(enable_fallback=False)
 
 @qd.kernel
 def show(n: qd.i32):
@@ -97,7 +97,7 @@ show(5)
 sys.stdout.write("after")
 sys.__stderr__.write(sys.stdout.getvalue())
 """
-    done = run_script(tmp_path / "replaced.py", program, QD_ENABLE_PYBUF="1")
+    done = run_script(tmp_path / "replaced.py", program, QD_ENABLE_PYBUF="1", **arch_environment)
     assert done.returncode == 0 and "seen 5\nafter" in done.stderr and "seen" not in done.stdout
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import quadrants as qd
 
+pytestmark = pytest.mark.cpu_only
 torch = pytest.importorskip("torch", reason="needs the package torch")
 
 

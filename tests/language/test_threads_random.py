@@ -14,9 +14,9 @@ import quadrants as qd
 N = 20000
 
 
-def draws(threads: int, seed: int, launches: int = 1):
+def draws(init, threads: int, seed: int, launches: int = 1):
     """What a parallel n-d loop, a loop with several draws, a serial task and a func draw."""
-    qd.init(arch=qd.cpu, cpu_max_num_threads=threads, random_seed=seed)
+    init(cpu_max_num_threads=threads, random_seed=seed)
     a = qd.field(qd.f32, shape=(N // 100, 100))
     b = qd.field(qd.f64, shape=N)
     c = qd.field(qd.i32, shape=N)
@@ -53,21 +53,21 @@ def equal(x, y) -> bool:
     return all(np.array_equal(p, q) for p, q in zip(x, y))
 
 
-def test_draws_depend_on_the_seed_alone():
+def test_draws_depend_on_the_seed_alone(init):
     """7: reproducible for every thread count; other seeds, launches, loops and iterations differ."""
-    one, seven = draws(1, 5, 2), draws(7, 5, 2)
+    one, seven = draws(init, 1, 5, 2), draws(init, 7, 5, 2)
     assert equal(one[0], seven[0]) and equal(one[1], seven[1])
     assert not equal(one[0], one[1]) and not np.array_equal(one[0][1], one[1][1])
-    other = draws(3, 6)[0]
+    other = draws(init, 3, 6)[0]
     assert not np.isclose(one[0][1], other[1]).all()
     _, a, b, c, d = one[0]
     assert len(np.unique(a)) > 0.98 * N and len(np.unique(b)) == N
     assert not np.array_equal(a.ravel(), b.astype(np.float32))
 
 
-def test_distribution():
+def test_distribution(init):
     """7: range, mean and moments; integers over their whole range; neighbours are independent."""
-    _, a, b, c, d = draws(4, 0)[0]
+    _, a, b, c, d = draws(init, 4, 0)[0]
     for x in (a.ravel().astype(float), b):
         assert 0 <= x.min() and x.max() < 1
         assert abs(x.mean() - 0.5) < 0.01 and abs(x.var() - 1 / 12) < 0.003

@@ -11,10 +11,8 @@ NUMPY = {"f32": np.float32, "f64": np.float64}
 
 
 @pytest.fixture(autouse=True)
-def fresh_runtime():
-    qd.init(arch=qd.cpu, random_seed=7)
-    yield
-    qd.reset()
+def fresh_runtime(init):
+    init(random_seed=7)
 
 
 class Batch:

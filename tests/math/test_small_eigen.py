@@ -160,14 +160,14 @@ def test_solve(batch, n, dt):
     assert error.max() < 1e3 * REBUILD[dt]
 
 
-def test_solve_singular():
+def test_solve_singular(init):
     @qd.kernel
     def run(a: qd.math.mat2) -> qd.math.vec2:
         return qd.solve(a, qd.Vector([1.0, 1.0]))
 
     singular = qd.Matrix([[1.0, 2.0], [2.0, 4.0]])
     assert not np.isfinite(run(singular).to_numpy()).all()
-    qd.init(arch=qd.cpu, debug=True)
+    init(debug=True)
     with pytest.raises(qd.QuadrantsAssertionError, match="Matrix is singular in linear solve."):
         run(singular)
 

@@ -175,7 +175,7 @@ def test_nan_and_inf_terminate(batch):
     assert not np.isfinite(s.numpy()).all()
 
 
-def test_default_dtype_and_integer_input():
+def test_default_dtype_and_integer_input(init):
     @qd.kernel
     def volume() -> qd.f64:
         _, S, _ = qd.svd(qd.Matrix([[2, 1, 0], [0, 3, 1], [1, 0, 1]]))
@@ -184,7 +184,7 @@ def test_default_dtype_and_integer_input():
     single = volume()
     assert np.float32(single) == single, "dt=None must compute in default_fp"
     assert abs(single - 7.0) < 1e-5
-    qd.init(arch=qd.cpu, default_fp=qd.f64)
+    init(default_fp=qd.f64)
     assert abs(volume() - 7.0) < 1e-13
 
 
@@ -225,8 +225,8 @@ def test_errors(compile_error):
     compile_error(svd_half, "computes in qd.f32 or qd.f64, got dt=f16")
 
 
-def test_single_precision_stays_single_under_double_defaults(batch):
-    qd.init(arch=qd.cpu, default_fp=qd.f64)
+def test_single_precision_stays_single_under_double_defaults(init, batch):
+    init(default_fp=qd.f64)
     data = np.random.default_rng(1).standard_normal((200, 3, 3)).astype(np.float32).astype(np.float64)
     u, s, v = run(batch, 3, "f32", data, "svd")
     assert relative(u @ s @ v.transpose(0, 2, 1) - data, data).max() < 1e-5

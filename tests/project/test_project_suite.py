@@ -39,14 +39,14 @@ def test_an_unknown_arch_is_refused():
 def run(tmp_path):
     """`run(text, *options, **environment)` runs the text as the only test file beside the shared conftest."""
     shutil.copy(CONFTEST, tmp_path / "conftest.py")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = runtime: x\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    runtime: x\n    cpu_only: x\n")
 
     def start(text: str, *options: str, **environment: str) -> subprocess.CompletedProcess:
         (tmp_path / "test_it.py").write_text(text)
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"],
             cwd=tmp_path,
-            env={**os.environ, **environment},
+            env={**os.environ, "QD_WANTED_ARCHS": "", **environment},
             capture_output=True,
             text=True,
             timeout=120,

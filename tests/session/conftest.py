@@ -36,8 +36,9 @@ def _try_import(name):
 
 
 @pytest.fixture(autouse=True)
-def core(monkeypatch):
-    for name in [n for n in os.environ if n.startswith("QD_") or n == "QUADRANTS_LOAD_PTX"]:
+def core(request, monkeypatch):
+    kept = ("QD_EMULATE",) if "arch_name" in request.fixturenames else ()
+    for name in [n for n in os.environ if n.startswith("QD_") and n not in kept or n == "QUADRANTS_LOAD_PTX"]:
         monkeypatch.delenv(name)
     package = _try_import("quadrants._ext") or types.ModuleType("quadrants._ext")
     recorder = CoreRecorder(_try_import("quadrants._ext.core"))

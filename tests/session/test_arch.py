@@ -8,6 +8,8 @@ import pytest
 from quadrants import arch, session
 from quadrants.arch import Arch, Extension
 
+pytestmark = pytest.mark.cpu_only
+
 
 @pytest.fixture
 def backends(monkeypatch):

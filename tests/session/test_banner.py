@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from quadrants.banner import WIDTH, Frame, format_banner, format_frame
 
+pytestmark = pytest.mark.cpu_only
+
 
 def _frame(path, node, function="k"):
     return Frame(str(path), node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, function)

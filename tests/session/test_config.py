@@ -9,6 +9,8 @@ from quadrants import config, session
 from quadrants.config import OPTIONS, CompileConfig, SideOptions
 from quadrants.ir.types import f16, f32, f64, i8, i32, i64, u32, u64
 
+pytestmark = pytest.mark.cpu_only
+
 # What `dump_compile_config` of the reference shows after a bare init, but for the machine's own values.
 CFG_DEFAULTS = dict(
     ad_stack_experimental_enabled=False,

@@ -10,6 +10,8 @@ from quadrants import arch, errors, interop, session
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import f32
 
+pytestmark = pytest.mark.cpu_only
+
 
 @pytest.fixture
 def impl():

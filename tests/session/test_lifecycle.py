@@ -12,6 +12,8 @@ from quadrants import arch, session
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import f64
 
+pytestmark = pytest.mark.cpu_only
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

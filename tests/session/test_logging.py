@@ -10,6 +10,8 @@ import pytest
 
 from quadrants import _logging, arch, session
 
+pytestmark = pytest.mark.cpu_only
+
 LINE = re.compile(r"^\[([TDIWEC]) \d\d/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3} \d+\] \[(\S+):(\S+)@(\d+)\] (.*)$")
 LEVELS = ["trace", "debug", "info", "warn", "error", "critical"]
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,6 +9,8 @@ from quadrants import _logging, profiler, session
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.profiler import kernel_metrics, kernel_profiler, memory_profiler, timeline
 
+pytestmark = pytest.mark.cpu_only
+
 OFF = "use 'qd.init(kernel_profiler = True)' to turn on KernelProfiler."
 
 

@@ -7,12 +7,11 @@ from quadrants import profiler
 
 
 @pytest.fixture
-def profiled():
-    qd.init(arch=qd.cpu, kernel_profiler=True)
+def profiled(init):
+    init(kernel_profiler=True)
     profiler.clear_kernel_profiler_info()
     yield
     profiler.clear_kernel_profiler_info()
-    qd.reset()
 
 
 def test_tasks_are_counted_and_timed(profiled):

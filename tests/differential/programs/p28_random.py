@@ -1,13 +1,14 @@
 """matrix-math.md 15: random numbers: ranges, moments, bits, independent calls, seeds. Judged, not compared."""
 
 import numpy as np
+from kit import start
 
 N = 200000
 
 
 def run(qd):
     def draw(seed):
-        qd.init(arch=qd.cpu, random_seed=seed, offline_cache=False)
+        start(qd, random_seed=seed)
         f = qd.field(qd.f32, shape=N)
         d = qd.field(qd.f64, shape=N)
         g = qd.field(qd.f32, shape=N)

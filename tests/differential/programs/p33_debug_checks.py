@@ -1,6 +1,6 @@
 """language.md 16.2, 16.3: assertions and bounds checks of debug mode; nothing is checked without it."""
 
-from kit import fails
+from kit import fails, start
 
 
 def run(qd):
@@ -51,7 +51,7 @@ def run(qd):
 
     _, _, _, checked, plain, *_ = build()
     quiet = [fails(lambda: checked(1, 2.5)), fails(lambda: plain(1))]
-    qd.init(arch=qd.cpu, debug=True, offline_cache=False)
+    start(qd, debug=True)
     f, off, nd, checked, plain, constant, percent, parallel, field, offset, array, vector = build()
     offset(-2)
     array(nd, 3, 2)

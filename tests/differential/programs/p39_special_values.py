@@ -1,6 +1,7 @@
 """matrix-math.md 14: NaN, infinities and signed zeros under fast_math on and off."""
 
 import numpy as np
+from kit import start
 
 
 def _values(dtype):
@@ -32,7 +33,7 @@ CORRECTED = {
 def run(qd):
     results = {}
     for fast in (True, False):
-        qd.init(arch=qd.cpu, fast_math=fast, offline_cache=False)
+        start(qd, fast_math=fast)
 
         def make(dt):
             @qd.kernel
