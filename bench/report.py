@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import statistics
+import subprocess
 from dataclasses import dataclass, field
 
-from cases import Case, scale
+from cases import Case, shown
 
 
 @dataclass
@@ -19,6 +21,13 @@ class Series:
     error: str | None = None
     version: str = ""
 
+    def add(self, other: Series) -> None:
+        """Take in what another process of the same subject gave."""
+        self.seconds += other.seconds
+        self.problem = self.problem or other.problem
+        self.error = self.error or other.error
+        self.version = other.version or self.version
+
     @property
     def median(self) -> float | None:
         return statistics.median(self.seconds) if self.seconds else None
@@ -28,52 +37,96 @@ class Series:
         return min(self.seconds) if self.seconds else None
 
 
-def verdict(case: Case, mine: Series | None, reference: Series | None) -> tuple[float | None, bool | None]:
-    """(our median over the reference's, whether every requirement of the case is met); None where it cannot be said."""
-    if mine is None or mine.median is None:
-        return None, (None if mine is None else False)
-    within_limit = case.limit_seconds is None or mine.median <= case.limit_seconds
-    if reference is None or reference.median is None:
-        return None, (None if within_limit else False)
-    ratio = mine.median / reference.median
-    return ratio, ratio <= case.target and within_limit and mine.problem is None and mine.error is None
+Row = dict[str, Series]
 
 
-def _cell(value: float | None, unit: str) -> str:
-    return (
-        "-"
-        if value is None
-        else f"{value * scale(unit):.3g}"
-        if value * scale(unit) < 1000
-        else f"{value * scale(unit):.0f}"
-    )
+def ratio_to(case: Case, row: Row, label: str) -> float | None:
+    """Our median time over that of `label`, for the same amount of work; None where one of them is missing."""
+    mine, other = row.get("ours"), row.get(label)
+    if mine is None or other is None or mine.median is None or other.median is None:
+        return None
+    ratio = mine.median / other.median
+    for ceiling in case.ceilings:
+        if ceiling.name == label and case.amount is not None and case.size is not None:
+            ratio *= ceiling.amount(case.size) / case.amount(case.size)
+    return ratio
 
 
-def table(cases: list[Case], results: dict[str, dict[str, Series]], reference: str | None) -> str:
-    """The report as text: a row a case; for every subject the median and the minimum."""
+def verdict(case: Case, row: Row, reference: str | None) -> bool | None:
+    """Whether every requirement of the case is met; None where that cannot be said or nothing is required."""
+    mine = row.get("ours")
+    if mine is None:
+        return None
+    if mine.median is None or mine.error or mine.problem:
+        return False
+    met: list[bool | None] = []
+    if case.limit_seconds is not None:
+        met.append(mine.median <= case.limit_seconds)
+    if case.target is not None:
+        ratio = ratio_to(case, row, reference) if reference else None
+        met.append(None if ratio is None else ratio <= case.target)
+    for ceiling in case.ceilings:
+        if ceiling.at_least is not None:
+            ratio = ratio_to(case, row, ceiling.name)
+            met.append(None if ratio is None else 1 / ratio >= ceiling.at_least)
+    if False in met:
+        return False
+    return None if None in met or not met else True
+
+
+def _amount(case: Case, label: str) -> float | None:
+    """The amount of work in one unit of `label`'s; None where the case reports a time."""
+    if case.amount is None or case.size is None:
+        return None
+    return next((c.amount for c in case.ceilings if c.name == label), case.amount)(case.size)
+
+
+def _cell(case: Case, label: str, series: Series | None) -> str:
+    if series is None:
+        return ""
+    if series.error:
+        return "error"
+    if series.median is None or series.best is None:
+        return "-"
+    values = [shown(case.unit, seconds, _amount(case, label)) for seconds in (series.median, series.best)]
+    median, best = (f"{value:.3g}" if value < 1000 else f"{value:.0f}" for value in values)
+    return f"{median} ({best})"
+
+
+def _quotient(case: Case, ratio: float | None) -> str:
+    """A ratio as the table shows it: of times, or of rates where the case reports a rate."""
+    if ratio is None:
+        return "-"
+    return f"{ratio if case.amount is None else 1 / ratio:.2f}x"
+
+
+def _target(case: Case) -> str:
+    parts = []
+    if case.target is not None:
+        parts.append(f"<= {case.target:g}x" if case.amount is None else f">= {1 / case.target:g}x")
+    if case.limit_seconds is not None:
+        parts.append(f"{shown(case.unit, case.limit_seconds, None):g} {case.unit}")
+    parts += [f">= {c.at_least:g}x {c.name}" for c in case.ceilings if c.at_least is not None]
+    return ", ".join(parts) or "-"
+
+
+def table(cases: list[Case], results: dict[str, Row], reference: str | None) -> str:
+    """The report as text: a row a case; for every subject the median and the best, of times or of rates.
+
+    "ours / X" is a quotient of times (smaller is better) where the row shows a time, of rates (larger is better) where
+    it shows a rate.
+    """
     labels = list(dict.fromkeys(label for row in results.values() for label in row))
-    header = ["case", "unit", *[f"{label} median (min)" for label in labels]]
-    header += [f"ours / {label}" for label in labels if label != "ours"] + ["target", "result", "checked"]
+    others = [label for label in labels if label != "ours"]
+    header = ["case", "unit", *[f"{label} median (best)" for label in labels]]
+    header += [f"ours / {label}" for label in others] + ["target", "result", "checked"]
     rows = [header]
     for case in cases:
         row = results[case.name]
-        mine = row.get("ours")
-        line = [case.title, case.unit]
-        for label in labels:
-            series = row[label]
-            text = "error" if series.error else f"{_cell(series.median, case.unit)} ({_cell(series.best, case.unit)})"
-            line.append(text)
-        for label in labels:
-            if label == "ours":
-                continue
-            ratio, _ = verdict(case, mine, row[label])
-            line.append("-" if ratio is None else f"{ratio:.2f}x")
-        target = f"<= {case.target:g}x"
-        if case.limit_seconds is not None:
-            target += f", {case.limit_seconds * scale(case.unit):g} {case.unit}"
-        _, passed = verdict(case, mine, row.get(reference) if reference else None)
-        line += [target, {True: "pass", False: "FAIL", None: "-"}[passed]]
-        wrong = [label for label in labels if row[label].problem]
+        line = [case.title, case.unit, *[_cell(case, label, row.get(label)) for label in labels]]
+        line += [_quotient(case, ratio_to(case, row, label)) if label in row else "" for label in others]
+        line += [_target(case), {True: "pass", False: "FAIL", None: "-"}[verdict(case, row, reference)]]
+        wrong = [label for label in row if row[label].problem]
         line.append("wrong: " + ", ".join(wrong) if wrong else "yes")
         rows.append(line)
     widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
@@ -82,19 +135,20 @@ def table(cases: list[Case], results: dict[str, dict[str, Series]], reference: s
     return "\n".join(lines)
 
 
-def notes(cases: list[Case], results: dict[str, dict[str, Series]], reference: str | None) -> list[str]:
+def notes(cases: list[Case], results: dict[str, Row], reference: str | None) -> list[str]:
     """Sentences under the table: errors, wrong numbers, and the requirement over all throughput cases."""
     found = []
     for case in cases:
         for label, series in results[case.name].items():
             if series.error:
-                found.append(f"{case.name}, {label}: {series.error.strip().splitlines()[0]}")
+                # An answer begins with the exception; a worker that died has only its last words.
+                lines = series.error.strip().splitlines()
+                said = lines[0] if not lines[0].startswith("the worker ended") else " | ".join([lines[0], *lines[-3:]])
+                found.append(f"{case.name}, {label}: {said}")
             if series.problem:
                 found.append(f"{case.name}, {label}: wrong result: {series.problem}")
     if reference is not None:
-        ratios = [
-            verdict(c, results[c.name].get("ours"), results[c.name].get(reference))[0] for c in cases if c.throughput
-        ]
+        ratios = [ratio_to(c, results[c.name], reference) for c in cases if c.throughput]
         known = [ratio for ratio in ratios if ratio is not None]
         fast = sum(ratio <= 1 / 1.2 for ratio in known)
         if known:
@@ -102,31 +156,45 @@ def notes(cases: list[Case], results: dict[str, dict[str, Series]], reference: s
     return found
 
 
-def to_json(cases: list[Case], results: dict[str, dict[str, Series]], reference: str | None) -> dict:
-    """Everything measured, with what is needed to judge it later."""
+def _gpus() -> list[str]:
+    """Name, driver and memory of each NVIDIA GPU, as the driver's own tool tells them; empty without that tool."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    query = [tool, "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    result = subprocess.run(query, capture_output=True, text=True)
+    return result.stdout.strip().splitlines() if result.returncode == 0 else []
+
+
+def to_json(cases: list[Case], results: dict[str, Row], reference: str | None, arch: str) -> dict:
+    """Everything measured, with what is needed to judge it later. Ratios are of times."""
     record: dict = {
         "system": {
             "machine": platform.machine(),
             "system": platform.system(),
             "cpus": os.cpu_count(),
+            "gpus": _gpus(),
             "load_after": os.getloadavg()[0],
             "python": platform.python_version(),
         },
+        "arch": arch,
         "reference": reference,
         "cases": {},
     }
     for case in cases:
         row = results[case.name]
-        ratio, passed = verdict(case, row.get("ours"), row.get(reference) if reference else None)
         record["cases"][case.name] = {
             "title": case.title,
+            "unit": case.unit,
+            "size": case.size,
             "target": case.target,
             "limit_seconds": case.limit_seconds,
-            "ratio": ratio,
-            "passed": passed,
+            "ratio": ratio_to(case, row, reference) if reference else None,
+            "passed": verdict(case, row, reference),
             "subjects": {
                 label: {
                     "version": series.version,
+                    "amount": _amount(case, label),
                     "median_seconds": series.median,
                     "min_seconds": series.best,
                     "samples": series.seconds,

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 import traceback
+from dataclasses import replace
 
 from cases import Case, Work, all_cases
 
@@ -34,6 +35,8 @@ def _steady(work: Work, n: int, budget: float) -> list[float]:
     batches: list[float] = []
     deadline = time.perf_counter() + budget
     while len(batches) < 3 or time.perf_counter() < deadline:
+        if work.reset is not None:
+            work.reset()
         start = time.perf_counter()
         work.run(n)
         batches.append((time.perf_counter() - start) / n)
@@ -41,37 +44,51 @@ def _steady(work: Work, n: int, budget: float) -> list[float]:
 
 
 class Session:
-    """The life of a case in this process."""
+    """The life of a case in this process: in `module`, on the arch of `settings`.
 
-    def __init__(self, module: str, case: Case) -> None:
-        self.case = case
+    `settings`: "arch" (its name), "options" (further keywords of `qd.init`), "size" (of the case, or None), "ceiling"
+    (the name of the ceiling to measure in place of the case, or None).
+    """
+
+    def __init__(self, module: str, case: Case, settings: dict) -> None:
+        self.case = replace(case, size=settings["size"])
+        self.settings = settings
+        self.plain = settings["ceiling"] is not None
         start = time.perf_counter()
         self.qd = importlib.import_module(module)
         self.import_seconds = time.perf_counter() - start
         self.batch = 0
 
+    def _init(self) -> None:
+        arch = getattr(self.qd, self.settings["arch"])
+        self.qd.init(arch=arch, enable_fallback=False, **self.settings["options"])
+
     def open(self) -> dict[str, object]:
         """Initialise the package and build the case; a steady case also runs once and is checked."""
-        if self.case.kind != "import":
-            self.qd.init(arch=self.qd.cpu, offline_cache=False)
-        self.work = self.case.build(self.qd)
+        if not self.plain and self.case.kind not in ("import", "init"):
+            self._init()
+        self.work = self.case.work(self.qd, self.settings["ceiling"])
         problem = None
         if self.case.kind == "steady":
             self.work.run(1)
             problem = self.work.check()
-            self.batch = _batch_size(self.work, self.case.batch_seconds)
+            self.batch = _batch_size(self.work, self.settings["batch_seconds"])
         version = self.qd.__version__
         text = version if isinstance(version, str) else ".".join(map(str, version))
         return {"version": text, "batch": self.batch, "problem": problem}
 
     def sample(self, budget: float) -> dict[str, object]:
-        """Measure: many batches of a steady case, the one and only run of a fresh one, or the import."""
+        """Measure: many batches of a steady case, the one and only run of a fresh one, the import or the init."""
         if self.case.kind == "steady":
             return {"seconds": _steady(self.work, self.batch, budget), "problem": None}
         if self.case.kind == "import":
             return {"seconds": [self.import_seconds], "problem": self.work.check()}
         start = time.perf_counter()
-        self.work.run(1)
+        if self.case.kind == "init":
+            self._init()
+            self.qd.sync()
+        else:
+            self.work.run(1)
         spent = time.perf_counter() - start
         return {"seconds": [spent], "problem": self.work.check()}
 
@@ -88,7 +105,7 @@ def main() -> None:
             if request["op"] == "close":
                 break
             if request["op"] == "open":
-                session = Session(module, all_cases()[name])
+                session = Session(module, all_cases()[name], request["settings"])
                 answer = session.open()
             else:
                 assert session is not None, "sample before open"

@@ -1,17 +1,22 @@
-"""The benchmark cases: one function each, written against the API that quadrants and its peers share.
+"""The benchmark cases: functions written against the API that quadrants and its peers share.
 
-A case function receives the imported package (`qd`), already initialised on the CPU, and returns a `Work`. Cases of
-kind "steady" stay alive and are sampled many times; cases of kind "fresh" are sampled once a process, so that nothing
-compiled before can help; cases of kind "import" time the import statement itself.
+A case function receives the imported package (`qd`), already initialised, and the size of its problem where it has one;
+it returns a `Work`. One function may serve a row of the CPU table and a row of the GPU table. Kinds of case:
+
+- "steady": the process stays alive and is sampled many times;
+- "fresh": sampled once a process with nothing cached, so that nothing compiled before can help;
+- "warm": as "fresh", but a process before it has filled the disk cache;
+- "import", "init": the time of the import statement and of `qd.init`, once a process.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-_MODULES = ("launch", "imports", "cold", "bandwidth", "nbody", "mpm")
+_MODULES = ("launch", "launch_members", "imports", "bandwidth", "nbody", "mpm", "cold", "startup")
+KINDS = ("steady", "fresh", "warm", "import", "init")
 
 
 @dataclass(frozen=True)
@@ -21,57 +26,111 @@ class Work:
     `run(n)` performs the unit of work n times and returns when all of it is done, device work included.
     `check()` returns None if the numbers are right, else a sentence that says what is wrong; it is called once, after
     the first run and outside any timing.
+    `reset()`, if there is one, is called before each timed batch, so that all packages start from the same state.
     """
 
     run: Callable[[int], None]
     check: Callable[[], str | None]
+    reset: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What the hardware gives on work like that of a case, in a CUDA kernel written by hand or a copy by the driver.
+
+    `build(cupy, size)` returns the `Work`, `amount(size)` the bytes, cells, ... of one unit of it. `at_least` is the
+    smallest allowed share of this rate for our package, or None where the rate is there to compare with.
+    """
+
+    name: str
+    build: Callable[[object, int], Work]
+    amount: Callable[[int], float]
+    at_least: float | None = None
 
 
 @dataclass(frozen=True)
 class Case:
-    """A named case. `target` is the largest allowed ratio of our median time to the reference's."""
+    """A named case of one table ("cpu" or "gpu").
+
+    `target` is the largest allowed ratio of our median time to the reference's, or None. `amount(size)` is the bytes,
+    cells, ... of one unit of work where the case reports a rate; `unit` is then a unit of rate.
+    """
 
     name: str
     title: str
+    rows: str
     kind: str
     unit: str
-    target: float
+    target: float | None
     rounds: int
     batch_seconds: float
     limit_seconds: float | None
     throughput: bool
-    build: Callable[[object], Work]
+    size: int | None
+    tiny: int | None
+    amount: Callable[[int], float] | None
+    ceilings: tuple[Ceiling, ...]
+    build: Callable[..., Work]
+
+    def make_tiny(self) -> Case:
+        """The same program on the smallest problem of use: to see that it runs, so nothing is required."""
+        return replace(
+            self,
+            title=self.title if self.tiny is None else f"{self.title} [{self.tiny}]",
+            size=self.tiny,
+            batch_seconds=min(self.batch_seconds, 0.005),
+            target=None,
+            limit_seconds=None,
+            ceilings=tuple(replace(ceiling, at_least=None) for ceiling in self.ceilings),
+        )
+
+    def work(self, package: object, ceiling: str | None = None) -> Work:
+        """Build the case, or one of its ceilings, in an imported package."""
+        if ceiling is not None:
+            return next(c for c in self.ceilings if c.name == ceiling).build(package, self.size)
+        return self.build(package) if self.size is None else self.build(package, self.size)
 
 
 _REGISTRY: dict[str, Case] = {}
-_SCALE = {"us": 1e6, "ms": 1e3, "s": 1.0}
+_TIMES = {"us": 1e6, "ms": 1e3, "s": 1.0}
+_RATES = {"GB/s": 1e-9, "Gcell/s": 1e-9, "Gpair/s": 1e-9, "Mparticle/s": 1e-6}
 
 
-def scale(unit: str) -> float:
-    """Seconds to `unit` ("us", "ms" or "s")."""
-    return _SCALE[unit]
+def shown(unit: str, seconds: float, amount: float | None) -> float:
+    """What a table says of `seconds` for one unit of work: a time, or `amount` over it in a unit of rate."""
+    return seconds * _TIMES[unit] if amount is None else amount / seconds * _RATES[unit]
 
 
 def case(
     name: str,
     title: str,
     *,
+    rows: str = "cpu",
     kind: str = "steady",
     unit: str = "ms",
-    target: float = 1.0,
+    target: float | None = 1.0,
     rounds: int = 7,
     batch_seconds: float = 0.02,
     limit_seconds: float | None = None,
     throughput: bool = False,
-) -> Callable[[Callable[[object], Work]], Callable[[object], Work]]:
-    """Register the decorated function as a case."""
-    if kind not in ("steady", "fresh", "import"):
-        raise ValueError(f"case {name}: kind must be 'steady', 'fresh' or 'import', not {kind!r}")
+    size: int | None = None,
+    tiny: int | None = None,
+    amount: Callable[[int], float] | None = None,
+    ceilings: tuple[Ceiling, ...] = (),
+) -> Callable[[Callable[..., Work]], Callable[..., Work]]:
+    """Register the decorated function as a case: called as `build(qd, size)` if there is a `size`, else `build(qd)`."""
+    if kind not in KINDS:
+        raise ValueError(f"case {name}: kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    if unit not in (_TIMES if amount is None else _RATES):
+        raise ValueError(f"case {name}: {unit!r} is no unit of {'time' if amount is None else 'rate'}")
 
-    def register(build: Callable[[object], Work]) -> Callable[[object], Work]:
+    def register(build: Callable[..., Work]) -> Callable[..., Work]:
         if name in _REGISTRY:
             raise ValueError(f"two benchmark cases are named {name}")
-        _REGISTRY[name] = Case(name, title, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput, build)
+        _REGISTRY[name] = Case(
+            name, title, rows, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput,
+            size, tiny or size, amount, ceilings, build,
+        )  # fmt: skip
         return build
 
     return register
@@ -83,6 +142,11 @@ def all_cases() -> dict[str, Case]:
         importlib.import_module(f"cases.{module}")
     order = {f"cases.{module}": k for k, module in enumerate(_MODULES)}
     return dict(sorted(_REGISTRY.items(), key=lambda item: order[item[1].build.__module__]))
+
+
+def some_of(array):
+    """Up to about four million entries of a long 1-D array, spread over all of it."""
+    return array[:: array.size >> 22 | 1]
 
 
 def differs(name: str, got, want, *, rtol: float = 1e-5, atol: float = 1e-6) -> str | None:

@@ -11,6 +11,7 @@ N = 64
 
 
 @case("cold_first", "cold first kernel", kind="fresh", target=1.0, rounds=5)
+@case("gpu_cold_first", "cold first kernel", rows="gpu", kind="fresh", target=0.8, rounds=4)
 def cold_first(qd) -> Work:
     x = qd.ndarray(qd.f32, shape=(N,))
 
@@ -77,6 +78,8 @@ def _small_kernels(qd, k: int):
 
 
 @case("cold_30", "30 small kernels cold", kind="fresh", target=0.5, rounds=3)
+@case("gpu_warm_30", "30 small kernels from the disk cache", rows="gpu", kind="warm", target=None, rounds=2)
+@case("gpu_cold_30", "30 small kernels cold", rows="gpu", kind="fresh", target=0.7, rounds=3)
 def cold_thirty(qd) -> Work:
     x = qd.ndarray(qd.f32, shape=(N,))
     kernels = [kernel for k in range(1, 6) for kernel in _small_kernels(qd, k)]
@@ -92,6 +95,9 @@ def cold_thirty(qd) -> Work:
 
 
 @case("cold_9_products", "nine unrolled 6x6 products cold", kind="fresh", unit="s", target=0.1, rounds=2)
+@case(
+    "gpu_cold_9_products", "nine unrolled 6x6 products cold", rows="gpu", kind="fresh", unit="s", target=0.1, rounds=1
+)
 def cold_products(qd) -> Work:
     rng = np.random.default_rng(7)
     data = rng.uniform(-0.5, 0.5, (N, 10, 6, 6)).astype(np.float32)

@@ -7,9 +7,11 @@ import numpy as np
 from . import Work, case, differs
 
 N = 16
+GPU = {"rows": "gpu", "unit": "us", "target": 0.4, "limit_seconds": 3e-6, "rounds": 5}
 
 
 @case("launch_none", "launch, no argument", unit="us", target=0.25)
+@case("gpu_launch_none", "launch, no argument", **GPU)
 def launch_none(qd) -> Work:
     x = qd.field(qd.f32, shape=N)
 
@@ -35,6 +37,7 @@ def launch_none(qd) -> Work:
 
 
 @case("launch_4_scalars", "launch, 4 scalars", unit="us", target=0.25)
+@case("gpu_launch_4_scalars", "launch, 4 scalars", **GPU)
 def launch_scalars(qd) -> Work:
     x = qd.field(qd.f32, shape=N)
 
@@ -79,7 +82,54 @@ def launch_ndarrays(qd) -> Work:
     return Work(run, check)
 
 
+@case("gpu_launch_3_ndarrays", "launch, 3 ndarrays", **GPU)
+def launch_three_ndarrays(qd) -> Work:
+    arrays = [qd.ndarray(qd.f32, shape=(N,)) for _ in range(3)]
+    arr = qd.types.ndarray(dtype=qd.f32, ndim=1)
+
+    @qd.kernel
+    def step(a: arr, b: arr, c: arr):
+        for i in range(N):
+            a[i] = b[i] + c[i] + 1.0
+
+    def run(n: int) -> None:
+        a, b, c = arrays
+        for _ in range(n):
+            step(a, b, c)
+        qd.sync()
+
+    def check() -> str | None:
+        for k, array in enumerate(arrays):
+            array.fill(float(k))
+        run(1)
+        return differs("a", arrays[0].to_numpy(), np.full(N, 4.0, np.float32))
+
+    return Work(run, check)
+
+
+@case("gpu_round_trip", "launch and qd.sync", rows="gpu", unit="us", target=None, rounds=5)
+def round_trip(qd) -> Work:
+    x = qd.ndarray(qd.f32, shape=(N,))
+
+    @qd.kernel
+    def step(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in range(N):
+            x[i] = x[i] * 0.5 + 1.0
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            step(x)
+            qd.sync()
+
+    def check() -> str | None:
+        run(200)
+        return differs("x", x.to_numpy(), np.full(N, 2.0, np.float32))
+
+    return Work(run, check)
+
+
 @case("launch_16_ndarrays", "launch, 16 ndarrays", unit="us", target=0.25)
+@case("gpu_launch_16_ndarrays", "launch, 16 ndarrays", **GPU)
 def launch_many_ndarrays(qd) -> Work:
     arrays = [qd.ndarray(qd.f32, shape=(N,)) for _ in range(16)]
     arr = qd.types.ndarray(dtype=qd.f32, ndim=1)

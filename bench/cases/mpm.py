@@ -2,6 +2,8 @@
 
 # No postponed annotations here: kernels read theirs where they are defined, and peers cannot resolve strings.
 
+import math
+
 import numpy as np
 
 from . import Work, case, differs
@@ -76,14 +78,14 @@ class Mpm:
                 C[p] = new_C
 
         self.substep = substep
-        self.reset()
-
-    def reset(self) -> None:
-        """Put a square block of fluid, slightly compressed and moving to the left, at rest in no corner."""
         rng = np.random.default_rng(11)
         self.x0 = rng.uniform(0.2, 0.6, (self.n, 2)).astype(np.float32)
         self.v0 = np.tile(np.array([-0.5, -1.0], np.float32), (self.n, 1))
         self.J0 = rng.uniform(0.98, 1.0, self.n).astype(np.float32)
+        self.reset()
+
+    def reset(self) -> None:
+        """Put a square block of fluid, slightly compressed and moving to the left, at rest in no corner."""
         self.x.from_numpy(self.x0)
         self.v.from_numpy(self.v0)
         self.C.from_numpy(np.zeros((self.n, 2, 2), np.float32))
@@ -141,12 +143,16 @@ def _work(qd, particles: int, grid: int, dt: float) -> Work:
             sim.substep()
         qd.sync()
 
-    def check() -> str | None:
+    def reset() -> None:
         sim.reset()
+        qd.sync()
+
+    def check() -> str | None:
+        reset()
         run(1)
         return sim.check_first_step()
 
-    return Work(run, check)
+    return Work(run, check, reset)
 
 
 @case("mpm_8k", "2-D MPM, 8,192 particles, grid 128", throughput=True, batch_seconds=0.05)
@@ -157,3 +163,13 @@ def mpm_small(qd) -> Work:
 @case("mpm_1m", "2-D MPM, 1,000,000 particles, grid 1024", throughput=True, batch_seconds=0.2, rounds=5)
 def mpm_large(qd) -> Work:
     return _work(qd, 1_000_000, 1024, 2e-5)
+
+
+@case(
+    "gpu_mpm", "2-D MPM, 2^20 particles, grid 1024", rows="gpu", unit="Mparticle/s", target=1 / 1.1, rounds=5,
+    batch_seconds=0.1, size=1 << 20, tiny=1 << 10, amount=float,
+)  # fmt: skip
+def mpm_gpu(qd, particles: int) -> Work:
+    """One particle a cell on average over the square; the block of fluid holds about six a cell."""
+    grid = math.isqrt(particles)
+    return _work(qd, particles, grid, 0.02 / grid)

@@ -1,4 +1,4 @@
-"""Compute-bound throughput: gravity of all pairs of 4,096 bodies."""
+"""Compute-bound throughput: gravity of all pairs of bodies."""
 
 # No postponed annotations here: kernels read theirs where they are defined, and peers cannot resolve strings.
 
@@ -9,9 +9,12 @@ from . import Work, case, differs
 SOFTENING = 1e-3
 
 
-@case("nbody_4096", "n-body, 4,096 bodies, all pairs", throughput=True, batch_seconds=0.1)
-def nbody(qd) -> Work:
-    n_bodies = 4096
+@case("nbody_4096", "n-body, 4,096 bodies, all pairs", throughput=True, batch_seconds=0.1, size=4096)
+@case(
+    "gpu_nbody", "n-body, 65,536 bodies, all pairs", rows="gpu", unit="Gpair/s", target=1 / 1.1, rounds=5,
+    batch_seconds=0.1, size=65536, tiny=128, amount=lambda n: float(n) * n,
+)  # fmt: skip
+def nbody(qd, n_bodies: int) -> Work:
     data = np.random.default_rng(5).uniform(-1, 1, (n_bodies, 3)).astype(np.float32)
     pos = qd.Vector.field(3, qd.f32, shape=n_bodies)
     acc = qd.Vector.field(3, qd.f32, shape=n_bodies)

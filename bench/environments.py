@@ -1,0 +1,95 @@
+"""The Python environment of each package under measurement, from the package index or from a folder of wheels."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+ENVS = ROOT / ".bench-envs"
+OUR_NEEDS = ("filelock>=3.12", "jinja2>=3.1", "numpy>=1.26", "platformdirs>=4")  # install_requires in setup.py
+
+
+class BenchError(Exception):
+    """Something of the bench, not of a case, failed; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is measured: how it is called in the report, what to import, and with which interpreter.
+
+    `ceiling`: the name of the ceiling that this subject measures in place of a case, or None.
+    """
+
+    label: str
+    module: str
+    python: Path
+    ours: bool
+    ceiling: str | None = None
+
+
+def _call(*command: str) -> None:
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise BenchError(f"{' '.join(command)} failed:\n{result.stderr.strip()}")
+
+
+def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -> Path:
+    """The interpreter of the environment `name`, which is made on the first use.
+
+    Without `wheels`, an environment of its own, filled from the package index. With `wheels`, nothing is fetched: the
+    environment sees the packages of `python` too, and what `needs` asks for beyond them comes from that folder.
+    """
+    folder = ENVS / name
+    interpreter = folder / "bin" / "python"
+    done = folder / ".installed"
+    if done.exists():
+        return interpreter
+    print(f"installing {' '.join(needs)} into {folder.relative_to(ROOT)} ...", file=sys.stderr, flush=True)
+    ENVS.mkdir(exist_ok=True)
+    if wheels is None:
+        _call(python, "-m", "venv", "--clear", str(folder))
+        _call(str(interpreter), "-m", "pip", "install", "--quiet", *needs)
+    else:
+        # An environment made from inside another sees that one's base, not the other itself: a .pth line adds it. So
+        # pip, too, is the one of `python`, and no bundled pip is needed.
+        _call(python, "-m", "venv", "--clear", "--without-pip", str(folder))
+        query = "import site; print(*[p for p in site.getsitepackages()], sep='\\n')"
+        found = subprocess.run([python, "-c", query], capture_output=True, text=True, check=True).stdout.split("\n")
+        lines = [f"import site; site.addsitedir({path!r})\n" for path in found if path and Path(path).is_dir()]
+        own = next((folder / "lib").glob("python*/site-packages"))
+        (own / "outer.pth").write_text("".join(lines))
+        options = ("--quiet", "--no-index", "--no-warn-conflicts", "--disable-pip-version-check")
+        _call(str(interpreter), "-m", "pip", "install", *options, "--find-links", str(wheels.resolve()), *needs)
+    done.touch()
+    return interpreter
+
+
+def ours(python: str, wheels: Path | None) -> Subject:
+    """The package of this checkout, imported from the repository root by `python`, which has what the package needs
+    unless `wheels` supplies it."""
+    interpreter = Path(python) if wheels is None else _make("ours", python, OUR_NEEDS, wheels)
+    return Subject("ours", "quadrants", interpreter, ours=True)
+
+
+def peer(spec: str, python: str, wheels: Path | None) -> Subject:
+    """The subject of a requirement such as `taichi==1.7.4`."""
+    match = re.fullmatch(r"([A-Za-z][A-Za-z0-9_-]*)(==[\w.]+)?", spec)
+    if match is None:
+        raise BenchError(f"--peer {spec!r}: write NAME or NAME==VERSION, for example quadrants==1.3.3")
+    return Subject(spec, match[1], _make(spec.replace("==", "-"), python, (spec, "numpy"), wheels), ours=False)
+
+
+def ceiling(name: str, python: str) -> Subject:
+    """The subject that measures the ceilings called `name`, with the CuPy of `python`."""
+    return Subject(name, "cupy", Path(python), ours=False, ceiling=name)
+
+
+def has_cupy(python: str) -> bool:
+    """Whether `python` can measure ceilings."""
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('cupy') is None)"
+    return subprocess.run([python, "-c", probe]).returncode == 0
