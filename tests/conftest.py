@@ -5,9 +5,9 @@ QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on thes
 QD_EMULATE        1: the GPU archs run on the CPU, through the SIMT emulator.
 QD_TEST_TIMEOUT   seconds that one test may take, 600 when unset.
 
-A test runs on each wanted arch, because it takes `arch`, `init` or `arch_name` (an autouse fixture may do so for a whole
-folder), or it is about the CPU or about nothing that runs: then its folder is in CPU_ONLY_FOLDERS, or it has the marker
-`cpu_only`, and it runs once, when the CPU is wanted. `tests/project` holds every test to this.
+A test takes `arch`, `init` or `arch_name` (an autouse fixture may do so for a whole folder) and runs on each wanted
+arch. Or it is about the CPU, or about nothing that runs: then its folder is in CPU_ONLY_FOLDERS or it has the marker
+`cpu_only`, and it runs once, when the CPU is wanted. A test that is neither fails.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import pytest
 
 ARCHS = ("cpu", "cuda", "amdgpu", "metal", "vulkan", "opencl")
 DEFAULT_ARCHS = ("cpu",)
-# The launch core and the C toolchain, the C helpers of the templates, values in Python scope, the tree itself.
-CPU_ONLY_FOLDERS = ("core", "toolchain", "prelude", "lang_host", "project")
+# The launch core, the C toolchain, C helpers of the templates, texts of tasks, values in Python scope, the emulator by
+# itself, the tree. A test in these folders that takes the arch all the same runs on each.
+CPU_ONLY_FOLDERS = ("core", "toolchain", "prelude", "emit", "lang_host", "simt", "project")
 
 _stderr = pytest.StashKey[int]()
 _folder = pytest.StashKey[str]()
@@ -78,26 +79,31 @@ def pytest_runtest_protocol(item):
         faulthandler.cancel_dump_traceback_later()
 
 
-def is_cpu_only(item) -> bool:
-    """Whether the test runs once, with the CPU, and not on each wanted arch."""
-    folder = item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
-    return folder in CPU_ONLY_FOLDERS or item.get_closest_marker("cpu_only") is not None
+def _arch_of(item) -> str | None:
+    """The wanted arch that this test is the instance of."""
+    return item.callspec.params.get("arch_name") if hasattr(item, "callspec") else None
+
+
+def _is_wanted(item) -> bool:
+    chosen, marker = _arch_of(item), item.get_closest_marker("runtime")
+    if chosen is None or item.get_closest_marker("cpu_only"):
+        return "cpu" in WANTED_ARCHS and chosen in (None, "cpu")
+    return not (marker and chosen in marker.kwargs.get("exclude", ()))
 
 
 def pytest_collection_modifyitems(config, items):
-    with_cpu = "cpu" in WANTED_ARCHS
-    kept, left_out = [], []
-    for item in items:
-        marker = item.get_closest_marker("runtime")
-        chosen = getattr(item, "callspec", None) and item.callspec.params.get("arch_name")
-        if is_cpu_only(item):
-            wanted = with_cpu and chosen in (None, "cpu")
-        else:
-            wanted = not (marker and chosen in marker.kwargs.get("exclude", ()))
-        (kept if wanted else left_out).append(item)
+    left_out = [item for item in items if not _is_wanted(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+        items[:] = [item for item in items if _is_wanted(item)]
+
+
+def pytest_runtest_setup(item):
+    if _arch_of(item) is not None or item.get_closest_marker("cpu_only"):
+        return
+    place = item.path.relative_to(_TESTS).parts if item.path.is_relative_to(_TESTS) else ()
+    if len(place) > 1 and place[0] not in CPU_ONLY_FOLDERS:
+        pytest.fail("take `arch` or `init` to run on every arch, or mark the test or file `cpu_only`", pytrace=False)
 
 
 @pytest.fixture(params=WANTED_ARCHS)
@@ -108,7 +114,7 @@ def arch_name(request) -> str:
 
 @pytest.fixture
 def arch_environment(arch_name) -> dict[str, str]:
-    """Variables that make a program's plain `qd.init()` start the arch under test, and keep it emulated if it is here."""
+    """Variables that make a program's plain `qd.init()` start the arch under test, and keep emulating."""
     return {"QD_ARCH": arch_name, **{k: v for k, v in os.environ.items() if k == "QD_EMULATE"}}
 
 

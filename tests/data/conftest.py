@@ -19,19 +19,17 @@ from quadrants._ext.core import live_buffers  # noqa: E402
 
 
 @pytest.fixture
-def runtime():
-    """A live runtime with default options; reset afterwards."""
-    session.init()
-    yield session.get_runtime()
-    session.reset()
+def runtime(init):
+    """A live runtime of the arch under test with default options; reset afterwards."""
+    init()
+    return session.get_runtime()
 
 
 @pytest.fixture
-def debug_runtime():
-    """A live runtime with `debug=True`."""
-    session.init(debug=True)
-    yield session.get_runtime()
-    session.reset()
+def debug_runtime(init):
+    """A live runtime of the arch under test with `debug=True`."""
+    init(debug=True)
+    return session.get_runtime()
 
 
 @pytest.fixture

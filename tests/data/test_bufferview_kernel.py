@@ -187,9 +187,9 @@ def test_changes_in_place_count_from_the_next_launch(arch) -> None:
     assert view.arr.to_numpy().sum() == 69 and a.to_numpy().sum() == 8
 
 
-def test_arrays_of_a_destroyed_runtime(arch) -> None:
+def test_arrays_of_a_destroyed_runtime(arch, init) -> None:
     view = zeros()[0:2]
-    qd.init(arch=arch)
+    init()
     with pytest.raises(RuntimeError, match="dead"):
         fill(view, 1)
 

@@ -10,7 +10,6 @@ from data_kit import DTYPES, INTEGERS, read_by_address
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrants import session
 from quadrants.data import factories, snode
 from quadrants.data.axes import NAMED, axes
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError
@@ -58,8 +57,8 @@ def test_out_of_range_raises_without_debug(index):
     assert not f.to_numpy().any()
 
 
-def test_out_of_range_in_debug_mode():
-    session.init(debug=True)
+def test_out_of_range_in_debug_mode(init):
+    init(debug=True)
     f = factories.field(i32, (4, 5), name="nm", offset=(3, -1))
     with pytest.raises(QuadrantsAssertionError) as caught:
         f[7, 2]
@@ -231,7 +230,7 @@ def test_offsets_orders_and_blocks_against_the_address_formula(data):
     assert read_by_address(f.cell, last) == 1
 
 
-def test_use_after_reset_raises():
+def test_use_after_reset_raises(init):
     f, v = factories.field(i32, 3), factories.matrix_field(3, 1, f32, 2, ndim=1)
     s, pending = factories.struct_field({"a": i32}, shape=2), factories.field(i32)
     snode.root.place(pending)
@@ -239,7 +238,7 @@ def test_use_after_reset_raises():
         container.fill(1)
     late = factories.field(i32, 3)
     assert f.token > 0
-    session.init()
+    init()
     for container in (f, v, s, late, pending):
         assert container.token == -1
         for use in (lambda c=container: c.fill(0), lambda c=container: c.to_numpy(), lambda c=container: c[0]):

@@ -27,9 +27,9 @@ def test_one_element_of_every_dtype(dtype):
     assert f.dtype is dtype
 
 
-def test_python_types_follow_the_defaults_of_init():
+def test_python_types_follow_the_defaults_of_init(init):
     assert [factories.field(t, 1).dtype for t in (float, int, bool)] == [f32, i32, u1]
-    session.init(default_fp=f64, default_ip=i64)
+    init(default_fp=f64, default_ip=i64)
     assert [factories.field(t, 1).dtype for t in (float, int, bool)] == [f64, i64, u1]
 
 

@@ -185,7 +185,7 @@ def test_pickles_drop_gradients_and_need_a_runtime():
         pickle.loads(data)
 
 
-def test_reset_kills():
+def test_reset_kills(init):
     a, v = factories.ndarray(f32, 3, needs_grad=True), MAKERS["vector"](2)
     view, grad = a.to_numpy(copy=False), a.grad
     assert {a, grad, v} == set(session.get_runtime().ndarrays)
@@ -200,7 +200,7 @@ def test_reset_kills():
             with pytest.raises(QuadrantsRuntimeError):
                 use()
     view[0] = 1
-    session.init()
+    init()
     with pytest.raises(QuadrantsRuntimeError, match="dead"):
         factories.ndarray(f32, 3).copy_from(a)
 

@@ -127,7 +127,7 @@ def test_views_keep_memory_alive(no_leak):
     assert live_buffers() == count - 1
 
 
-def test_views_outlive_the_runtime():
+def test_views_outlive_the_runtime(init):
     f = factories.field(f32, 4)
     view = f.to_numpy(copy=False)
     session.reset()
@@ -137,24 +137,24 @@ def test_views_outlive_the_runtime():
     del view
     gc.collect()
     assert live_buffers() == before - 1
-    session.init()
+    init()
 
 
-def test_numpy_exchange_needs_no_torch():
+def test_numpy_exchange_needs_no_torch(arch_environment):
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import conftest, numpy as np\n"
         "from quadrants import session\n"
         "from quadrants.data import factories, external, dlpack\n"
         "from quadrants.ir.types import f32\n"
-        "session.init()\n"
+        "session.init(enable_fallback=False)\n"
         "f = factories.field(f32, 3)\n"
         "f.to_numpy(copy=False)[1] = 2; f.to_dlpack(); external.is_external(np.zeros(1))\n"
         "assert f[1] == 2\n"
         "try: f.to_torch()\n"
         "except ImportError: print('no torch')\n"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, **arch_environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and done.stdout.endswith("no torch\n"), done.stderr
 
