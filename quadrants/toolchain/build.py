@@ -175,6 +175,27 @@ def build_cuda(
     return binary
 
 
+def build_hip(
+    source: str, name: str, arch: str = "gfx90a", options: Sequence[str] = (), cache: DiskCache | None = None
+) -> bytes:
+    """The code object of HIP text for a chip, from `cache` or from HIPRTC. Raises ToolchainError."""
+    from quadrants.toolchain import hiprtc, progress
+
+    key = make_key(source, "hip", hiprtc.identity(), arch, *options)
+    found = cache.get(key, ".hsaco") if cache is not None else None
+    if found is not None:
+        statistics.loaded += 1
+        return found
+    with _timed(name), progress.compiling(name):
+        try:
+            binary = hiprtc.compile(source, name, arch, options)
+        except CompileError as error:
+            raise _with_source(error, source, cache, ".hip") from None
+    if cache is not None:
+        cache.put(key, binary, ".hsaco")
+    return binary
+
+
 def forget() -> None:
     """Drop the in-process record, so that the next build looks at the disk again. Files stay."""
     with _lock:

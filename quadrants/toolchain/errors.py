@@ -14,8 +14,8 @@ class CompilerNotFound(ToolchainError):
 class CompileError(ToolchainError):
     """The compiler ran and produced no binary.
 
-    Attributes: `kernel` (name), `dialect` ("c", "cuda"), `source_path` (the kept source, or None), `log` (all that the
-    compiler said).
+    Attributes: `kernel` (name), `dialect` ("c", "cuda", "hip"), `source_path` (the kept source, or None), `log` (all
+    that the compiler said).
     """
 
     def __init__(self, message: str, *, kernel: str, dialect: str, source_path: str | None = None, log: str = ""):
