@@ -3,8 +3,8 @@
     python hiprtc_child.py LIBRARY < request > answer
 
 The request is JSON: `token`, and a text to compile with `source`, `name`, `arch`, `options`, or none of these to ask
-what the library is. The answer is the token and one line of JSON: `version`, `archs`, `size`, and of a compile `status`,
-`reason`, `log`; then `size` bytes of code. What comes before the token was said by the libraries.
+what the library is. The answer is the token and one line of JSON: `version`, `archs`, `size`, and of a compile
+`status`, `reason`, `log`; then `size` bytes of code. What comes before the token was said by the libraries.
 
 It imports as little as it can: this file is read anew for every text.
 """
