@@ -6,11 +6,12 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast demo wheel lint docs clean
+.PHONY: help env build test test-fast test-simt demo wheel lint docs clean
 
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
+	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
@@ -34,6 +35,11 @@ test: build
 
 test-fast: build
 	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+# Kernels as CUDA and as HIP text, run by the SIMT emulator on the CPU; no GPU is needed.
+test-simt: ARCHS ?= cuda,amdgpu
+test-simt: build
+	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) $(RUN)/python -m pytest -n 2 --dist loadfile
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88
