@@ -27,8 +27,10 @@ def samples(dtype, shape, seed=0):
 
 def read_by_address(cell, index):
     """One element through the byte address that kernels compute from a CellLayout."""
-    address = cell.tree.buffer.ptr + cell.offset
+    offset = cell.offset
     for axis, extent, divisor, stride in cell.levels:
-        address += (index[axis] - cell.index_offset[axis]) // divisor % extent * stride
-    raw = ctypes.string_at(address, cell.dtype.size)
+        offset += (index[axis] - cell.index_offset[axis]) // divisor % extent * stride
+    buffer = cell.tree.buffer
+    on_device = hasattr(buffer, "fetch")
+    raw = buffer.fetch(offset, cell.dtype.size) if on_device else ctypes.string_at(buffer.ptr + offset, cell.dtype.size)
     return np.frombuffer(raw, cell.dtype.numpy_name)[0]
