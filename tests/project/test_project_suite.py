@@ -97,3 +97,43 @@ def test_extension(arch):
     done = run(text, "-rs")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout and "has no extension quant" in done.stdout
+
+
+FOLDER_OF_TESTS = """
+import os, pytest, quadrants as qd
+
+def test_with_options(init, arch_name):
+    init(random_seed=4)
+    assert qd.cfg.arch is getattr(qd, arch_name) and qd.cfg.random_seed == 4
+
+def test_program(arch_name, arch_environment):
+    assert arch_environment == {"QD_ARCH": arch_name, "QD_EMULATE": "1"}
+
+@pytest.mark.cpu_only
+def test_once():
+    assert True
+
+@pytest.mark.cpu_only
+def test_of_the_cpu(init):
+    init()
+    assert qd.cfg.arch is qd.cpu
+
+def test_that_does_not_say():
+    assert True
+"""
+
+
+@pytest.mark.parametrize(
+    ("archs", "passed", "deselected"),
+    [("cpu", 4, []), ("metal", 1, ["once", "of_the_cpu", "not_say"]), ("cpu,metal", 5, [])],
+)
+def test_tests_take_an_arch_or_are_about_the_cpu(run, tmp_path, archs, passed, deselected):
+    """Metal stands for an arch that cannot run here: that fails, and what takes its name only still passes."""
+    (tmp_path / "language").mkdir()
+    (tmp_path / "language" / "test_in_folder.py").write_text(FOLDER_OF_TESTS)
+    done = run("", "language", "-rA", QD_WANTED_ARCHS=archs, QD_EMULATE="1")
+    assert f"{passed} passed," in done.stdout, done.stdout + done.stderr
+    assert ("test_with_options[metal]" in done.stdout) == ("metal" in archs)
+    assert ("is not supported" in done.stdout) == ("metal" in archs)
+    assert ("take `arch` or `init`" in done.stdout) == ("cpu" in archs)
+    assert not any(f"test_{name}" in done.stdout for name in deselected)
