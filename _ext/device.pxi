@@ -3,6 +3,7 @@
 cdef extern from "qd_device.h" nogil:
     ctypedef struct qd_device_api:
         const char *name
+        int (*count)(int32_t *devices) noexcept nogil
         int (*open)() noexcept nogil
         int (*attribute)(int64_t *value, int32_t which) noexcept nogil
         int (*device_name)(char *text, size_t size) noexcept nogil
@@ -58,6 +59,20 @@ cdef dict _attributes = {
     "argument_bytes": QD_ARGUMENT_BYTES,
 }
 cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
+
+
+def device_count(str vendor, /):
+    """Devices of a vendor ("cuda" or "hip") that this process can see; 0 without a driver."""
+    cdef const char *why = b""
+    cdef int32_t found = 0
+    cdef int status
+    cdef const qd_device_api *api
+    name = vendor.encode()
+    cdef const char *wanted = name
+    with nogil:
+        api = find_driver(wanted, &why)
+        status = api.count(&found) if api != NULL else 1
+    return found if status == 0 else 0
 
 
 cdef class Device:
@@ -160,6 +175,18 @@ cdef class Device:
         with nogil:
             status = self.api.event_synchronize(handle)
         self.check(status, "waiting for an event")
+
+    def residency(self, function, block, shared_bytes, /):
+        """Blocks of that size of a function that a multiprocessor holds at once."""
+        cdef int32_t blocks = 0
+        self.check(
+            self.api.residency(&blocks, <void *> <size_t> function, block, shared_bytes), "asking for the occupancy"
+        )
+        return blocks
+
+    def allow_shared(self, function, nbytes, /):
+        """Let a function use that much dynamic shared memory."""
+        self.check(self.api.allow_shared(<void *> <size_t> function, nbytes), "asking for shared memory")
 
     def load(self, bytes image, /):
         """The code of a binary: a `Module`. Unloaded with its last reference."""

@@ -11,11 +11,13 @@
 namespace qd {
 
 // One step of the arithmetic that gives the iterations of a task: a postfix program over the packed argument block.
-enum class Step : int32_t { constant, i32, i64, add, sub, mul, min, max, floor_div };
+enum class Step : int32_t {
+    constant, i8, u8, i16, u16, i32, u32, i64, u64, wrap, add, sub, mul, min, max, bit_and, bit_or, bit_xor, floor_div, mod
+};
 
 struct CountStep {
     Step op;
-    int64_t value;  // of a constant; the byte offset in the block for i32 and i64
+    int64_t value;  // of a constant; the byte offset in the block of a number
 };
 
 struct DeviceTask {

@@ -15,14 +15,25 @@ cdef extern from "<vector>" namespace "std" nogil:
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef enum class Step(int32_t):
         constant
+        i8
+        u8
+        i16
+        u16
         i32
+        u32
         i64
+        u64
+        wrap
         add
         sub
         mul
         min
         max
+        bit_and
+        bit_or
+        bit_xor
         floor_div
+        mod
 
     cdef struct CountStep:
         Step op
@@ -66,10 +77,17 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
     void *current_stream "qd::current_stream"
 
+# Instructions of a count: what it is, how many bytes of the block it reads, what it does to the height of the stack.
 cdef dict _steps = {
-    "const": <int> Step.constant, "i32": <int> Step.i32, "i64": <int> Step.i64, "add": <int> Step.add,
-    "sub": <int> Step.sub, "mul": <int> Step.mul, "min": <int> Step.min, "max": <int> Step.max,
-    "floordiv": <int> Step.floor_div,
+    "const": (<int> Step.constant, 0, 1),
+    "i8": (<int> Step.i8, 1, 1), "u8": (<int> Step.u8, 1, 1), "u1": (<int> Step.u8, 1, 1),
+    "i16": (<int> Step.i16, 2, 1), "u16": (<int> Step.u16, 2, 1), "i32": (<int> Step.i32, 4, 1),
+    "u32": (<int> Step.u32, 4, 1), "i64": (<int> Step.i64, 8, 1), "u64": (<int> Step.u64, 8, 1),
+    "wrap": (<int> Step.wrap, 0, 0),
+    "add": (<int> Step.add, 0, -1), "sub": (<int> Step.sub, 0, -1), "mul": (<int> Step.mul, 0, -1),
+    "min": (<int> Step.min, 0, -1), "max": (<int> Step.max, 0, -1), "and": (<int> Step.bit_and, 0, -1),
+    "or": (<int> Step.bit_or, 0, -1), "xor": (<int> Step.bit_xor, 0, -1),
+    "floordiv": (<int> Step.floor_div, 0, -1), "mod": (<int> Step.mod, 0, -1),
 }
 cdef enum:
     deepest_count = 64
@@ -79,9 +97,8 @@ cdef class DeviceProgram:
     """The tasks of one kernel on a device, in order.
 
     tasks: `(name, function handle, block size, shared bytes, most blocks, count)`; count is a number of iterations, a
-    postfix program of `("const", value)`, `("i32", offset in the block)`, `("i64", offset)` and `("add",)`, `("sub",)`,
-    `("mul",)`, `("min",)`, `("max",)`, `("floordiv",)`, or None where only the device knows: then `most blocks` are
-    started. A grid is never larger than `most blocks`, unless that is 0.
+    postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device knows:
+    then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
     launch, behind the argument block; `error_offset` and `seed_offset` are -1 where there is no record and no random
     number. waits: a launch waits for its end. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
@@ -144,14 +161,13 @@ cdef class DeviceProgram:
         else:
             steps = (("const", count),)
         for op, *value in steps:
-            step.op = <Step> <int> _steps[op]
+            kind, size, change = _steps[op]
+            step.op = <Step> <int> kind
             step.value = value[0] if value else 0
-            depth += 1 if value else -1
+            depth += change
             if depth < 1 or depth >= deepest_count:
                 raise ValueError(f"task {name}: the count {count} is no postfix program")
-            if (op == "i32" and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - 4) or (
-                op == "i64" and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - 8
-            ):
+            if size and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - <int64_t> size:
                 raise ValueError(f"task {name}: offset {step.value} is outside the argument block")
             task.count.push_back(step)
         if steps and depth != 1:

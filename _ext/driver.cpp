@@ -22,6 +22,7 @@ using Handle = void *;
 
 struct Entries {
     Status (*init)(unsigned);
+    Status (*device_count)(int *);
     Status (*device_get)(int *, int);
     Status (*device_name)(char *, int, int);
     Status (*device_attribute)(int *, int, int);
@@ -57,6 +58,7 @@ struct Symbol {
 #define AT(member) offsetof(Entries, member)
 constexpr Symbol symbols[] = {
     {AT(init), "cuInit", "hipInit"},
+    {AT(device_count), "cuDeviceGetCount", "hipGetDeviceCount"},
     {AT(device_get), "cuDeviceGet", "hipDeviceGet"},
     {AT(device_name), "cuDeviceGetName", "hipDeviceGetName"},
     {AT(device_attribute), "cuDeviceGetAttribute", "hipDeviceGetAttribute"},
@@ -118,6 +120,12 @@ struct Driver {
     // Makes the device's context current on this thread as long as it lives. Programs with several devices switch
     // between calls, so every entry looks.
     struct Here : Vendor::Guard {};
+
+    static Status count(int32_t *devices) {
+        *devices = 0;
+        Status status = call.init(0);
+        return status ? status : call.device_count(devices);
+    }
 
     static Status open() {
         Status status = call.init(0);
@@ -243,7 +251,7 @@ struct Driver {
     static const char *describe(int status) { return Vendor::describe(status); }
 
     static constexpr qd_device_api api = {
-        Vendor::name, open, attribute, device_name, load, function, unload, allow_shared, residency, launch, allocate,
+        Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch, allocate,
         release, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
         event_record, event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
     };

@@ -17,6 +17,11 @@ int64_t shared_limit;
 int64_t capability;
 char device_label[64];
 
+int count(int32_t *devices) {
+    *devices = 1;
+    return 0;
+}
+
 int open_device() { return 0; }
 
 int attribute(int64_t *value, int32_t which) {
@@ -126,7 +131,7 @@ const char *describe(int status) {
 }
 
 qd_device_api table = {
-    "emulated", open_device, attribute, device_name, load, function, unload, allow_shared, residency, nullptr, allocate,
+    "emulated", count, open_device, attribute, device_name, load, function, unload, allow_shared, residency, nullptr, allocate,
     release, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create, event_record,
     event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
 };

@@ -20,7 +20,9 @@ enum qd_attribute {
 
 typedef struct qd_device_api {
     const char *name;
-    /* Makes the device usable in this process; the first call of all. */
+    /* How many devices the process can see. */
+    int (*count)(int32_t *devices);
+    /* Makes the first device usable in this process; before anything below. */
     int (*open)(void);
     int (*attribute)(int64_t *value, int32_t which);
     /* Writes a terminated text; cut at `size`. */

@@ -7,6 +7,7 @@ backend does.
 from __future__ import annotations
 
 import enum
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -86,18 +87,27 @@ gpu = [cuda, metal, vulkan, amdgpu, opencl]
 
 
 class Backend(NamedTuple):
-    """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise."""
+    """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise.
+
+    emulator: the same for the arch's text run on the CPU, None where there is no emulator.
+    """
 
     probe: Callable[[], bool]
     extensions: set
+    emulator: Callable[[], bool] | None = None
 
 
 _backends: dict[str, Backend] = {}
 
 
-def register_backend(name: str, probe: Callable[[], bool], extensions: Iterable[Extension] = ()) -> Arch:
+def register_backend(
+    name: str,
+    probe: Callable[[], bool],
+    extensions: Iterable[Extension] = (),
+    emulator: Callable[[], bool] | None = None,
+) -> Arch:
     """Make `name` selectable (again, to replace an earlier probe). Returns its Arch."""
-    _backends[name] = Backend(probe, set(extensions))
+    _backends[name] = Backend(probe, set(extensions), emulator)
     return Arch(name)
 
 
@@ -114,6 +124,15 @@ def _not_in_this_version() -> bool:
     return False
 
 
+def _probe_of(module: str) -> Callable[[], bool]:
+    """The function `probe` of a module that is imported only when somebody asks for its arch."""
+
+    def probe() -> bool:
+        return importlib.import_module(module).probe()
+
+    return probe
+
+
 def _has_torch() -> bool:
     if os.environ.get("QD_ENABLE_TORCH") == "0":
         return False
@@ -128,6 +147,13 @@ for _name in ("x64", "arm64"):
     register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
 for _arch in gpu:
     register_backend(_arch.name, _not_in_this_version)
+for _name in ("cuda", "amdgpu"):
+    register_backend(
+        _name,
+        _probe_of(f"quadrants.runtime.{_name}"),
+        (Extension.data64, Extension.adstack, Extension.assertion),
+        _probe_of("quadrants.runtime.emulated"),
+    )
 register_backend("python", _has_torch)
 
 
@@ -145,13 +171,14 @@ def _enabled(name: str) -> bool:
     return True
 
 
-def is_arch_supported(arch: object) -> bool:
-    """Whether `qd.init(arch)` would run on it here. Anything but an Arch is not supported. Never raises for a
-    backend in trouble: a probe that raises is logged and counts as unsupported."""
+def is_arch_supported(arch: object, emulate: bool = False) -> bool:
+    """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never raises
+    for a backend in trouble: a probe that raises is logged and counts as unsupported."""
     if not isinstance(arch, Arch) or arch.name not in _backends or not _enabled(arch.name):
         return False
+    backend = _backends[arch.name]
     try:
-        return bool(_backends[arch.name].probe())
+        return bool(backend.emulator() if emulate and backend.emulator is not None else backend.probe())
     except Exception as error:  # a broken driver must not keep the other archs from starting
         _logging.warn(
             f"Looking for {arch} failed ({type(error).__name__}: {error}). "
@@ -195,14 +222,14 @@ def from_environment() -> Arch | list | None:
         raise ValueError(f"Invalid QD_ARCH={text}: {error}") from None
 
 
-def select(wanted: object, enable_fallback: bool = True) -> Arch:
+def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) -> Arch:
     """The first supported arch of `wanted`: an Arch, a list or tuple of them, or None for the CPU.
 
-    If none is supported, the CPU with a warning, or RuntimeError.
+    emulate: devices that can be emulated count as supported. If none is supported, the CPU with a warning, or RuntimeError.
     """
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
     for arch in candidates:
-        if isinstance(arch, Arch) and is_arch_supported(arch):
+        if isinstance(arch, Arch) and is_arch_supported(arch, emulate):
             return arch
     if not enable_fallback or not is_arch_supported(cpu):
         raise RuntimeError(f"Arch={candidates} is not supported")

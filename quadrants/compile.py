@@ -11,11 +11,10 @@ from quadrants._ext import core
 from quadrants.argument_checks import check_arguments
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
-from quadrants.runtime import cpu, registry
+from quadrants.runtime import registry
 from quadrants.runtime.recipe import recipe_of
 from quadrants.toolchain import build
 
-BACKENDS = (cpu,)  # importing a backend registers it
 OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
     "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir", "print_kernel_llvm_ir",
@@ -115,6 +114,7 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         runtime.materialize()
         options = compile_options(runtime)
         name = registry.dialect_name(arch)
+        options["arch"] = registry.arch_of(name) or options["arch"]
         traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options))
         return render(traced.module, dialects.get(name), options, kernel.template_path).text
 
@@ -126,5 +126,6 @@ def compile_options(runtime) -> dict:
     side = runtime.side
     for name in ("short_circuit_operators", "unrolling_limit", "print_full_traceback", "template_path"):
         options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
+    options["arch"] = runtime.arch.name
     options["threads"] = 1 if not cfg.make_cpu_multithreading_loop else max(1, cfg.cpu_max_num_threads)
     return options

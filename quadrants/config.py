@@ -120,6 +120,7 @@ def _rows() -> Iterable[Option]:
         key("default_gpu_block_dim", int, 128, "GPU block size of loops that set none.", check=_not_negative),
         key("saturating_grid_dim", int, 0, "Most GPU blocks of a launch; 0 chooses by occupancy.", check=_not_negative),
         key("max_block_dim", int, 0, "Largest GPU block size; 0 takes the device's limit.", check=_not_negative),
+        key("emulate", bool, False, "Run the code of a GPU on the CPU, thread by thread; for tests and for debugging."),
         # Memory
         plain("device_memory_GB", float, 1.0, "Arena of sparse trees, in GB.", check=_positive),
         plain(

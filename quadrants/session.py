@@ -279,7 +279,7 @@ def init(
         cfg, side = startup.read_options(given)
         startup.warn_dump_and_cache(cfg)
         _logging.set_logging_level(side.log_level.lower())
-        chosen = startup.choose_arch(arch, enable_fallback)
+        chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
         print(f"[Quadrants] Starting on arch={chosen.name}")
         startup.refuse_load_with_cache(cfg, side)
         if _test_mode:
@@ -344,7 +344,7 @@ def _watch_for_crashes(cfg: CompileConfig) -> None:
 @on_init
 def _configure_core(cfg: CompileConfig) -> None:
     """Hand thread count and seed to the launch core."""
-    if cfg.arch is not _arch.cpu:
+    if cfg.arch is _arch.python:
         return
     try:
         from quadrants._ext import core

@@ -73,7 +73,7 @@ def warn_overridden(variable: str, text: str, argument: str) -> None:
     _logging.warn(f'Environment variable {variable}={text} overridden by qd.init argument "{argument}"')
 
 
-def choose_arch(wanted: Any, enable_fallback: bool) -> _arch.Arch:
+def choose_arch(wanted: Any, enable_fallback: bool, emulate: bool = False) -> _arch.Arch:
     """The arch to start on; QD_ARCH speaks only when `wanted` is None. RuntimeError if none is supported."""
     text = os.environ.get("QD_ARCH")
     if text and wanted is not None:
@@ -81,7 +81,7 @@ def choose_arch(wanted: Any, enable_fallback: bool) -> _arch.Arch:
     elif text:
         wanted = _arch.from_environment()
         _logging.info(f"Following QD_ARCH setting up for arch={text}")
-    return _arch.select(wanted, enable_fallback)
+    return _arch.select(wanted, enable_fallback, emulate)
 
 
 def settle(cfg: CompileConfig, chosen: _arch.Arch) -> None:

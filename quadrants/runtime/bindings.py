@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 
 import numpy as np
@@ -17,8 +18,10 @@ from quadrants.profiler import kernel_records
 from quadrants.runtime.recipe import Recipe
 
 
-def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive):
-    """Describe one specialisation to the launch core."""
+def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, program=None):
+    """Describe one specialisation to the launch core: a function at `entry`, or the tasks of a device's `program`."""
+    if program is not None:
+        recipe = _behind_the_block(recipe, program)
     block = bytearray(recipe.size)
     owners = [keepalive]
     for offset, cell in recipe.cells:
@@ -27,7 +30,18 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive):
     members, pack = _members_and_packing(kernel, args, recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
-        entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), kernel.fn.__name__
+        entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), kernel.fn.__name__,
+        device=program,
+    )  # fmt: skip
+
+
+def _behind_the_block(recipe: Recipe, program) -> Recipe:
+    """What a launch reads back from the device lies behind the arguments: start of the frame, then times."""
+    return dataclasses.replace(
+        recipe,
+        size=recipe.size + program.tail_bytes,
+        results=[(t, recipe.size + offset) for t, offset in recipe.results],
+        times=recipe.size + recipe.prefix if program.tail_bytes > recipe.prefix else -1,
     )
 
 
@@ -54,7 +68,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             sample = _resolve(args[slot.param], slot.path)
             # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
             element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
-            if signature.is_external(sample) and (element or signature.is_copied(sample)):
+            if signature.is_external(sample) and (element or external.through_python(sample)):
                 pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element)))
             else:
                 pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim)))

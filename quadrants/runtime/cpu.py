@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from quadrants import profiler, session
-from quadrants.emit import dialects
 from quadrants.runtime import bindings, registry
+from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
-from quadrants.toolchain import build, cache, cc
+from quadrants.toolchain import build, cc
 
 
-class CpuBackend:
-    """One for each runtime; holds the disk cache its options ask for."""
+class CpuBackend(Backend):
+    """Kernels as functions of this process."""
 
     def __init__(self):
-        self.dialect = dialects.get("c")
+        super().__init__("c")
         cfg = session.current_cfg()
-        self.cache = cache.DiskCache(
-            cfg.offline_cache_file_path if cfg.offline_cache else None,
-            cfg.offline_cache_max_size_of_files,
-            cfg.offline_cache_cleaning_policy,
-            cfg.offline_cache_cleaning_factor,
-        )
         if self.cache.root is None:
             # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that
             # finds all its kernels there starts none.
@@ -54,13 +48,4 @@ def _compiler_options(options: dict) -> cc.CcOptions:
     return cc.CcOptions(bool(options["fast_math"]), {0: 0, 1: 3}.get(options["opt_level"], 3))
 
 
-def clean_cache() -> None:
-    """Bring the disk cache back under its limit; at reset and exit."""
-    cfg = session.current_cfg()
-    if cfg is not None and cfg.offline_cache and registry._current:
-        for backend in registry._current.values():
-            backend.cache.clean()
-
-
 registry.register(("x64", "arm64"), CpuBackend)
-session.on_clear(clean_cache)

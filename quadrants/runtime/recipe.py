@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from quadrants.emit.launches import Launch
+from quadrants.emit.layout import ERROR_SIZE
+from quadrants.ir.types import size_align
+
 
 @dataclass(slots=True)
 class Slot:
@@ -37,6 +41,10 @@ class Recipe:
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
     is on. tasks: their names. keep: what must live as long as the plan.
+
+    Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
+    `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
+    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
     """
 
     name: str
@@ -49,22 +57,38 @@ class Recipe:
     times: int = -1
     tasks: tuple = ()
     keep: tuple = ()
+    launches: tuple[Launch, ...] = ()
+    frame: int = 0
+    error: int = -1
+    seed: int = -1
+    prints: bool = False
+
+    @property
+    def prefix(self) -> int:
+        """Bytes at the start of a device's frame that the host reads after a launch: failure record and results."""
+        ends = [offset + size_align(t)[0] for t, offset in self.results]
+        return max([self.error + ERROR_SIZE if self.error >= 0 else 0, *ends])
 
 
 def recipe_of(traced, rendered) -> Recipe:
     """The recipe of what was traced and rendered."""
-    module, layout = traced.module, rendered.layout
+    module, layout, frame = traced.module, rendered.layout, rendered.frame
     return Recipe(
         name=module.name,
         entry=rendered.entry,
         size=layout.size,
         slots=[_slot(bound, layout) for bound in traced.bindings],
-        results=list(layout.results),
+        results=list(frame.results if frame is not None else layout.results),
         sites=list(module.sites),
         cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
         times=layout.times,
         tasks=tuple(t.name for t in module.tasks),
         keep=tuple(traced.fields),
+        launches=rendered.launches,
+        frame=frame.size if frame is not None and frame.members else 0,
+        error=frame.error if frame is not None else -1,
+        seed=layout.seed,
+        prints=rendered.prints,
     )
 
 

@@ -1,14 +1,18 @@
-"""The backends that can run kernels, by arch name."""
+"""The backends that can run kernels, by arch name. A backend's module is imported when its arch is first used."""
 
 from __future__ import annotations
+
+import importlib
 
 from quadrants import session
 from quadrants.errors import QuadrantsRuntimeError
 
+# A module registers its archs when it is imported. The emulator stands in for a device under the device's name.
+_MODULES = {"x64": "cpu", "arm64": "cpu", "cuda": "cuda", "amdgpu": "amdgpu"}
 _makers: dict = {}
 _current: dict = {}
 
-DIALECTS = {"x64": "c", "arm64": "c", "cuda": "cuda"}
+DIALECTS = {"x64": "c", "arm64": "c", "cuda": "cuda", "amdgpu": "hip"}
 
 
 def register(names: tuple, make) -> None:
@@ -19,14 +23,31 @@ def register(names: tuple, make) -> None:
 
 def current():
     """The backend of the runtime in force: see `quadrants.runtime.cpu.CpuBackend` for what it offers."""
-    name = session.require_runtime().arch.name
+    runtime = session.require_runtime()
+    key = (runtime.arch.name, session.generation())
+    found = _current.get(key)
+    if found is None:
+        with runtime.compilation_lock:
+            found = _current.get(key)
+            if found is None:
+                found = _maker(runtime)()
+                _current.clear()
+                _current[key] = found
+    return found
+
+
+def _maker(runtime):
+    name = runtime.arch.name
+    if name not in _makers and name in _MODULES:
+        importlib.import_module(f"quadrants.runtime.{_MODULES[name]}")
     if name not in _makers:
         raise QuadrantsRuntimeError(f"arch {name} cannot run kernels in this version")
-    key = (name, session.generation())
-    if key not in _current:
-        _current.clear()
-        _current[key] = _makers[name]()
-    return _current[key]
+    return _makers[name]
+
+
+def arch_of(dialect: str) -> str:
+    """The name of the arch whose kernels are written in a dialect, "" for the CPU's and for unknown ones."""
+    return next((name for name, text in DIALECTS.items() if text == dialect and text != "c"), "")
 
 
 def dialect_name(arch=None) -> str:
@@ -35,3 +56,27 @@ def dialect_name(arch=None) -> str:
         arch = session.require_runtime().arch
     name = arch if isinstance(arch, str) else arch.name
     return DIALECTS.get(name, name)
+
+
+def _clear() -> None:
+    """Bring the disk cache back under its limit, and let go of the device; at reset and exit."""
+    backends = list(_current.values())
+    _current.clear()
+    for backend in backends:
+        backend.close()
+
+
+def _start(cfg) -> None:
+    """A device that does not start is an error of `qd.init`, not of the first kernel."""
+    if _MODULES.get(cfg.arch.name) not in (None, "cpu"):
+        current()
+
+
+def _synchronize() -> None:
+    for backend in list(_current.values()):
+        backend.synchronize()
+
+
+session.on_init(_start)
+session.on_sync(_synchronize)
+session.on_clear(_clear)

@@ -1,0 +1,38 @@
+"""What all backends share: the disk cache that the options ask for."""
+
+from __future__ import annotations
+
+from quadrants import session
+from quadrants.emit import dialects
+from quadrants.toolchain import cache
+
+
+class Backend:
+    """One for each runtime.
+
+    A subclass offers `identity(options)`, what besides the text decides the code; `artifact(text, options)`, the key of
+    the code in the disk cache; `build(kernel, args, recipe, text, options) -> Plan`; and `load(kernel, args, recipe,
+    artifact) -> Plan | None`, the same from the disk cache alone. `device` is None where kernels run in host memory;
+    `dlpack_device` is DLPack's (type, number) of its memory, None where no other package can address that.
+    """
+
+    device = None
+    dlpack_device: tuple | None = (1, 0)
+
+    def __init__(self, dialect: str):
+        self.dialect = dialects.get(dialect)
+        cfg = session.current_cfg()
+        self.cache = cache.DiskCache(
+            cfg.offline_cache_file_path if cfg.offline_cache else None,
+            cfg.offline_cache_max_size_of_files,
+            cfg.offline_cache_cleaning_policy,
+            cfg.offline_cache_cleaning_factor,
+        )
+
+    def synchronize(self) -> None:
+        """Wait for the work of the default stream; a launch on the CPU has ended when it returns."""
+
+    def close(self) -> None:
+        """The runtime ends: bring the disk cache back under its limit."""
+        if self.cache.root is not None:
+            self.cache.clean()

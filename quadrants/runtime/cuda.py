@@ -1,0 +1,70 @@
+"""The CUDA backend: CUDA C++ through NVRTC, launched by the driver on the first visible device."""
+
+from __future__ import annotations
+
+from quadrants import profiler, session
+from quadrants._ext.core import Device, device_count
+from quadrants.lang.impl import register_device_query
+from quadrants.runtime import emulated, registry
+from quadrants.runtime.device import DeviceBackend
+from quadrants.runtime.recipe import Recipe
+from quadrants.toolchain import build, nvrtc
+
+# What a function may use without asking.
+_STATIC_SHARED = 48 * 1024
+
+
+def probe() -> bool:
+    """Whether there is a CUDA device that this process can use."""
+    return device_count("cuda") > 0
+
+
+class CudaBackend(DeviceBackend):
+    """Kernels as modules of the driver, in the device's primary context, which torch and cupy use too."""
+
+    dlpack_device = (2, 0)
+
+    def __init__(self):
+        super().__init__("cuda", Device("cuda"))
+        self.arch = f"sm_{self.device.attribute('compute_capability')}"
+
+    def identity(self, options: dict) -> str:
+        """What decides the machine code of a text."""
+        return "\n".join((nvrtc.identity(), self.arch, *nvrtc.flags(options)))
+
+    def artifact(self, text: str, options: dict) -> str:
+        """The key under which the disk cache has the code of a text."""
+        return build.key_cuda(text, self.arch, nvrtc.flags(options))
+
+    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
+        """Compile or load the text and describe to the launch core how to launch it."""
+        with profiler.scope("compile CUDA"):
+            code = build.build_cuda(text, kernel.fn.__name__, self.arch, nvrtc.flags(options), self.cache)
+        return self.plan(kernel, args, recipe, code)
+
+    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+        """The same from what the disk cache has; None when it has it no more."""
+        code = self.cache.get(artifact, ".cubin")
+        return None if code is None else self.plan(kernel, args, recipe, code)
+
+    def functions(self, code: bytes, recipe: Recipe):
+        module = self.device.load(code)
+        handles = [module.function(launch.name) for launch in recipe.launches]
+        for launch, handle in zip(recipe.launches, handles, strict=True):
+            if launch.shared_bytes > _STATIC_SHARED:
+                self.device.allow_shared(handle, launch.shared_bytes)
+        return handles, module
+
+
+def _make():
+    cfg = session.current_cfg()
+    return emulated.EmulatedBackend("cuda") if cfg.emulate else CudaBackend()
+
+
+def _attribute(name: str):
+    return lambda: registry.current().device.attribute(name)
+
+
+registry.register(("cuda",), _make)
+register_device_query("cuda", "max_shared_memory_bytes", _attribute("max_shared_bytes"))
+register_device_query("cuda", "compute_capability", _attribute("compute_capability"))

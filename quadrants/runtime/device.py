@@ -1,0 +1,70 @@
+"""What the backends of devices share: memory, programs of tasks, and what a launch reads back."""
+
+from __future__ import annotations
+
+from quadrants import session
+from quadrants._ext.core import DeviceBuffer, DeviceProgram
+from quadrants.runtime import bindings
+from quadrants.runtime.backend import Backend
+from quadrants.runtime.recipe import Recipe
+
+
+class DeviceBackend(Backend):
+    """A subclass sets `device` and gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
+
+    warp = 32
+
+    def __init__(self, dialect: str, device):
+        super().__init__(dialect)
+        self.device = device
+        self.multiprocessors = device.attribute("multiprocessors")
+
+    def synchronize(self) -> None:
+        """Wait for the default stream, and raise what its work did wrong."""
+        self.device.synchronize()
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        """Zeroed memory of the device. QuadrantsRuntimeError naming the bytes when there is not that much."""
+        return DeviceBuffer(self.device, nbytes)
+
+    def functions(self, code, recipe: Recipe):
+        """Load compiled code: the function handle of every task, and an object that keeps them."""
+        raise NotImplementedError
+
+    def plan(self, kernel, args: tuple, recipe: Recipe, code):
+        """Describe to the launch core how to launch the tasks of that code."""
+        handles, keepalive = self.functions(code, recipe)
+        program = DeviceProgram(
+            self.device,
+            [self._task(launch, handle) for launch, handle in zip(recipe.launches, handles, strict=True)],
+            recipe.size,
+            frame_bytes=recipe.frame,
+            prefix_bytes=recipe.prefix,
+            error_offset=recipe.error,
+            seed_offset=recipe.seed,
+            waits=recipe.prints,
+            timed=bool(session.current_cfg().kernel_profiler),
+            keepalive=keepalive,
+        )
+        return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
+
+    def _task(self, launch, handle: int) -> tuple:
+        self._check_limits(launch)
+        most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
+        return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)
+
+    def _check_limits(self, launch) -> None:
+        most = self.device.attribute("max_shared_bytes")
+        if launch.shared_bytes > most:
+            raise RuntimeError(
+                f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
+                f"capacity of {most} bytes."
+            )
+
+    def _most_blocks(self, launch, handle: int) -> int:
+        """Blocks that keep the device busy; more would only repeat what they do at their end."""
+        chosen = session.current_cfg().saturating_grid_dim
+        if chosen > 0:
+            return chosen
+        resident = self.device.residency(handle, launch.block_dim, launch.shared_bytes)
+        return max(1, min(launch.blocks, resident)) * self.multiprocessors

@@ -1,0 +1,76 @@
+"""Devices that are not there: the text of CUDA or HIP, compiled for the CPU and run thread by thread.
+
+Barriers, warps, shared memory and atomics behave as on the device, so that wrong ones show; nothing else about it is
+fast.
+"""
+
+from __future__ import annotations
+
+from quadrants import profiler
+from quadrants._ext.core import emulated_device
+from quadrants.runtime.device import DeviceBackend
+from quadrants.runtime.recipe import Recipe
+from quadrants.toolchain import build, cc, cxx
+from quadrants.toolchain.errors import ToolchainError
+
+_WARPS = {"cuda": 32, "hip": 64}
+_CAPABILITIES = {"cuda": 90, "hip": 0}
+
+
+def probe() -> bool:
+    """Whether there is a C++ compiler."""
+    try:
+        cxx.find_compiler()
+    except ToolchainError:
+        return False
+    return True
+
+
+class EmulatedBackend(DeviceBackend):
+    """One of the two flavours, "cuda" or "hip". Its memory is host memory that only kernels and copies may touch."""
+
+    dlpack_device = None
+
+    def __init__(self, flavour: str):
+        from quadrants._ext import simt
+
+        self.flavour = flavour
+        self.warp = _WARPS[flavour]
+        device = emulated_device(
+            flavour, simt.launch_address(), simt.describe_address(), simt.shared_limit(self.warp), _CAPABILITIES[flavour]
+        )
+        super().__init__(flavour, device)
+
+    def identity(self, options: dict) -> str:
+        """What decides the machine code of a text."""
+        return cxx.identity(self.flavour, _compiler_options(options))
+
+    def artifact(self, text: str, options: dict) -> str:
+        """The key under which the disk cache has the code of a text."""
+        return build.key_simt(text, self.flavour, _compiler_options(options))
+
+    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
+        """Compile or load the text and describe to the launch core how to launch it."""
+        entries = [launch.name for launch in recipe.launches]
+        with profiler.scope("compile for the emulator"):
+            library = build.load_simt(
+                text, kernel.fn.__name__, entries, self.flavour, _compiler_options(options), self.cache
+            )
+        return self.plan(kernel, args, recipe, library)
+
+    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+        """The same from what the disk cache has; None when it has it no more."""
+        library = build.load_kept(artifact, kernel.fn.__name__, self.cache)
+        return None if library is None else self.plan(kernel, args, recipe, library)
+
+    def functions(self, code, recipe: Recipe):
+        from quadrants._ext import simt
+
+        return [
+            simt.make_function(code.address(f"qd_entry_{launch.name}"), self.warp, launch.cooperative, launch.name)
+            for launch in recipe.launches
+        ], code
+
+
+def _compiler_options(options: dict) -> cc.CcOptions:
+    return cc.CcOptions(bool(options["fast_math"]), 0 if options["opt_level"] == 0 else 1)

@@ -1,0 +1,25 @@
+"""Memory of the runtime in force, for the layer of containers."""
+
+from __future__ import annotations
+
+from quadrants._ext.core import Buffer
+from quadrants.runtime import registry
+
+
+def allocate(nbytes: int):
+    """Zeroed memory that kernels work on: a `Buffer` of the host, or a `DeviceBuffer`.
+
+    QuadrantsRuntimeError naming the bytes when there is not that much.
+    """
+    backend = registry.current()
+    return Buffer(nbytes) if backend.device is None else backend.allocate(nbytes)
+
+
+def dlpack_device() -> tuple | None:
+    """DLPack's (device type, number) of that memory, None where no other package can address it."""
+    return registry.current().dlpack_device
+
+
+def stream_handle() -> int:
+    """The stream of containers as `__cuda_array_interface__` numbers streams: 1 is the legacy default stream."""
+    return 1
