@@ -166,7 +166,9 @@ class BlockPrinter(Printer):
         self.put_marked(f"goto {label};" if label else "break;")
 
     def stmt_Continue(self, s) -> None:
-        self.put_marked("continue;")
+        self.put_marked("return;" if self.leaves_by_return and not self.break_labels else "continue;")
+
+    leaves_by_return = False
 
     def stmt_Return(self, s) -> None:
         if self.result_name is None:  # a kernel: results go to the argument block

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quadrants.emit.prelude_linalg import linalg, map_
+from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
 from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, primitive, u1, u32, u64
 
 FAMILIES = (
     "types", "tensor", "struct", "lane", "libm", "cast", "int", "float",
-    "map", "linalg", "atomic", "plain", "random", "print", "check",
+    "map", "linalg", "atomic", "plain", "random", "print", "check", "index", "reduce",
+    *SIMT_RULES,
 )  # fmt: skip
 
 INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs min max popcnt clz ffs bit_shr shl shr".split())
@@ -116,8 +118,8 @@ def scalar(p, op: str, t: DType, *rest) -> str:
 
 
 def atomic(p, op: str, t=None, family: str = "atomic") -> str:
-    if op == "cas_u8":
-        return p.add(family, "qd_cas_u8", "cas_u8", needs=(primitive("u8"), u32))
+    if op == "cas_narrow":
+        return p.add(family, f"qd_cas_{t}", "cas_narrow", t, needs=(t, u32))
     dtype = element_dtype(t)
     bitwise = op in ("and", "or", "xor", "cas")
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
@@ -132,14 +134,14 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
         needs.append(("scalar", op, dtype))
         combine = p.need("scalar", op, dtype)
     to_bits = from_bits = None
-    if p.spelling.dialect == "cuda" and family == "atomic":
+    if p.spelling.narrow and family == "atomic":
         bits = bits_of(dtype)
         if dtype.is_real:
             there, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
             needs += [bits, there, back]
             to_bits, from_bits = p.need(*there), p.need(*back)
-        if bits.bits == 8:
-            needs.append((family, "cas_u8"))
+        if bits.bits <= p.spelling.narrow:
+            needs.append((family, "cas_narrow", bits))
     return p.add(family, name, "cas" if op == "cas" else "update", dtype, op, combine, to_bits, from_bits, needs=needs)
 
 
@@ -177,8 +179,28 @@ def print_(p) -> str:
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
 
 
+def index(p, op: str) -> str:
+    if op != "take_axis":
+        raise ValueError(f"the prelude has no function '{op}' of indices")
+    return p.add("index", "qd_take_axis", "take_axis", needs=(i32, u32, u64))
+
+
+def reduce(p, op: str, how: str, t: DType, lanes: int = 0) -> str:
+    if how not in UPDATES or how == "exchange" or op not in ("warp", "block"):
+        raise ValueError(f"the prelude has no reduction '{op}' by '{how}'")
+    needs: list = [t, unsigned(t), i32]
+    combine = None
+    if how in ("min", "max"):
+        needs.append(("scalar", how, t))
+        combine = p.need("scalar", how, t)
+    if op == "block":
+        return p.add("reduce", f"qd_block_{how}_{t}", "block", t, how, combine, needs=needs)
+    name = "warp" if lanes == p.spelling.lanes else f"warp{lanes}"
+    return p.add("reduce", f"qd_{name}_{how}_{t}", "warp", t, how, combine, lanes, needs=needs)
+
+
 RULES: dict[str, Callable[..., str]] = {
     "types": types, "tensor": tensor, "struct": struct, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
-    "print": print_,
+    "print": print_, "index": index, "reduce": reduce, **SIMT_RULES,
 }  # fmt: skip

@@ -20,12 +20,32 @@ _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 class Spelling:
-    """The spellings of one dialect."""
+    """The spellings of one dialect.
+
+    parents: dialects whose prelude files serve where this one has none. narrow: widest type, in bits, whose
+    compare-and-swap the device has not and the prelude makes from a wider one; 0 where the atomics need none at all.
+    leave: statement that ends a thread. lanes: threads that exchange values without a barrier.
+    """
 
     def __init__(
-        self, dialect: str, types: dict, *, declared: str, builtin: str, prefix: str, aggregate: str, reserved: str
+        self,
+        dialect: str,
+        types: dict,
+        *,
+        declared: str,
+        builtin: str,
+        prefix: str,
+        aggregate: str,
+        reserved: str,
+        parents: tuple = (),
+        narrow: int = 0,
+        leave: str = "",
+        lanes: int = 1,
     ):
         self.dialect = dialect
+        self.parents = parents
+        self.narrow = narrow
+        self.lanes = lanes
         self.declared = frozenset(PRIMITIVES[name] for name in declared.split())
         """Primitive types that the prelude has to declare."""
         self.builtin = frozenset(builtin.split())
@@ -46,6 +66,8 @@ class Spelling:
             "number": self.number,
             "at": element_at,
             "kind_bits": kind_bits,
+            "narrow": narrow,
+            "leave": leave,
             "f16": PRIMITIVES["f16"],
             "f32": PRIMITIVES["f32"],
             "f64": PRIMITIVES["f64"],
@@ -130,5 +152,21 @@ SPELLINGS: dict[str, Spelling] = {
         prefix="__device__ ",
         aggregate="{type}{{{body}}}",
         reserved=C_KEYWORDS + CPP_KEYWORDS,
+        narrow=8,
+        leave='asm volatile("exit;");',
+        lanes=32,
+    ),
+    "hip": Spelling(
+        "hip",
+        {**_COMMON, "f16": "qd_half"},
+        declared="i8 i16 i32 i64 u8 u16 u32 u64 f16",
+        builtin="round rsqrt",
+        prefix="__device__ ",
+        aggregate="{type}{{{body}}}",
+        reserved=C_KEYWORDS + CPP_KEYWORDS,
+        parents=("cuda",),
+        narrow=16,
+        leave="__builtin_amdgcn_endpgm();",
+        lanes=64,
     ),
 }

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from quadrants.emit import environment, template_errors
+from quadrants.emit import environment, shared, template_errors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
+from quadrants.emit.launches import Launch, count_of
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
 from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Call, Check, Const, Module, Rand
+from quadrants.ir.nodes import Call, Check, Const, For, Module, Rand, While
 from quadrants.ir.types import element_dtype, result_struct
-
-
-@dataclass(slots=True)
-class Launch:
-    """A task as a device launches it. `count`: its iterations, or None where only the device or the arguments know."""
-
-    name: str
-    kind: str
-    block_dim: int
-    count: int | None
 
 
 @dataclass(slots=True)
@@ -35,6 +27,7 @@ class Rendered:
     entry: str
     frame: FrameLayout | None = None
     launches: tuple = ()
+    prints: bool = False
 
 
 @dataclass(slots=True)
@@ -52,7 +45,7 @@ class Piece:
     frame: bool = False
     check: bool = False
     random: bool = False
-    loop: object = None
+    loop: Any = None
     opening: tuple = ()
     closing: tuple = ()
     number: int = 0
@@ -60,6 +53,13 @@ class Piece:
     max_threads: int = 0
     alone: bool = False
     block_dim: int = 0
+    form: str = ""
+    count: int | tuple | None = None
+    reductions: tuple = ()
+    unroll: int = 1
+    take_axis: str = ""
+    collective: bool = False
+    shared_bytes: int = 0
 
 
 class Renderer:
@@ -123,7 +123,7 @@ class Renderer:
         """Locals for the arrays, extents and parameters the text uses."""
         lines, source = [], self.dialect.args
         for decl in sorted(p.arrays.values(), key=lambda d: d.number):
-            if decl.components is not None:
+            if decl.components is not None or decl.kind == "shared":
                 continue
             restrict = self.dialect.restrict if decl.number in self.restrict else ""
             lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {source}{decl.name};")
@@ -154,13 +154,15 @@ class Renderer:
         loop = t.loop
         self.loop_text = ""
         opening = []
+        form, block_dim, times = self.form(t)
+        p.leaves_by_return = form == "flat"
         if loop is not None:
-            p.depth = self.body_depth(loop)
+            p.depth = self.body_depth(loop) if form != "flat" else 1
         for declare, _ in t.reductions:
             opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
         for s in t.body:
             p.statement(s)
-        count, p.depth = len(p.lines), 0
+        count, p.depth = len(p.lines), 2 if form else 0
         for _, final in t.reductions:
             p.statement(final)
         lines, closing = p.lines[:count], p.lines[count:]
@@ -172,19 +174,60 @@ class Renderer:
             self.prelude.need("lane")
         if uses["random"]:
             self.prelude.need("random", "begin")
+        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p)
         piece = Piece(
-            name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=self.prologue(p), lane=lane,
+            name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
-            number=number,
+            number=number, form=form, count=times, block_dim=block_dim,
+            collective=t.collective, shared_bytes=shared.dynamic_bytes(t),
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
             piece.alone = alone
             config = loop.config
             piece.max_threads = (config.parallelize or 0) if config is not None else 0
-            piece.block_dim = (config.block_dim if config is not None else None) or self.dialect.block_dim
+        if form and loop is not None:
+            self.complete(piece, t)
         self.loop_text = ""
         return piece
+
+    def form(self, t) -> tuple:
+        """How a device runs a task (see `Launch`), with blocks of how many threads, and how many iterations."""
+        if self.dialect.parallel != "grid":
+            return "", 0, None
+        if t.loop is None:
+            return "serial", 1, 1
+        config = t.loop.config
+        chosen = config.block_dim if config is not None else None
+        # Where a block ends in one atomic, fewer and larger blocks are better.
+        block_dim = chosen or self.dialect.block_dim * (2 if t.reductions else 1)
+        count = count_of(t.loop, self.layout)
+        if not t.loop.vars:
+            block_dim = chosen or 1
+        most = 2**31 - 1 if len(t.loop.vars) == 1 else (2**31 - 1) * block_dim
+        flat = not t.reductions and count is not None and not (isinstance(count, int) and count > most)
+        return "flat" if flat else "stride", block_dim, count
+
+    def complete(self, piece: Piece, t) -> None:
+        """What the skeleton of a device's parallel loop needs besides its body."""
+        width = self.prelude.spelling.lanes
+        for declare, final in t.reductions:
+            place, dtype = declare.var, declare.var.type
+            lanes = min(piece.block_dim, width)
+            op = final.then[0].value.op
+            piece.reductions += (
+                {
+                    "name": place.name,
+                    "type": self.prelude.type(dtype),
+                    "parts": piece.block_dim // lanes,
+                    "warp": self.prelude.need("reduce", "warp", op, dtype, lanes),
+                    "block": self.prelude.need("reduce", "block", op, dtype),
+                },
+            )
+        if t.reductions:
+            piece.unroll = _unroll(t.body)
+        if len(piece.loop) > 1 and not _is_narrow(piece.count):
+            piece.take_axis = self.prelude.need("index", "take_axis")
 
     def body_depth(self, loop) -> int:
         if self.dialect.parallel == "grid" or len(loop.vars) < 2:
@@ -241,9 +284,8 @@ class Renderer:
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
-        counts = {t.name: launch[t.name]["constant"] if t.name in launch else 1 for t in tasks}
-        launches = tuple(Launch(t.name, t.kind, t.block_dim or 1, counts[t.name]) for t in tasks)
-        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches)
+        launches = tuple(_launch(t) for t in tasks if t.form)
+        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"))
 
     def args_members(self) -> list:
         lines = []
@@ -297,6 +339,28 @@ def element_dtype_named(name: str):
     from quadrants.ir.types import primitive
 
     return primitive(name)
+
+
+# Threads of a multiprocessor that hide the latency of memory.
+_RESIDENT = 2048
+
+
+def _launch(piece: Piece) -> Launch:
+    blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
+    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.count, piece.shared_bytes, blocks)
+
+
+def _is_narrow(count) -> bool:
+    """Whether iterations are numbered in 32 bits."""
+    return isinstance(count, int) and count < 2**31
+
+
+def _unroll(body: list) -> int:
+    """Iterations whose loads are worth having in flight together."""
+    if any(isinstance(node, (For, While, Call)) for node in walk.walk(body)):
+        return 1
+    work, atomics = cost.estimate(body)
+    return 1 if atomics or work > 60 else 4 if work > 20 else 8
 
 
 def _constant_count(axes):

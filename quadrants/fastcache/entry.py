@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from quadrants import banner
+from quadrants.emit.launches import Launch
 from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
 from quadrants.runtime.recipe import Recipe, Slot
 
@@ -38,6 +39,8 @@ class Entry:
                 "results": [[_encode_type(t), offset] for t, offset in r.results],
                 "sites": r.sites,
                 "times": [r.times, r.tasks],
+                "device": [r.frame, r.error, r.seed, r.prints],
+                "launches": [astuple(launch) for launch in r.launches],
             },
             separators=(",", ":"),
         ).encode()
@@ -59,6 +62,11 @@ def decode(content: bytes) -> Entry:
         sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
         times=d["times"][0],
         tasks=tuple(d["times"][1]),
+        launches=tuple(Launch(*(_tuples(member) for member in launch)) for launch in d["launches"]),
+        frame=d["device"][0],
+        error=d["device"][1],
+        seed=d["device"][2],
+        prints=d["device"][3],
     )
     captures = [(number, tuple(path), text) for number, path, text in d["captures"]]
     return Entry(d["functions"], captures, recipe, d["artifact"])

@@ -41,6 +41,10 @@ def test_bounds_are_read_on_the_device():
     # Bounds keep their meaning inside the arithmetic of the skeleton.
     first = section(text, "bounds_0")
     assert "(n | 8) - (n & 7)" in first and "const int32_t i = (n & 7) + (int32_t)qd_p;" in first
+    # Iterations of one axis are as many as 32 bits count; of several axes there may be more.
+    assert "const uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x;" in first
+    second = section(text, "bounds_1_range_for(")
+    assert "const uint64_t qd_p = (uint64_t)blockIdx.x" in second and "qd_take_axis(&qd_rest, 4)" in second
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 4)])
@@ -50,7 +54,10 @@ def test_iterations_of_any_rank(shape):
     if len(shape) == 1:
         text = text_of(kernel, x)
         compile_cuda([("scalar", text)])
-        assert "qd_count = 5;" in text and "/" not in section(text, "qd_count = 5;").split("//")[0]
+        task = section(text, "scalar_0_struct_for(")
+        assert "const int32_t i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i >= 5) return;" in task
+        # What continues leaves: there is no loop.
+        assert "return;" in task.split("[i] > 1.0f")[1] and "continue" not in task
         return
 
     @qd.kernel
@@ -62,7 +69,12 @@ def test_iterations_of_any_rank(shape):
 
     text = text_of(grouped, x)
     compile_cuda([("grouped", text)])
-    assert f"const uint32_t qd_count = {int(np.prod(shape))};" in text
+    count = int(np.prod(shape))
+    task = section(text, "grouped_0_struct_for(")
+    if count > 1:
+        assert f"if (qd_p >= {count}) return;" in task and "uint64_t" not in task
+    else:
+        assert "__launch_bounds__(1)" in text
 
 
 def test_every_thread_adds_its_part_once():
@@ -70,9 +82,13 @@ def test_every_thread_adds_its_part_once():
     text = text_of(cuda_shapes.reductions, floats(), floats(1), np.zeros(1, np.int32))
     compile_cuda([("reductions", text)])
     loop = section(text, "reductions_1_range_for")
-    inside, after = loop.split("\n    }\n", 1)
-    assert "qd_atomic" not in inside
-    assert len(re.findall("qd_atomic_(add_f32|min_f32|or_i32)", after)) == 3
+    assert "qd_atomic" not in loop
+    # Parts of the warps first, one barrier for all, then one thread of a block.
+    together = section(text, "    __shared__")
+    order = re.findall("__shared__|qd_warp_|__syncthreads|threadIdx.x == 0|qd_block_|qd_atomic_", together)
+    assert order == 3 * ["__shared__"] + 3 * ["qd_warp_"] + ["__syncthreads", "threadIdx.x == 0"] + 3 * [
+        "qd_block_"
+    ] + 3 * ["qd_atomic_"]
 
 
 def test_results_are_in_the_frame_and_random_numbers_come_with_the_arguments():
@@ -94,8 +110,8 @@ def test_layouts_describe_the_text():
     assert rendered.layout.size == rendered.layout.seed + 16
     assert rendered.frame.error == 0 and rendered.frame.results[0][1] == ERROR_SIZE
     assert rendered.frame.size == ERROR_SIZE + 8
-    kinds = [(launch.kind, launch.block_dim, launch.count) for launch in rendered.launches]
-    assert kinds == [("serial", 1, 1), ("range_for", 128, None), ("serial", 1, 1)]
+    kinds = [(launch.kind, launch.form, launch.block_dim) for launch in rendered.launches]
+    assert kinds == [("serial", "serial", 1), ("range_for", "flat", 128), ("serial", "serial", 1)]
 
 
 def test_a_kernel_without_needs_has_no_failure_record_or_seed(monkeypatch):

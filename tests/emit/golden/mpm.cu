@@ -251,47 +251,43 @@ step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_vec2_f32 *__restrict__ v = args.v;
     qd_mat2x2_f32 *__restrict__ C = args.C;
     float *__restrict__ mass = args.mass;
-    const uint32_t qd_thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const uint32_t qd_threads = gridDim.x * blockDim.x;
-    const uint32_t qd_count = 64;
-    for (uint32_t qd_p = qd_thread; qd_p < qd_count; qd_p += qd_threads) {
-        const int32_t p = (int32_t)qd_p;
-        qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(field[p], 0.0625f), 0.5f));  // step:2
-        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
-        qd_mat2x3_f32 w = weights(offset);                                // step:4
-        qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                         // step:6
-        float weight = w.v[0] * w.v[3];                                   // step:7
-        const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
-        const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
-        qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
-        const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:9
-        qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
-        qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                       // step:6
-        float weight_1 = w.v[0] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:8
-        const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
-        qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
-        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:9
-        qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
-        qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                       // step:6
-        float weight_2 = w.v[1] * w.v[3];                                 // step:7
-        const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:8
-        const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
-        qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
-        const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:9
-        qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
-        qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                       // step:6
-        float weight_3 = w.v[1] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:8
-        const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
-        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
-        qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
-        const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:9
-        qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
-    }
+    const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= 64) return;
+    qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(field[p], 0.0625f), 0.5f));  // step:2
+    qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
+    qd_mat2x3_f32 w = weights(offset);                                    // step:4
+    qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:6
+    float weight = w.v[0] * w.v[3];                                       // step:7
+    const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);                  // step:8
+    const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
+    qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
+    qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
+    const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);                // step:9
+    qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
+    qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:6
+    float weight_1 = w.v[0] * w.v[4];                                     // step:7
+    const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);              // step:8
+    const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
+    qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
+    qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
+    const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);              // step:9
+    qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
+    qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:6
+    float weight_2 = w.v[1] * w.v[3];                                     // step:7
+    const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);              // step:8
+    const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
+    qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
+    qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
+    const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);              // step:9
+    qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
+    qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:6
+    float weight_3 = w.v[1] * w.v[4];                                     // step:7
+    const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);              // step:8
+    const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
+    qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
+    qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
+    const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);             // step:9
+    qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
@@ -300,18 +296,13 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_vec2_f32 *__restrict__ momentum = args.momentum;
     float *__restrict__ mass = args.mass;
     const float gravity = args.gravity;
-    const uint32_t qd_thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const uint32_t qd_threads = gridDim.x * blockDim.x;
-    const uint32_t qd_count = 256;
-    for (uint32_t qd_p = qd_thread; qd_p < qd_count; qd_p += qd_threads) {
-        uint32_t qd_q = qd_p;
-        const int32_t j = (int32_t)(qd_q % 16);
-        qd_q /= 16;
-        const int32_t i = (int32_t)qd_q;
-        if (mass[i * 16 + j] > 0.0f) {                                    // step:11
-            momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
-            qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
-        }
+    const uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (qd_p >= 256) return;
+    const int32_t i = qd_p / 16;
+    const int32_t j = qd_p % 16;
+    if (mass[i * 16 + j] > 0.0f) {                                        // step:11
+        momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
+        qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
     }
 }
 
@@ -321,28 +312,24 @@ step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_vec2_f32 *__restrict__ field = args.field;
     qd_vec2_f32 *__restrict__ momentum = args.momentum;
     qd_vec2_f32 *__restrict__ v = args.v;
-    const uint32_t qd_thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const uint32_t qd_threads = gridDim.x * blockDim.x;
-    qd_lane qd_self = {nullptr, (int32_t)qd_thread, {}, &args, frame};
+    qd_lane qd_self = {nullptr, (int32_t)(blockIdx.x * blockDim.x + threadIdx.x), {}, &args, frame};
     qd_lane *lane = &qd_self;
-    const uint32_t qd_count = 64;
-    for (uint32_t qd_p = qd_thread; qd_p < qd_count; qd_p += qd_threads) {
-        const int32_t p = (int32_t)qd_p;
-        lane->rng = qd_rng_begin(args.qd_seed, args.qd_launch, 2, qd_p);
-        qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f));  // step:15
-        const qd_vec2_i32 t = cell;                                       // step:16
-        v[p] = momentum[t.v[0] * 16 + t.v[1]];
-        const float random_ = qd_random_f32(&lane->rng);                  // step:17
-        const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
-        qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
-        qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
-    }
+    const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= 64) return;
+    lane->rng = qd_rng_begin(args.qd_seed, args.qd_launch, 2, p);
+    qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f));  // step:15
+    const qd_vec2_i32 t = cell;                                           // step:16
+    v[p] = momentum[t.v[0] * 16 + t.v[1]];
+    const float random_ = qd_random_f32(&lane->rng);                      // step:17
+    const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
+    qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
+    qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
 }
 
 
 /* Launches, in order:
  *
- *     step_0_struct_for   struct_for, blocks of 128, 64 iterations
- *     step_1_struct_for   struct_for, blocks of 128, 256 iterations
- *     step_2_struct_for   struct_for, blocks of 128, 64 iterations
+ *     step_0_struct_for   flat, blocks of 128, 64 iterations
+ *     step_1_struct_for   flat, blocks of 128, 256 iterations
+ *     step_2_struct_for   flat, blocks of 128, 64 iterations
  */

@@ -30,6 +30,24 @@ __device__ static inline float qd_atomic_add_f32(float *p, float x) {
     return atomicAdd(p, x);
 }
 
+/* The parts of all warps together. */
+__device__ static inline float qd_block_add_f32(const float *parts, int32_t count) {
+    float x = parts[0];
+    for (int32_t k = 1; k < count; ++k)
+        x = x + parts[k];
+    return x;
+}
+
+/* Leaves in `parts` what x is over each warp, one element a warp. */
+__device__ static inline void qd_warp_add_f32(float x, float *parts) {
+    for (int32_t step = 16; step > 0; step /= 2) {
+        float other = __shfl_down_sync(0xffffffffu, x, step);
+        x = x + other;
+    }
+    if (threadIdx.x % 32 == 0)
+        parts[threadIdx.x / 32] = x;
+}
+
 struct qd_args_saxpy {
     float *x;
     int32_t x_shape[1];
@@ -52,24 +70,30 @@ saxpy_0_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame
     frame->total = 0.0f;                                                  // saxpy:1
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(256)
 saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
     float *x = args.x;
     float *y = args.y;
     const float a = args.a;
     const int32_t n = args.n;
-    const uint32_t qd_thread = blockIdx.x * blockDim.x + threadIdx.x;
     const uint32_t qd_threads = gridDim.x * blockDim.x;
     const uint32_t qd_count = n > 0 ? n : 0;
     float qd_acc = 0.0f;
-    for (uint32_t qd_p = qd_thread; qd_p < qd_count; qd_p += qd_threads) {
+    for (uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x; qd_p < qd_count; qd_p += qd_threads) {
         const int32_t i = (int32_t)qd_p;
         qd_atomic_add_f32(&y[i], a * x[i]);                               // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
     }
+
+    __shared__ float qd_acc_parts[8];
+    qd_warp_add_f32(qd_acc, qd_acc_parts);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        qd_acc = qd_block_add_f32(qd_acc_parts, 8);
     if (qd_acc != 0.0f) {
         qd_atomic_add_f32(&frame->total, qd_acc);
+    }
     }
 }
 
@@ -83,6 +107,6 @@ saxpy_2_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame
 /* Launches, in order:
  *
  *     saxpy_0_serial      one thread
- *     saxpy_1_range_for   range_for, blocks of 128
+ *     saxpy_1_range_for   stride, blocks of 256
  *     saxpy_2_serial      one thread
  */

@@ -1,0 +1,152 @@
+"""What a device launches: one record a task, with the number of iterations where the host can work it out.
+
+A count is an int, None (only the device knows it) or a program over the packed argument block, a tuple of instructions
+for a stack of 64-bit integers:
+
+    ("const", v)            pushes v
+    (dtype name, offset)    pushes the integer at that byte offset of the block: i8 u8 i16 u16 i32 u32 i64 u64 u1
+    ("wrap",)               replaces the top by its lowest 32 bits, as a signed number
+    (op,)                   replaces the top two, a below b: add sub mul min max and or xor floordiv mod
+                            (floordiv and mod round toward minus infinity; a zero divisor gives 0)
+
+What is left is the count, never negative: extents are raised to 0 before they are multiplied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quadrants.emit.layout import ArgsLayout
+from quadrants.ir import nodes as n
+from quadrants.ir.types import DType, StructType, TensorType, struct_offsets
+
+OPERATIONS = {
+    "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max", "bit_and": "and", "bit_or": "or",
+    "bit_xor": "xor", "floordiv": "floordiv", "mod": "mod",
+}  # fmt: skip
+_I32 = (-(2**31), 2**31 - 1)
+
+
+@dataclass(slots=True)
+class Launch:
+    """One task as a device launches it, with blocks of exactly `block_dim` threads.
+
+    form: "serial": one block of one thread. "flat": iteration k is done by thread k of the grid, so the grid needs
+    ceil(count / block_dim) blocks; 0 iterations: do not launch. "stride": any grid is right; more than
+    `blocks` blocks on each multiprocessor gain nothing, and where the count is known more than ceil(count / block_dim)
+    do nothing.
+    count: see above; never None for "flat". shared_bytes: dynamic shared memory.
+    """
+
+    name: str
+    kind: str
+    form: str
+    block_dim: int
+    count: int | tuple | None
+    shared_bytes: int = 0
+    blocks: int = 0
+
+
+def count_of(loop: n.For, layout: ArgsLayout) -> int | tuple | None:
+    """The number of iterations of a parallel loop."""
+    known = 1
+    program: list = []
+    for begin, end in loop.bounds:
+        if isinstance(begin, n.Const) and isinstance(end, n.Const):
+            known *= max(0, end.value - begin.value)
+            continue
+        extent = _extent(begin, end, layout)
+        if extent is None:
+            return None
+        program += [*extent, ("mul",)] if program else extent
+    if known == 0 or not program:
+        return known
+    return tuple(program) if known == 1 else (*program, ("const", known), ("mul",))
+
+
+def _extent(begin, end, layout: ArgsLayout):
+    last = _program(end, layout)
+    if last is None:
+        return None
+    steps, low, _ = last
+    if not (isinstance(begin, n.Const) and begin.value == 0):
+        first = _program(begin, layout)
+        if first is None:
+            return None
+        steps, low = [*steps, *first[0], ("sub",)], low - first[2]
+    return steps if low >= 0 else [*steps, ("const", 0), ("max",)]
+
+
+def _program(e, layout: ArgsLayout):
+    """(instructions, least value, largest value) of an integer expression over the arguments, or None."""
+    if isinstance(e, n.Const) and e.type.is_integral:
+        return [("const", int(e.value))], int(e.value), int(e.value)
+    if isinstance(e, n.Extent):
+        if e.array.shape is not None:
+            return [("const", e.array.shape[e.axis])], e.array.shape[e.axis], e.array.shape[e.axis]
+        offset = layout.arrays[e.array.number][1]
+        return None if offset < 0 else ([("i32", offset + 4 * e.axis)], 0, _I32[1])
+    if isinstance(e, n.Load):
+        offset = _offset(e.place, layout)
+        t = e.type
+        if offset is None or not isinstance(t, DType) or not t.is_integral:
+            return None
+        return [(t.name, offset)], t.min, t.max
+    if isinstance(e, n.Cast) and not e.bits and e.type.name == "i32" and e.a.type.is_integral:
+        inner = _program(e.a, layout)
+        return None if inner is None else _wrapped(*inner)
+    if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type.name == "i32":
+        return _binary(e, layout)
+    return None
+
+
+def _binary(e, layout: ArgsLayout):
+    a, b = _program(e.a, layout), _program(e.b, layout)
+    if a is None or b is None or e.a.type.name != "i32" or e.b.type.name != "i32":
+        return None
+    low, high = _range(e.op, a[1:], b[1:])
+    return _wrapped([*a[0], *b[0], (OPERATIONS[e.op],)], low, high)
+
+
+def _range(op: str, a: tuple, b: tuple) -> tuple:
+    """Between what `op` of two 32-bit numbers lies, before it wraps."""
+    if op == "add":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "sub":
+        return a[0] - b[1], a[1] - b[0]
+    if op == "mul":
+        corners = [x * y for x in a for y in b]
+        return min(corners), max(corners)
+    if op in ("min", "max"):
+        pick = min if op == "min" else max
+        return pick(a[0], b[0]), pick(a[1], b[1])
+    if op == "floordiv":
+        # The one quotient out of range is that of the least number by -1.
+        return (0, a[1]) if a[0] >= 0 and b[0] >= 0 else (_I32[0], _I32[1] + 1)
+    return _I32
+
+
+def _wrapped(steps: list, low: int, high: int) -> tuple:
+    if _I32[0] <= low and high <= _I32[1]:
+        return steps, low, high
+    return [*steps, ("wrap",)], *_I32
+
+
+def _offset(place, layout: ArgsLayout) -> int | None:
+    """Where a parameter, or a constant part of one, is in the argument block."""
+    if isinstance(place, n.VarPlace):
+        return layout.values.get(place.var.id)
+    if isinstance(place, n.MemberPlace):
+        base, t = _offset(place.base, layout), place.base.type
+        return base + struct_offsets(t)[place.name] if base is not None and isinstance(t, StructType) else None
+    if isinstance(place, n.ElemPlace) and isinstance(place.base.type, TensorType):
+        base, t = _offset(place.base, layout), place.base.type
+        if base is None or not all(isinstance(i, n.Const) for i in place.indices):
+            return None
+        flat = 0
+        for i, extent in zip(place.indices, t.shape):
+            if not 0 <= i.value < extent:
+                return None
+            flat = flat * extent + i.value
+        return base + flat * t.dtype.size
+    return None
