@@ -11,7 +11,6 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 ENVS = ROOT / ".bench-envs"
-OUR_NEEDS = ("filelock>=3.12", "jinja2>=3.1", "numpy>=1.26", "platformdirs>=4")  # install_requires in setup.py
 
 
 class BenchError(Exception):
@@ -33,13 +32,13 @@ class Subject:
 
 
 def _call(*command: str) -> None:
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if result.returncode:
         raise BenchError(f"{' '.join(command)} failed:\n{result.stderr.strip()}")
 
 
 def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -> Path:
-    """The interpreter of the environment `name`, which is made on the first use.
+    """The interpreter of the environment `name`, which is made on the first use by pip's arguments `needs`.
 
     Without `wheels`, an environment of its own, filled from the package index. With `wheels`, nothing is fetched: the
     environment sees the packages of `python` too, and what `needs` asks for beyond them comes from that folder.
@@ -58,9 +57,9 @@ def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -
         # An environment made from inside another sees that one's base, not the other itself: a .pth line adds it. So
         # pip, too, is the one of `python`, and no bundled pip is needed.
         _call(python, "-m", "venv", "--clear", "--without-pip", str(folder))
-        query = "import site; print(*[p for p in site.getsitepackages()], sep='\\n')"
-        found = subprocess.run([python, "-c", query], capture_output=True, text=True, check=True).stdout.split("\n")
-        lines = [f"import site; site.addsitedir({path!r})\n" for path in found if path and Path(path).is_dir()]
+        query = "import site; print('\\n'.join(site.getsitepackages()))"
+        found = subprocess.run([python, "-c", query], capture_output=True, text=True, check=True).stdout.splitlines()
+        lines = [f"import site; site.addsitedir({path!r})\n" for path in found if Path(path).is_dir()]
         own = next((folder / "lib").glob("python*/site-packages"))
         (own / "outer.pth").write_text("".join(lines))
         options = ("--quiet", "--no-index", "--no-warn-conflicts", "--disable-pip-version-check")
@@ -70,9 +69,13 @@ def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -
 
 
 def ours(python: str, wheels: Path | None) -> Subject:
-    """The package of this checkout, imported from the repository root by `python`, which has what the package needs
-    unless `wheels` supplies it."""
-    interpreter = Path(python) if wheels is None else _make("ours", python, OUR_NEEDS, wheels)
+    """The package of this checkout. `python` has it installed in editable form, unless `wheels` supplies its needs."""
+    if wheels is None:
+        return Subject("ours", "quadrants", Path(python), ours=True)
+    built_before = (ENVS / "ours" / ".installed").exists()
+    interpreter = _make("ours", python, ("--no-build-isolation", "--editable", str(ROOT)), wheels)
+    if built_before:
+        _call(str(interpreter), "setup.py", "--quiet", "build_ext", "--inplace")
     return Subject("ours", "quadrants", interpreter, ours=True)
 
 
