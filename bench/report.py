@@ -127,7 +127,10 @@ def table(cases: list[Case], results: dict[str, Row], reference: str | None) -> 
         line += [_quotient(case, ratio_to(case, row, label)) if label in row else "" for label in others]
         line += [_target(case), {True: "pass", False: "FAIL", None: "-"}[verdict(case, row, reference)]]
         wrong = [label for label in row if row[label].problem]
-        line.append("wrong: " + ", ".join(wrong) if wrong else "yes")
+        checked = [label for label in row if not row[label].error]
+        line.append(
+            "wrong: " + ", ".join(wrong) if wrong else "yes" if checked == list(row) else ", ".join(checked) or "-"
+        )
         rows.append(line)
     widths = [max(len(row[k]) for row in rows) for k in range(len(header))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
