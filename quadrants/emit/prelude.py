@@ -37,8 +37,9 @@ The printer asks while it prints and splices the rendered text in front of the k
     print                     (lane, format, ...)
 
 Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. The
-macros of a family are looked up in `<dialect>/prelude/<family>.j2`, `builtin/<dialect>/prelude/<family>.j2`,
-`_base/prelude/<family>.j2` and `builtin/_base/prelude/<family>.j2`, so a user's file holds only what it changes.
+macros of a family are looked up in `<dialect>/prelude/<family>.j2`, `builtin/<dialect>/prelude/<family>.j2`, the same
+of the dialects that this one builds on (hip on cuda), `_base/prelude/<family>.j2` and
+`builtin/_base/prelude/<family>.j2`, so a file, a user's too, holds only what it changes.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _LIBRARIES: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 
 
 class Prelude:
-    """Collects what one kernel needs from the prelude of a dialect ("c" or "cuda") and renders it.
+    """Collects what one kernel needs from the prelude of a dialect ("c", "cuda" or "hip") and renders it.
 
     simd: let the C compiler replace calls of sinf, expf and the like inside vectorised loops by the vector
     versions of glibc's libmvec (x86-64, gcc), which glibc's `-lm` brings along. Give the version of glibc, as in
@@ -74,6 +75,10 @@ class Prelude:
         self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments)
         self._levels: dict = {}  # name -> (family, depth)
         self._open: list = []  # [family, depth] of each request whose needs are being met
+
+    def uses(self, family: str) -> bool:
+        """Whether anything of that family was asked for."""
+        return family in self._requests
 
     def need(self, family: str, *params) -> str:
         """The name of a helper, which is thereby put into the rendered text together with what it needs itself.
@@ -169,8 +174,8 @@ class _Library:
         self.env = proxy(env)
         self.spelling = spelling
         self.family = family
-        own, base = f"{spelling.dialect}/prelude/{family}.j2", f"_base/prelude/{family}.j2"
-        self.paths = [own, f"builtin/{own}", base, f"builtin/{base}"]
+        folders = (spelling.dialect, *spelling.parents, "_base")
+        self.paths = [f"{root}{folder}/prelude/{family}.j2" for folder in folders for root in ("", "builtin/")]
         self.files: set = set()
         self.modules: list = []
         self.macros: dict = {}

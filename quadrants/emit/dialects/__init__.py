@@ -18,6 +18,8 @@ class Dialect:
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
+    shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked for at
+    the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
 
@@ -38,13 +40,16 @@ class Dialect:
     parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
     launch_in_frame: bool = False
     block_dim: int = 0
+    shared: str = ""
+    shared_part: str = ""
+    shared_pool: str = ""
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
 
 
 # Each is a module of this package with a record DIALECT.
-NAMES = ("c", "cuda")
+NAMES = ("c", "cuda", "hip")
 
 
 def get(name: str) -> Dialect:

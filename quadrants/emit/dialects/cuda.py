@@ -25,4 +25,7 @@ DIALECT = Dialect(
     parallel="grid",
     launch_in_frame=True,
     block_dim=128,
+    shared="__shared__ {type} {name}[{count}];",
+    shared_part="{type} *const {name} = ({type} *)(qd_shared + {offset});",
+    shared_pool="extern __shared__ __align__(16) unsigned char qd_shared[];",
 )

@@ -1,0 +1,7 @@
+"""HIP C++ for AMD devices, compiled by HIPRTC."""
+
+from dataclasses import replace
+
+from quadrants.emit.dialects.cuda import DIALECT as CUDA
+
+DIALECT = replace(CUDA, name="hip", template="hip/task.hip.j2", prelude="hip")
