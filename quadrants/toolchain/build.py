@@ -153,13 +153,20 @@ def load_kept(key: str, name: str, cache: DiskCache) -> Library | None:
         return None
 
 
+def key_cuda(source: str, arch: str = "sm_90", options: Sequence[str] = ()) -> str:
+    """The key under which `build_cuda` keeps the binary of a text. Raises ToolchainError."""
+    from quadrants.toolchain import nvrtc
+
+    return make_key(source, "cuda", nvrtc.identity(), arch, *options)
+
+
 def build_cuda(
     source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: DiskCache | None = None
 ) -> bytes:
     """The cubin ("sm_90") or PTX ("compute_90") of CUDA text, from `cache` or from NVRTC. Raises ToolchainError."""
     from quadrants.toolchain import nvrtc, progress
 
-    key = make_key(source, "cuda", nvrtc.identity(), arch, *options)
+    key = key_cuda(source, arch, options)
     suffix = ".cubin" if arch.startswith("sm_") else ".ptx"
     found = cache.get(key, suffix) if cache is not None else None
     if found is not None:

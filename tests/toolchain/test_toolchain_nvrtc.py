@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -83,6 +84,7 @@ def test_a_failure_keeps_the_source(tmp_path):
 @needs_nvrtc
 def test_a_warm_start_does_not_load_the_library(tmp_path, python):
     code = """
+import subprocess
 import sys
 from quadrants.toolchain import build, nvrtc
 from quadrants.toolchain.cache import DiskCache
@@ -113,3 +115,34 @@ def test_a_library_that_is_something_else_is_passed_over(monkeypatch, tmp_path):
         nvrtc.find()
     except CompilerNotFound as error:
         assert "libnvrtc.so.13" in str(error)
+
+
+@needs_nvrtc
+def test_prepared_in_a_thread():
+    program = (
+        "import threading\nfrom quadrants.toolchain import nvrtc\nnvrtc.prepare()\nnvrtc.prepare()\n"
+        "[t.join() for t in threading.enumerate() if t.name == 'quadrants-nvrtc']\n"
+        "print(nvrtc._library is not None, threading.active_count())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True 1"
+
+
+def test_a_preparation_without_the_library_is_silent(monkeypatch):
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(("/nowhere/libnvrtc.so",)))
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_preparation", None)
+    nvrtc.prepare()
+    assert nvrtc._preparation is not None
+    nvrtc._preparation.join()
+    with pytest.raises(CompilerNotFound):
+        nvrtc.find()
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("fast", [True, False])
+def test_flags_decide_about_contraction_and_division(fast):
+    source = 'extern "C" __global__ void f(float *x) { x[0] = x[1] * x[2] + x[3]; x[4] = x[5] / x[6]; }'
+    text = nvrtc.compile(source, "f", "compute_90", nvrtc.flags({"fast_math": fast}))
+    assert (b"fma.rn.ftz.f32" in text) is fast
+    assert (b"div.full.ftz.f32" in text) is fast and (b"div.rn.ftz.f32" in text) is not fast
