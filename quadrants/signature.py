@@ -14,7 +14,7 @@ import numpy as np
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, kind_of
 
 _serial = itertools.count()
 _identities: dict = {}
@@ -103,12 +103,12 @@ def member_token(x) -> int:
 def is_external(x) -> bool:
     if isinstance(x, np.ndarray):
         return True
-    return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
+    return (type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")) or is_cuda_array(x)
 
 
 def is_copied(x) -> bool:
-    """Whether the launch core leaves this array to Python: torch tensors, and NumPy arrays that are read-only or not
-    C-contiguous.
+    """Whether the launch core leaves this array to Python everywhere: tensors, and NumPy arrays that are read-only or
+    not C-contiguous. On devices plans leave the others to Python, too.
     """
     return not isinstance(x, np.ndarray) or not (x.flags.c_contiguous and x.flags.writeable)
 

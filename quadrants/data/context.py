@@ -40,6 +40,19 @@ def python_arch() -> bool:
     return _session().is_python_backend()
 
 
+def on_device() -> bool:
+    """True if kernels of the runtime in force see other memory than the host does."""
+    from quadrants import arch
+
+    found = _session().get_runtime().arch
+    return found is not None and found not in arch.get_host_arch_list() and found != arch.python
+
+
+def synchronize() -> None:
+    """Wait for the device and raise its pending failures."""
+    _session().get_runtime().prog.synchronize()
+
+
 def materialize() -> None:
     """Allocate pending fields through the runtime's own method, which client programs replace on the class."""
     _session().get_runtime().materialize()

@@ -11,18 +11,22 @@ from typing import NamedTuple
 import numpy as np
 
 from quadrants._ext.core import intern_token
-from quadrants.data import dtypes, interop_torch
+from quadrants.data import dtypes, interop_torch, memory, staging
 from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.ir.types import PRIMITIVES
+from quadrants.lang.kinds import is_cuda_array
 
 _MAX_INDEX = 2**31 - 1
+_CUDA = 2  # in DLPack's numbers
 
 
 class External(NamedTuple):
     """Memory of a foreign array for one launch.
 
     dtype_name: "f32", .. shape: all axes, element axes included. pointer: address of the first element of C-contiguous
-    memory, valid while `keepalive` lives. finish: None, or what copies results back after the launch. grad: the same
-    for the gradient of a torch tensor with `requires_grad`, else None.
+    memory, valid while `keepalive` lives. finish: None, or what copies results back after the launch. reached: whether
+    kernels see that memory, or it has to be `placed` where they do. grad: the same for the gradient of a torch tensor
+    with `requires_grad`, not yet placed, else None.
     """
 
     dtype_name: str
@@ -30,6 +34,7 @@ class External(NamedTuple):
     pointer: int
     keepalive: object
     finish: Callable[[], None] | None
+    reached: bool = True
     grad: External | None = None
 
 
@@ -39,13 +44,29 @@ def torch_enabled() -> bool:
 
 
 def is_external(obj) -> bool:
-    """True for a NumPy array or (unless disabled) a torch tensor."""
-    return isinstance(obj, np.ndarray) or (interop_torch.is_tensor(obj) and torch_enabled())
+    """True for a NumPy array, for a torch tensor (unless disabled), and for what has `__cuda_array_interface__`."""
+    if isinstance(obj, np.ndarray):
+        return True
+    return torch_enabled() if interop_torch.is_tensor(obj) else is_cuda_array(obj)
+
+
+def through_python(obj) -> bool:
+    """True if a launch needs `describe_external` for this array, which the launch core could not pass by itself."""
+    in_place = isinstance(obj, np.ndarray) and obj.flags.c_contiguous and obj.flags.writeable
+    return not in_place or memory.on_device()
+
+
+def before_use(obj) -> None:
+    """Have the kernel about to be launched wait for the work of `obj`'s package on this array of the device."""
+
+
+def after_use(obj) -> None:
+    """Have the work of `obj`'s package wait for the kernel that was launched on this array of the device."""
 
 
 def dtype_and_ndim(obj, name: str = "") -> tuple:
     """`(DType, number of axes)` of a foreign array. `QuadrantsRuntimeTypeError` for a dtype without counterpart."""
-    if isinstance(obj, np.ndarray):
+    if isinstance(obj, np.ndarray) or is_cuda_array(obj):
         found = dtypes.BY_NUMPY_NAME.get(obj.dtype.name) if obj.dtype.isnative else None
         kind = obj.dtype.str if not obj.dtype.isnative else obj.dtype
     else:
@@ -73,7 +94,7 @@ def token(obj, name: str = "") -> int:
 
 def has_grad(obj) -> bool:
     """True for a torch tensor with `requires_grad`."""
-    return not isinstance(obj, np.ndarray) and bool(obj.requires_grad)
+    return bool(getattr(obj, "requires_grad", False))
 
 
 def describe_external(obj, param: str = "") -> External:
@@ -83,14 +104,36 @@ def describe_external(obj, param: str = "") -> External:
     """
     dtype, _ = dtype_and_ndim(obj, param)
     _check_contiguous(obj)
-    described = _describe_numpy(obj, dtype) if isinstance(obj, np.ndarray) else _describe_torch(obj, dtype)
+    if isinstance(obj, np.ndarray):
+        described = _describe_numpy(obj, dtype)
+    elif is_cuda_array(obj):
+        described = _describe_cuda(obj, dtype)
+    else:
+        described = _describe_torch(obj, dtype)
     count = int(np.prod(described.shape, dtype=np.int64))
     if count > _MAX_INDEX:
         warnings.warn(
             f"Array argument {param} has {count} elements; kernels index with 32 bits and cannot reach all of them",
             stacklevel=3,
         )
-    return described
+    return placed(described)
+
+
+def placed(described: External) -> External:
+    """The same in memory that kernels see: itself, or a copy on the device that `finish` copies back."""
+    if described.reached:
+        return described
+    nbytes = int(np.prod(described.shape, dtype=np.int64)) * PRIMITIVES[described.dtype_name].size
+    copy = staging.send(described.pointer, nbytes)
+
+    def finish() -> None:
+        staging.bring_back(copy, described.pointer, nbytes)
+        if described.finish is not None:
+            described.finish()
+
+    return described._replace(
+        pointer=copy.buffer.ptr, keepalive=(described.keepalive, copy), finish=finish, reached=True
+    )
 
 
 def _check_contiguous(obj) -> None:
@@ -99,6 +142,12 @@ def _check_contiguous(obj) -> None:
             raise ValueError(
                 "Non contiguous numpy arrays are not supported, please call np.ascontiguousarray(arr) before "
                 "passing it into quadrants kernel."
+            )
+    elif is_cuda_array(obj):
+        if not _is_row_major(obj.__cuda_array_interface__):
+            raise ValueError(
+                "Non contiguous arrays are not supported, please make a C-contiguous copy before passing it into "
+                "quadrants kernel."
             )
     elif not obj.is_contiguous():
         raise ValueError(
@@ -111,10 +160,11 @@ def _check_contiguous(obj) -> None:
 
 
 def _describe_numpy(array: np.ndarray, dtype) -> External:
+    reached = not memory.on_device()
     if array.flags.c_contiguous:
-        return External(dtype.name, array.shape, _address(array), array, None)
+        return External(dtype.name, array.shape, _address(array), array, None, reached)
     copy = np.array(array, order="C", copy=True, subok=False)
-    return External(dtype.name, array.shape, _address(copy), copy, lambda: _copy_back(array, copy))
+    return External(dtype.name, array.shape, _address(copy), copy, lambda: _copy_back(array, copy), reached)
 
 
 def _address(array: np.ndarray) -> int:
@@ -151,12 +201,52 @@ def _gradient_of(tensor):
 
 def _describe_plain(tensor, dtype) -> External:
     shape = tuple(tensor.shape)
+    on_device = memory.on_device()
+    if interop_torch.is_home(tensor.device):
+        return _shared(dtype, shape, tensor.data_ptr(), tensor, on_device)
     if tensor.device.type == "cpu":
-        return External(dtype.name, shape, tensor.data_ptr(), tensor, None)
+        return External(dtype.name, shape, tensor.data_ptr(), tensor, None, not on_device)
     host = tensor.detach().cpu()
-    return External(dtype.name, shape, host.data_ptr(), host, lambda: _send_back(tensor, host))
+    return External(dtype.name, shape, host.data_ptr(), host, lambda: _send_back(tensor, host), not on_device)
+
+
+def _shared(dtype, shape: tuple, pointer: int, array, on_device: bool) -> External:
+    """Memory that kernels and the array's package both work on."""
+    if not on_device:
+        return External(dtype.name, shape, pointer, array, None)
+    before_use(array)
+    return External(dtype.name, shape, pointer, array, lambda: after_use(array))
 
 
 def _send_back(tensor, host) -> None:
     with interop_torch.loaded().no_grad():
         tensor.detach().copy_(host)
+
+
+# ---------------------------------------------------------------- arrays on CUDA of other packages
+
+
+def _describe_cuda(array, dtype) -> External:
+    interface = array.__cuda_array_interface__
+    shape = tuple(interface["shape"])
+    if memory.dlpack_device() == (_CUDA, 0):
+        return _shared(dtype, shape, interface["data"][0], array, True)
+    if not (hasattr(array, "get") and hasattr(array, "set")):
+        raise TypeError(
+            f"kernels of this arch cannot reach a {type(array).__module__}.{type(array).__name__} on a CUDA device; "
+            "copy it to a NumPy array first"
+        )
+    host = np.ascontiguousarray(array.get())
+    return External(dtype.name, shape, _address(host), host, lambda: array.set(host), not memory.on_device())
+
+
+def _is_row_major(interface: dict) -> bool:
+    steps = interface.get("strides")
+    if steps is None or 0 in interface["shape"]:
+        return True
+    expected = np.dtype(interface["typestr"]).itemsize
+    for n, step in zip(reversed(interface["shape"]), reversed(steps), strict=True):
+        if n != 1 and step != expected:
+            return False
+        expected *= n
+    return True

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
-from quadrants.data import bulk, context, dtypes, host_access, layout, shapes, snode
+from quadrants.data import bulk, context, dtypes, host_access, host_values, layout, shapes, snode
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
@@ -118,6 +118,9 @@ class Field(TokenBase):
     def _label(self) -> str:
         """What messages about elements call the field."""
         return self._name or f"S{self.snode._id}place<{self.dtype}>"
+
+    def _memory(self):
+        return self._leaves[0].cell.tree.buffer
 
     @property
     def _offset(self) -> tuple | None:
@@ -247,11 +250,11 @@ class ScalarField(NumpyExchange, Field):
             items = self._open()
         items[self._position(key)] = host_access.stored(value, self._leaves[0].dtype)
 
-    def _cell_view(self, key) -> np.ndarray:
-        """A live 0-d array over one element."""
+    def _cell_view(self, key):
+        """A live 0-d array over one element, or what stands for one on a device."""
         content = self._content()
         at = (*self._position(key), ...)
-        return content[at]
+        return host_values.element(content[at])
 
     # -- whole content
 

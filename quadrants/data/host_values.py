@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 _loaded: dict = {}
 
 
@@ -15,9 +17,14 @@ def _load() -> dict:
     return _loaded
 
 
+def element(cell):
+    """A NumPy view of one element as it is, the window of one on a device as the language takes it."""
+    return cell if isinstance(cell, np.ndarray) else cell.element()
+
+
 def live_matrix(cell, dtype):
-    """A live vector or matrix over a NumPy view of one element."""
-    return (_loaded or _load())["Matrix"]._view(cell, dtype)
+    """A live vector or matrix over the view of one element."""
+    return (_loaded or _load())["Matrix"]._view(element(cell), dtype)
 
 
 def remote_matrix(read, write):

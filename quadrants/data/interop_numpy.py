@@ -7,21 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.data import bulk, context, dlpack, dtypes
+from quadrants.data import bulk, context, dlpack, dtypes, memory
+from quadrants.data.device_exchange import DeviceExchange
 
 
-class NumpyExchange:
+class NumpyExchange(DeviceExchange):
     """Mixin of every container with one dtype.
 
     The container supplies `_check_usable()` (it has memory, or an error says why not), `_content()` (an array with one
     axis per storage level), `_strided()` (a live canonical array, or None), `_store_all(array)`,
-    `_check_import(array)`, `_no_view_reason()`, `dtype`, `shape` and `_element_shape`.
+    `_check_import(array)`, `_no_view_reason()`, `_memory()` (what holds the bytes), `dtype`, `shape` and
+    `_element_shape`. Live arrays are NumPy's on the host and `DeviceArray` on a device.
     """
 
     dtype: Any
     shape: Any
     _element_shape: tuple
     _check_usable: Callable[[], None]
+    _memory: Callable[[], Any]
 
     def _content(self) -> np.ndarray:
         raise NotImplementedError
@@ -66,9 +69,12 @@ class NumpyExchange:
         """The live view if `copy` allows one, None if a copy has to be made."""
         if copy not in (True, False, None):
             raise ValueError(f"copy must be True, False or None, not {copy!r}")
+        on_host = not memory.is_device(self._memory())
+        if copy is False and not on_host:
+            raise ValueError("Zero-copy numpy requires a CPU backend: this data is on a device; pass copy=True")
         if copy is False:
             return self._live_view()
-        if copy is None and same_dtype and self._no_view_reason() is None:
+        if copy is None and on_host and same_dtype and self._no_view_reason() is None:
             return self._export()
         return None
 
@@ -95,13 +101,13 @@ class NumpyExchange:
         """
         from quadrants.data import interop_torch
 
-        return interop_torch.export(lambda c: self._to_numpy(None, c), device, copy)
+        return interop_torch.export(self, lambda array: array, device, copy)
 
     def from_torch(self, arr) -> None:
         """Take over a torch tensor from any device; rules as in `from_numpy`."""
         from quadrants.data import interop_torch
 
-        self.from_numpy(interop_torch.to_host_array(arr))
+        interop_torch.store(self, arr)
 
     def to_dlpack(self, versioned: bool = False):
         """A DLPack capsule that shares memory and keeps it alive: `dltensor`, or `dltensor_versioned`.

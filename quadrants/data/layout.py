@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quadrants.data import memory
+
 # Top-level nodes start on a cache line, so that vector loads of separate fields never straddle one needlessly.
 ROOT_ALIGN = 64
 
@@ -100,8 +102,8 @@ def adjacent(cells) -> bool:
     return even_step(cells) == cells[0].dtype.size
 
 
-def view(cells, element_shape: tuple, step: int, dtype: np.dtype) -> np.ndarray:
-    """A live array over the tree's memory.
+def view(cells, element_shape: tuple, step: int, dtype: np.dtype):
+    """A live array over the tree's memory, NumPy's or a `DeviceArray`.
 
     Axes: per canonical axis its levels, outermost first, then the element axes. Without blocking that is simply
     `shape + element_shape`; a blocked field needs a reshape, which copies, to get there.
@@ -109,10 +111,10 @@ def view(cells, element_shape: tuple, step: int, dtype: np.dtype) -> np.ndarray:
     first = cells[0]
     levels = sorted(first.levels, key=lambda level: level[0])
     inner = [math.prod(element_shape[k + 1 :]) * step for k in range(len(element_shape))]
-    return np.ndarray(
+    return memory.array(
+        first.tree.buffer,
         shape=(*(level[1] for level in levels), *element_shape),
         dtype=dtype,
-        buffer=first.tree.memory,
         offset=first.offset,
         strides=(*(level[3] for level in levels), *inner),
     )

@@ -187,16 +187,18 @@ class MatrixField(NumpyExchange, Field):
 
         `dtype` and `copy` as for scalar fields.
         """
-        out = self._to_numpy(dtype, copy)
+        return self._shaped(self._to_numpy(dtype, copy), keep_dims)
+
+    def _shaped(self, array, keep_dims: bool):
         if self.ndim == 2 and self.m == 1 and not keep_dims:
-            return out[..., 0]
-        return out[..., None] if self.ndim == 1 and keep_dims else out
+            return array[..., 0]
+        return array[..., None] if self.ndim == 1 and keep_dims else array
 
     def to_torch(self, device=None, keep_dims: bool = False, *, copy=True):
         """As `to_numpy`, as a torch tensor on `device`."""
         from quadrants.data import interop_torch
 
-        return interop_torch.export(lambda c: self.to_numpy(keep_dims, copy=c), device, copy)
+        return interop_torch.export(self, lambda array: self._shaped(array, keep_dims), device, copy)
 
     def _check_import(self, array: np.ndarray) -> np.ndarray:
         full = self.shape + (self.n, self.m)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from quadrants._ext.core import ArrayBase, Buffer, intern_token
-from quadrants.data import bulk, context, dtypes, host_access, host_values, shapes
+from quadrants._ext.core import ArrayBase, intern_token
+from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import tensor_type
@@ -46,7 +46,7 @@ class Ndarray(NumpyExchange, ArrayBase):
                 "gradients need f16, f32 or f64."
             )
         physical = tuple(shape[axis] for axis in layout) if layout else shape
-        buffer = Buffer(math.prod(physical) * dtypes.element_bytes(dtype, element_shape))
+        buffer = memory.allocate(math.prod(physical) * dtypes.element_bytes(dtype, element_shape))
         grad = type(self)._blank(dtype, element_shape, shape, False, layout) if needs_grad else None
         self.shape = shape
         self.dtype = dtype
@@ -161,6 +161,10 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     def _strided(self) -> np.ndarray:
         return self._content()
+
+    def _memory(self):
+        self._live()
+        return self.arr
 
     def _no_view_reason(self) -> None:
         return None
@@ -294,12 +298,14 @@ def restore(version: int, dtype_name: str, shape: tuple, element_shape: tuple, v
     return made
 
 
-def _canonical_view(buffer, dtype, physical: tuple, layout: tuple | None) -> np.ndarray:
-    items = np.frombuffer(buffer, dtypes.storage_dtype(dtype)).reshape(physical)
-    if layout is None:
-        return items
-    rank = len(layout)
-    return items.transpose(*(layout.index(axis) for axis in range(rank)), *range(rank, len(physical)))
+def _canonical_view(buffer, dtype, physical: tuple, layout: tuple | None):
+    kind = dtypes.storage_dtype(dtype)
+    strides = tuple(math.prod(physical[axis + 1 :]) * kind.itemsize for axis in range(len(physical)))
+    axes = range(len(physical))
+    if layout is not None:
+        rank = len(layout)
+        axes = [*(layout.index(axis) for axis in range(rank)), *range(rank, len(physical))]
+    return memory.array(buffer, tuple(physical[k] for k in axes), kind, 0, tuple(strides[k] for k in axes))
 
 
 def clear() -> None:

@@ -8,9 +8,7 @@ import threading
 import warnings
 import weakref
 
-import numpy as np
-
-from quadrants.data import context, layout
+from quadrants.data import context, layout, memory
 from quadrants.data.node import Leaf, SNode, TreeBuilding
 from quadrants.data.sites import caller_site
 from quadrants.errors import QuadrantsRuntimeError
@@ -26,7 +24,6 @@ class SNodeTree:
         self.frozen = False
         self.destroyed = False
         self.buffer = None
-        self.memory = None
         self.leaves: list = []
         self.root = SNode("root")
         self.root.tree = self
@@ -66,7 +63,7 @@ class SNodeTree:
                 owner = ref()
                 if owner is not None:
                     owner._kill()
-        self.buffer = self.memory = None
+        self.buffer = None
 
     def check(self) -> None:
         """`RuntimeError` for a childless node or for components of one field that differ in shape."""
@@ -78,14 +75,11 @@ class SNodeTree:
         self.check()
         self.frozen = True
         nbytes = layout.assign_offsets(self.root)
-        from quadrants._ext.core import Buffer
-
         try:
-            self.buffer = Buffer(nbytes)
+            self.buffer = memory.allocate(nbytes)
         except BaseException:
             self.kill()
             raise
-        self.memory = np.frombuffer(self.buffer, np.uint8) if nbytes else np.zeros(0, np.uint8)
         self._id = next(_state.ids)
         for leaf in self.leaves:
             leaf.cell = layout.cell_of(leaf)

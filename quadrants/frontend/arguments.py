@@ -21,7 +21,7 @@ from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
@@ -354,7 +354,7 @@ def describe_external(x, annotation):
     annotation = ann.optional_base(annotation) or annotation
     element = getattr(annotation, "dtype", None) if not isinstance(annotation, type) else None
     rank = element.ndim if isinstance(element, TensorTypeBase) else 0
-    has_grad = not isinstance(x, np.ndarray) and bool(x.requires_grad)
+    has_grad = bool(getattr(x, "requires_grad", False))
     if rank == 0:
         return dtype, x.ndim, None, has_grad
     return tensor_type(tuple(int(n) for n in x.shape[x.ndim - rank :]), dtype), x.ndim - rank, None, has_grad
@@ -367,7 +367,7 @@ def _is_permutation(layout) -> bool:
 def _is_external(x) -> bool:
     if isinstance(x, np.ndarray):
         return True
-    return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")
+    return (type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")) or is_cuda_array(x)
 
 
 def _mode(obj, name: str, a) -> str:

@@ -15,8 +15,8 @@ from quadrants.lang.store import store_value
 def view(cell: np.ndarray, dtype: DType | None = None) -> Matrix:
     """A live Vector or Matrix: reads see `cell` as it is now, writes convert like a field store and go to `cell`.
 
-    `cell` is a NumPy view of shape (n,) or (n, m) that aliases the storage; `dtype` is the element dtype where it
-    differs from that of `cell` (u1 kept in bytes).
+    `cell` is a NumPy view of shape (n,) or (n, m) that aliases the storage, or behaves like one; `dtype` is the element
+    dtype where it differs from that of `cell` (u1 kept in bytes).
     """
     warn_if_large(cell.shape)
     out = object.__new__(MatrixView if cell.ndim == 2 else VectorView)
@@ -47,6 +47,10 @@ class _View(Matrix):
     """
 
     __slots__ = ()
+
+    @property
+    def _shape(self) -> tuple:
+        return self._cell.shape
 
     @property
     def _data(self) -> np.ndarray:  # type: ignore[override]

@@ -30,3 +30,9 @@ def kind_of(x) -> str:
                 break
         _cache[t] = kind
     return kind
+
+
+def is_cuda_array(x) -> bool:
+    """True for an array of another package on a CUDA device, such as cupy's; torch tensors are known otherwise."""
+    t = type(x)
+    return hasattr(t, "__cuda_array_interface__") and kind_of(x) == "" and t.__module__.split(".")[0] != "torch"

@@ -70,26 +70,30 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
     # Shape
 
     @property
+    def _shape(self) -> tuple:
+        return self._data.shape
+
+    @property
     def n(self) -> int:
         """Number of rows; length of a vector."""
-        return self._data.shape[0]
+        return self._shape[0]
 
     @property
     def m(self) -> int:
         """Number of columns; 1 for a vector."""
-        return self._data.shape[1] if self._data.ndim == 2 else 1
+        return self._shape[1] if len(self._shape) == 2 else 1
 
     @property
     def ndim(self) -> int:
         """1 for a vector, 2 for a matrix."""
-        return self._data.ndim
+        return len(self._shape)
 
     def get_shape(self) -> tuple:
         """(n,) of a vector, (n, m) of a matrix."""
-        return self._data.shape
+        return self._shape
 
     def __len__(self) -> int:
-        return self._data.shape[0]
+        return self._shape[0]
 
     # Elements
 
@@ -104,8 +108,8 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
 
     def _checked(self, indices: Any) -> tuple:
         indices = _index_tuple(indices)
-        if len(indices) != self._data.ndim:
-            raise AssertionError(f"Expected {self._data.ndim} indices, got {len(indices)}")
+        if len(indices) != len(self._shape):
+            raise AssertionError(f"Expected {len(self._shape)} indices, got {len(indices)}")
         for i in indices:
             if i is None or i is Ellipsis:
                 raise IndexError(f"{i} is no index of a matrix; use an int or a slice")
@@ -128,7 +132,7 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"a sequence is expected for a value of shape {self.get_shape()}, not {value!r}")
             value = np.array([x._data if isinstance(x, Matrix) else x for x in value], dtype=object)
-        shape = self._data.shape
+        shape = self._shape
         if value.ndim != len(shape):
             raise TypeError(f"a sequence of shape {shape} is expected, not one of rank {value.ndim}")
         if any(have < need for have, need in zip(value.shape, shape, strict=True)):
@@ -141,13 +145,13 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
 
     def __getattr__(self, name: str) -> Any:
         # Dunder probes (copy, pickle, NumPy protocols) arrive before `_data` is set.
-        found = None if name.startswith("_") else swizzle.indices(name, self._data.shape)
+        found = None if name.startswith("_") else swizzle.indices(name, self._shape)
         if found is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self._element(found[0]) if len(found) == 1 else wrap(self._data[list(found)])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        found = swizzle.indices(name, self._data.shape)
+        found = swizzle.indices(name, self._shape)
         if found is None:
             raise AttributeError(
                 f"'{type(self).__name__}' object has no attribute '{name}' to assign; write to elements or swizzles"

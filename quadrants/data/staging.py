@@ -1,0 +1,44 @@
+"""Host arrays as kernel arguments on a device: copied there before a launch, and back after it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+
+import numpy as np
+
+from quadrants.data import memory
+
+
+class _Copy:
+    """Device memory that stands for a piece of host memory while a launch uses it."""
+
+    __slots__ = ("buffer", "__weakref__")
+
+    def __init__(self, nbytes: int):
+        self.buffer = memory.allocate(nbytes)
+
+
+# By address and size on the host: an array that is passed twice is one array on the device, too. Arrays that overlap
+# otherwise are copied apart.
+_in_use: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def send(address: int, nbytes: int) -> _Copy:
+    """Copy host memory to the device. `buffer.ptr` of what comes back is where kernels find it, while it is kept."""
+    with _lock:
+        copy = _in_use.get((address, nbytes))
+        if copy is None:
+            copy = _in_use[(address, nbytes)] = _Copy(max(nbytes, 1))
+    if nbytes:
+        copy.buffer.store(0, (ctypes.c_char * nbytes).from_address(address))
+    return copy
+
+
+def bring_back(copy: _Copy, address: int, nbytes: int) -> None:
+    """Copy what a launch left on the device to where it came from. Waits for the launch."""
+    if nbytes:
+        values = np.ascontiguousarray(copy.buffer.fetch(0, nbytes))
+        ctypes.memmove(address, values.ctypes.data, nbytes)
