@@ -33,6 +33,7 @@ cdef extern from "<string>" namespace "std" nogil:
     cdef cppclass string:
         const char *data()
         size_t size()
+        void clear()
 
 
 cdef extern from "launch.hpp" namespace "qd" nogil:

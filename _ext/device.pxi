@@ -50,6 +50,9 @@ cdef extern from "memory.hpp" namespace "qd" nogil:
     void count_allocation()
     void count_release()
 
+cdef extern from "device_launch.hpp" namespace "qd" nogil:
+    void *current_stream  # where launches and copies of this thread go, null for the default stream
+
 cdef dict _attributes = {
     "multiprocessors": QD_MULTIPROCESSORS,
     "max_threads_per_block": QD_MAX_THREADS_PER_BLOCK,
@@ -298,11 +301,12 @@ cdef class DeviceBuffer:
         return 0
 
     def fetch(self, Py_ssize_t offset, Py_ssize_t nbytes, /):
-        """A copy of that part as a NumPy array of bytes, after all work before it on the default stream."""
+        """A copy of that part as a NumPy array of bytes, after all work before it on this thread's stream."""
         import numpy
 
         cdef unsigned char[::1] target
         cdef char *data
+        cdef void *stream = current_stream
         cdef int status
         self.check_range(offset, nbytes)
         out = numpy.empty(nbytes, numpy.uint8)
@@ -311,13 +315,14 @@ cdef class DeviceBuffer:
         target = out
         data = <char *> &target[0]
         with nogil:
-            status = self.device.api.to_host(data, self.data + <uint64_t> offset, nbytes, NULL)
+            status = self.device.api.to_host(data, self.data + <uint64_t> offset, nbytes, stream)
         self.device.check(status, "reading device memory")
         return out
 
     def store(self, Py_ssize_t offset, source, /):
-        """Copy a contiguous buffer to that place, in the order of the default stream; it may be reused at once."""
+        """Copy a contiguous buffer to that place, in the order of this thread's stream; it may be reused at once."""
         cdef Py_buffer view
+        cdef void *stream = current_stream
         cdef int status
         if raw_get_buffer(<PyObject *> source, &view, PyBUF_SIMPLE) < 0:
             raise
@@ -326,16 +331,34 @@ cdef class DeviceBuffer:
             if view.len == 0:
                 return
             with nogil:
-                status = self.device.api.to_device(self.data + <uint64_t> offset, view.buf, view.len, NULL)
+                status = self.device.api.to_device(self.data + <uint64_t> offset, view.buf, view.len, stream)
             self.device.check(status, "writing device memory")
         finally:
             PyBuffer_Release(&view)
 
     def fill(self, int value, Py_ssize_t offset=0, nbytes=None, /):
-        """Set every byte of a part (all of it unless told) to `value`, in the order of the default stream."""
+        """Set every byte of a part (all of it unless told) to `value`, in the order of this thread's stream."""
         cdef Py_ssize_t count = self.nbytes - offset if nbytes is None else nbytes
         self.check_range(offset, count)
         if count > 0:
             self.device.check(
-                self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, NULL), "filling memory"
+                self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, current_stream), "filling memory"
             )
+
+
+cdef class StreamBase:
+    """What a launch takes for `qd_stream`. A subclass has `_launch_handle()`, the driver's handle."""
+    cdef object __weakref__
+
+
+def set_stream(stream, /):
+    """Launches and copies of this thread go to that stream (a driver handle, 0 the default one). Returns the one before."""
+    global current_stream
+    cdef void *before = current_stream
+    current_stream = <void *> <size_t> stream
+    return <size_t> before
+
+
+def get_stream():
+    """Driver handle of the stream that launches and copies of this thread go to."""
+    return <size_t> current_stream

@@ -4,6 +4,10 @@
 #include <cstdio>
 #include <cstring>
 
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 namespace qd {
 
 thread_local void *current_stream = nullptr;
@@ -97,6 +101,50 @@ class Timer {
     std::vector<void *> events_;
 };
 
+// Collects what goes to C stdout, and so to descriptor 1, while it lives: drivers print there and nowhere else.
+class Capture {
+  public:
+    explicit Capture(std::string *text) : text_(text) {
+#ifndef _WIN32
+        if (!text_) return;
+        alone_.lock();
+        std::fflush(stdout);
+        file_ = std::tmpfile();
+        saved_ = file_ ? dup(1) : -1;
+        if (saved_ >= 0) dup2(fileno(file_), 1);
+#endif
+    }
+    Capture(const Capture &) = delete;
+    Capture &operator=(const Capture &) = delete;
+    ~Capture() {
+#ifndef _WIN32
+        if (!text_) return;
+        std::fflush(stdout);
+        if (saved_ >= 0) {
+            dup2(saved_, 1);
+            close(saved_);
+            std::rewind(file_);
+            char part[4096];
+            for (size_t count; (count = std::fread(part, 1, sizeof part, file_)) > 0;) text_->append(part, count);
+        }
+        if (file_) std::fclose(file_);
+        alone_.unlock();
+#endif
+    }
+
+  private:
+    std::string *text_;
+#ifndef _WIN32
+    static std::mutex alone_;
+    std::FILE *file_ = nullptr;
+    int saved_ = -1;
+#endif
+};
+
+#ifndef _WIN32
+std::mutex Capture::alone_;
+#endif
+
 uint32_t grid_of(const DeviceTask &task, const char *block) {
     int64_t most = task.most_blocks ? task.most_blocks : INT32_MAX;
     if (!task.counted) return static_cast<uint32_t>(most);
@@ -137,6 +185,7 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
         status = api->to_device(launch->memory.block, launch->block, kernel->block_bytes, launch->stream);
         params[0] = &launch->memory.block;
     }
+    Capture capture(kernel->waits ? launch->text : nullptr);
     Timer timer(api, kernel->tasks.size(), kernel->timed);
     timer.mark(0, launch->stream);
     for (size_t at = 0; status == 0 && at < kernel->tasks.size(); ++at) {

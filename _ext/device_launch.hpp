@@ -58,6 +58,7 @@ struct DeviceRun {
     double *times;  // room for two a task, or null: seconds
     int failed;     // task that could not be launched, -1: something else failed
     bool hit;       // whether the failure record is set
+    std::string *text;  // where what a kernel prints goes instead of C stdout, or null
 };
 
 // Status of the driver, 0 for success. Needs no GIL.

@@ -72,10 +72,10 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         double *times
         int failed
         bint hit
+        string *text
 
     int run_on_device "qd::run"(DeviceKernel *kernel, DeviceRun *launch)
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
-    void *current_stream "qd::current_stream"
 
 # Instructions of a count: what it is, how many bytes of the block it reads, what it does to the height of the stack.
 cdef dict _steps = {
@@ -225,12 +225,15 @@ cdef class DeviceProgram:
         run.memory = self.memory(run.stream)
         run.block = block
         run.prefix = block + plan.block_bytes - self.tail()
+        launch.rt.error.flag = 0
+        launch.printed = launch.capture = kernel.waits and _capture_print
+        launch.text.clear()
+        run.text = &launch.text if launch.capture else NULL
         run.times = <double *> (run.prefix + kernel.prefix_bytes)
         with nogil:
             status = run_on_device(kernel, &run)
         if status != 0 or self.device.forks != _forks:
             self.device.check(status, self.what_failed(plan, run.failed))
-        launch.rt.error.flag = 0
         if run.hit:
             memcpy(&launch.rt.error, run.prefix + kernel.error_offset, sizeof(qd_error))
         return 0
@@ -240,15 +243,3 @@ cdef class DeviceProgram:
             return f"kernel {plan.name}, or work before it,"
         return f"the launch of task {self.kernel.tasks[task].name.c_str().decode()} of kernel {plan.name}"
 
-
-def set_stream(stream, /):
-    """Launches of this thread go to that stream (a driver handle, 0 the default one). Returns the one before."""
-    global current_stream
-    cdef void *before = current_stream
-    current_stream = <void *> <size_t> stream
-    return <size_t> before
-
-
-def get_stream():
-    """Driver handle of the stream that launches of this thread go to."""
-    return <size_t> current_stream

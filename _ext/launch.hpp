@@ -13,8 +13,8 @@ namespace qd {
 
 struct Launch {
     qd_runtime rt;  // first: kernels get a pointer to it, `print` casts it back
-    bool capture;   // collect printed text instead of writing it to C stdout
-    bool printed;
+    bool capture = false;  // collect printed text instead of writing it to C stdout
+    bool printed = false;
     std::string text;
 
     void prepare(int32_t threads, uint64_t seed, uint64_t ordinal, bool capture_print);

@@ -124,6 +124,8 @@ cdef class Launcher:
             raise TypeError(f"{type(self).__name__}.__init__ was not called")
         if _interpreter is not None:
             return _interpreter(self, args, kwargs)
+        if kwargs and "qd_stream" in kwargs:
+            return self.call_on_stream(args, dict(kwargs))
         if _tracing > 0 and _on_traced_call is not None:
             _on_traced_call(self)
         if kwargs or len(args) != self.param_count:
@@ -135,6 +137,18 @@ cdef class Launcher:
         if _on_launch is not None:
             _on_launch(self, args)
         return self.launch(tuple_items(<PyObject *> args), args)
+
+    cdef call_on_stream(self, tuple args, dict kwargs):
+        stream = kwargs.pop("qd_stream")
+        if stream is None:
+            return self.call_carefully(args, kwargs)
+        if not isinstance(stream, StreamBase):
+            raise TypeError(f"qd_stream must be a qd.Stream or None, not {type(stream).__name__}")
+        before = set_stream(stream._launch_handle())
+        try:
+            return self.call_carefully(args, kwargs)
+        finally:
+            set_stream(before)
 
     cdef launch(self, PyObject *const *args, tuple positional):
         # `positional` is None unless the arguments are in a tuple already.

@@ -291,7 +291,7 @@ cdef class Plan:
             _running -= 1
             if _running == 0 and _graveyard:
                 _graveyard.clear()
-        if kept is not None or launch.rt.error.flag != 0 or (self.device is None and launch.printed):
+        if kept is not None or launch.printed or launch.rt.error.flag != 0:
             self.conclude(launch, kept)
         if self.ret_code >= 0:
             return load_scalar(self.ret_code, block + self.ret_offset)
@@ -307,7 +307,7 @@ cdef class Plan:
                     finish = getattr(keep, "finish", None)
                     if finish is not None:
                         finish()
-            if self.device is None and launch.printed and launch.capture and sys.stdout is not None:
+            if launch.printed and launch.capture and sys.stdout is not None:
                 sys.stdout.write(launch.text.data()[: launch.text.size()].decode("utf-8", "replace"))
         finally:
             if launch.rt.error.flag != 0:

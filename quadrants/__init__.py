@@ -106,10 +106,14 @@ _LAZY = {
     **{name: ("quadrants.linalg.small", name) for name in (
         "svd polar_decompose sym_eig make_spd eig solve"
     ).split()},
+    **{name: ("quadrants.runtime.streams", name) for name in "Stream Event create_stream create_event".split()},
     "randn": ("quadrants.lang.random", "randn"),
     **{name: (f"quadrants.{name}", None) for name in (
-        "math types lang profiler interop linalg algorithms tools ad simt graph"
+        "math types lang profiler interop linalg algorithms tools ad graph"
     ).split()},
+    "simt": ("quadrants.lang.simt", None),
+    "outer": ("quadrants.lang.simt.tiles", "outer"),
+    "clock_freq_hz": ("quadrants.lang.impl", "clock_freq_hz"),
 }  # fmt: skip
 
 
