@@ -71,7 +71,7 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     plan = backend.build(kernel, args, recipe, rendered.text, options)
     kernel.fe_ll_cache_observations.cache_hit = build.statistics.compiled == compiled
     if lookup is not None:
-        lookup.keep(record, recipe, backend.artifact(rendered.text, options))
+        lookup.keep(record, recipe, backend.artifact(recipe, rendered.text, options))
     return plan
 
 

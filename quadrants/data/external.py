@@ -58,10 +58,16 @@ def through_python(obj) -> bool:
 
 def before_use(obj) -> None:
     """Have the kernel about to be launched wait for the work of `obj`'s package on this array of the device."""
+    from quadrants.runtime import exchange
+
+    exchange.before_use(obj)
 
 
 def after_use(obj) -> None:
     """Have the work of `obj`'s package wait for the kernel that was launched on this array of the device."""
+    from quadrants.runtime import exchange
+
+    exchange.after_use(obj)
 
 
 def dtype_and_ndim(obj, name: str = "") -> tuple:
@@ -202,18 +208,16 @@ def _gradient_of(tensor):
 def _describe_plain(tensor, dtype) -> External:
     shape = tuple(tensor.shape)
     on_device = memory.on_device()
-    if interop_torch.is_home(tensor.device):
-        return _shared(dtype, shape, tensor.data_ptr(), tensor, on_device)
+    if on_device and interop_torch.is_home(tensor.device):
+        return _shared(dtype, shape, tensor.data_ptr(), tensor)
     if tensor.device.type == "cpu":
         return External(dtype.name, shape, tensor.data_ptr(), tensor, None, not on_device)
     host = tensor.detach().cpu()
     return External(dtype.name, shape, host.data_ptr(), host, lambda: _send_back(tensor, host), not on_device)
 
 
-def _shared(dtype, shape: tuple, pointer: int, array, on_device: bool) -> External:
-    """Memory that kernels and the array's package both work on."""
-    if not on_device:
-        return External(dtype.name, shape, pointer, array, None)
+def _shared(dtype, shape: tuple, pointer: int, array) -> External:
+    """Memory of the device that kernels and the array's package both work on."""
     before_use(array)
     return External(dtype.name, shape, pointer, array, lambda: after_use(array))
 
@@ -230,7 +234,7 @@ def _describe_cuda(array, dtype) -> External:
     interface = array.__cuda_array_interface__
     shape = tuple(interface["shape"])
     if memory.dlpack_device() == (_CUDA, 0):
-        return _shared(dtype, shape, interface["data"][0], array, True)
+        return _shared(dtype, shape, interface["data"][0], array)
     if not (hasattr(array, "get") and hasattr(array, "set")):
         raise TypeError(
             f"kernels of this arch cannot reach a {type(array).__module__}.{type(array).__name__} on a CUDA device; "

@@ -59,19 +59,21 @@ class AmdBackend(DeviceBackend):
         self.arch = chip_name(node["gfx_target_version"])
         self.multiprocessors = max(1, node.get("simd_count", 4) // max(1, node.get("simd_per_cu", 4)))
 
+    def _flags(self, options: dict) -> tuple[str, ...]:
+        return hiprtc.flags(self.arch, fast_math=bool(options["fast_math"]))
+
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""
-        return "\n".join((hiprtc.identity(), self.arch, *hiprtc.flags(options, self.arch)))
+        return "\n".join((hiprtc.identity(), self.arch, *self._flags(options)))
 
-    def artifact(self, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
-        return build.key_hip(text, self.arch, hiprtc.flags(options, self.arch))
+        return build.key_hip(text, self.arch, self._flags(options))
 
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile HIP"):
-            flags = hiprtc.flags(options, self.arch)
-            code = build.build_hip(text, kernel.fn.__name__, self.arch, flags, self.cache)
+            code = build.build_hip(text, kernel.fn.__name__, self.arch, self._flags(options), self.cache)
         return self.plan(kernel, args, recipe, code)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):

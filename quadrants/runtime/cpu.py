@@ -24,7 +24,7 @@ class CpuBackend(Backend):
         """What decides the machine code of a text."""
         return cc.identity(cc.find_compiler(self.cache), _compiler_options(options))
 
-    def artifact(self, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
         return build.key_c(text, _compiler_options(options), self.cache)
 

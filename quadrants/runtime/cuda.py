@@ -27,12 +27,15 @@ class CudaBackend(DeviceBackend):
     def __init__(self):
         super().__init__("cuda", Device("cuda"))
         self.arch = f"sm_{self.device.attribute('compute_capability')}"
+        if self.cache.root is None:
+            # Nothing is on disk, so a kernel will be compiled soon.
+            nvrtc.prepare()
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""
         return "\n".join((nvrtc.identity(), self.arch, *nvrtc.flags(options)))
 
-    def artifact(self, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
         return build.key_cuda(text, self.arch, nvrtc.flags(options))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from quadrants import session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram
 from quadrants.runtime import bindings
@@ -17,6 +19,7 @@ class DeviceBackend(Backend):
     def __init__(self, dialect: str, device):
         super().__init__(dialect)
         self.device = device
+        self._events = threading.local()
         self.multiprocessors = device.attribute("multiprocessors")
 
     def synchronize(self) -> None:
@@ -26,6 +29,13 @@ class DeviceBackend(Backend):
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """Zeroed memory of the device. QuadrantsRuntimeError naming the bytes when there is not that much."""
         return DeviceBuffer(self.device, nbytes)
+
+    def exchange_event(self) -> int:
+        """An event of the calling thread, for waits that are recorded at once."""
+        events = self._events
+        if not hasattr(events, "handle"):
+            events.handle = self.device.event_create()
+        return events.handle
 
     def functions(self, code, recipe: Recipe):
         """Load compiled code: the function handle of every task, and an object that keeps them."""

@@ -43,33 +43,39 @@ class EmulatedBackend(DeviceBackend):
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""
-        return cxx.identity(self.flavour, _compiler_options(options))
+        return cxx.identity(cxx.find_compiler(self.cache), _compiler_options(options))
 
-    def artifact(self, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
-        return build.key_simt(text, self.flavour, _compiler_options(options))
+        return build.key_simt(text, _entries(recipe), self.flavour, _compiler_options(options), self.cache)
 
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
-        entries = [launch.name for launch in recipe.launches]
         with profiler.scope("compile for the emulator"):
             library = build.load_simt(
-                text, kernel.fn.__name__, entries, self.flavour, _compiler_options(options), self.cache
+                text, kernel.fn.__name__, _entries(recipe), self.flavour, _compiler_options(options), self.cache
             )
         return self.plan(kernel, args, recipe, library)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
         library = build.load_kept(artifact, kernel.fn.__name__, self.cache)
-        return None if library is None else self.plan(kernel, args, recipe, library)
+        if library is None:
+            return None
+        # Whether threads wait for each other is seen in the text, which is not here: the general way is always right.
+        return self.plan(kernel, args, recipe, cxx.Emulated(library, self.warp, True))
 
     def functions(self, code, recipe: Recipe):
         from quadrants._ext import simt
 
         return [
-            simt.make_function(code.address(f"qd_entry_{launch.name}"), self.warp, launch.cooperative, launch.name)
+            simt.make_function(code.address(launch.name), self.warp, code.cooperative, launch.name)
             for launch in recipe.launches
         ], code
+
+
+def _entries(recipe: Recipe) -> list[str]:
+    return [launch.name for launch in recipe.launches]
 
 
 def _compiler_options(options: dict) -> cc.CcOptions:

@@ -15,15 +15,21 @@ from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.errors import CompileError, ToolchainError
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from quadrants.toolchain.cxx import Emulated
     from quadrants.toolchain.library import Library
+
+_SUFFIXES = {"c": ".c", "c++": ".cpp"}
 
 
 class Request(NamedTuple):
-    """One text to compile. `name` is the kernel's (or the task's), for messages."""
+    """One text to compile, "c" or "c++". `name` is the kernel's (or the task's), for messages."""
 
     source: str
     name: str
     options: CcOptions = CcOptions()
+    dialect: str = "c"
 
 
 class Statistics:
@@ -100,7 +106,10 @@ def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: Disk
     Where this machine allows, it is an object that no linker has seen, without a file unless `cache` keeps it; else a
     shared object. Another process may clean the cache meanwhile, and the system may refuse a file: neither matters.
     """
-    key = key_c(source, options, cache)
+    return _load(key_c(source, options, cache), Request(source, name, options), cache)
+
+
+def _load(key: str, request: Request, cache: DiskCache | None) -> Library:
     place = (key, cache.root if cache is not None else None, 0)  # memory is a forked child's too
     with _lock:
         image = _images.get(place)
@@ -111,12 +120,46 @@ def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: Disk
         with _lock:
             image = _images.get(place)
         if image is None:
-            kept = load_kept(key, name, cache) if cache is not None else None
-            image = kept or _compile_and_load(key, Request(source, name, options), cache)
+            kept = load_kept(key, request.name, cache) if cache is not None else None
+            image = kept or _compile_and_load(key, request, cache)
             with _lock:
                 _images[place] = image
                 _busy.pop(place, None)
     return image
+
+
+def load_simt(
+    source: str,
+    name: str,
+    entries: Sequence[str],
+    flavour: str,
+    options: CcOptions = CcOptions(),
+    cache: DiskCache | None = None,
+) -> Emulated:
+    """Kernels of CUDA ("cuda") or HIP ("hip") text for the SIMT emulator; `entries` are the names of its tasks.
+
+    As `load_c`, with a record a task at `address(task)`. Raises ToolchainError.
+    """
+    from quadrants.toolchain import cxx
+
+    text = cxx.translation(source, entries, flavour)
+    key = _key_simt(text, options, cache)
+    return cxx.emulated(_load(key, Request(text, name, options, "c++"), cache), source, flavour)
+
+
+def key_simt(
+    source: str, entries: Sequence[str], flavour: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None
+) -> str:
+    """The key under which `load_simt` keeps the code of a text. Raises ToolchainError."""
+    from quadrants.toolchain import cxx
+
+    return _key_simt(cxx.translation(source, entries, flavour), options, cache)
+
+
+def _key_simt(text: str, options: CcOptions, cache: DiskCache | None) -> str:
+    from quadrants.toolchain import cxx
+
+    return make_key(text, "simt", cxx.identity(cxx.find_compiler(cache), options))
 
 
 def prepare(options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> None:
@@ -182,13 +225,20 @@ def build_cuda(
     return binary
 
 
+def key_hip(source: str, arch: str = "gfx90a", options: Sequence[str] = ()) -> str:
+    """The key under which `build_hip` keeps the code of a text. Raises ToolchainError."""
+    from quadrants.toolchain import hiprtc
+
+    return make_key(source, "hip", hiprtc.identity(), arch, *options)
+
+
 def build_hip(
     source: str, name: str, arch: str = "gfx90a", options: Sequence[str] = (), cache: DiskCache | None = None
 ) -> bytes:
     """The code object of HIP text for a chip, from `cache` or from HIPRTC. Raises ToolchainError."""
     from quadrants.toolchain import hiprtc, progress
 
-    key = make_key(source, "hip", hiprtc.identity(), arch, *options)
+    key = key_hip(source, arch, options)
     found = cache.get(key, ".hsaco") if cache is not None else None
     if found is not None:
         statistics.loaded += 1
@@ -252,9 +302,10 @@ def _compile(
 def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Library:
     from quadrants.toolchain import library
 
-    compiler = cc.find_compiler(cache)
+    language = _language(request.dialect)
+    compiler = language.find_compiler(cache)
     if library.takes_objects() and compiler.kind in ("gcc", "clang") and not request.options.debug:
-        binary = _run(cc.compile_object, request, compiler, cache)
+        binary = _run(language.compile_object, request, compiler, cache)
         try:
             image = library.load_object(binary)
             if cache is not None:
@@ -265,9 +316,9 @@ def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Li
         try:
             binary = cc.link(binary, name=request.name, compiler=compiler)
         except CompileError as error:
-            raise _with_source(error, request.source, cache, ".c") from None
+            raise _with_source(error, request.source, cache, _SUFFIXES[request.dialect]) from None
     else:
-        binary = _run(cc.compile, request, compiler, cache)
+        binary = _run(language.compile, request, compiler, cache)
     path = _publish(key, binary, request.name, cache)
     try:
         return library.SharedObject(path)
@@ -277,6 +328,14 @@ def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Li
         return library.SharedObject(_keep(binary, request.name))
     except OSError as error:
         raise ToolchainError(f"Kernel '{request.name}' was compiled but cannot be loaded: {error}") from error
+
+
+def _language(dialect: str) -> ModuleType:
+    if dialect == "c":
+        return cc
+    from quadrants.toolchain import cxx
+
+    return cxx
 
 
 def _run(
@@ -293,7 +352,7 @@ def _run(
         try:
             return compile(request.source, name=request.name, options=request.options, compiler=compiler)
         except CompileError as error:
-            raise _with_source(error, request.source, cache, ".c") from None
+            raise _with_source(error, request.source, cache, _SUFFIXES[request.dialect]) from None
 
 
 def _publish(key: str, binary: bytes, name: str, cache: DiskCache | None) -> str:

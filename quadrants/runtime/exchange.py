@@ -1,0 +1,47 @@
+"""Order between our launches and the work that torch or cupy do on the same array of the device.
+
+Each package works on a stream of its own choice. Where that is not the stream of the launch, an event makes the launch
+wait for the package before it, and the package for the launch after it; the host waits for neither.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from quadrants._ext import core
+from quadrants.runtime import registry
+
+_LEGACY = 1  # how `__cuda_array_interface__` and cupy may write the default stream that the driver calls 0
+
+
+def before_use(array) -> None:
+    """Have launches of this thread wait for what the array's package has put on its stream so far."""
+    theirs, ours = _stream_of(array), core.get_stream()
+    if theirs != ours:
+        _wait(first=theirs, then=ours)
+
+
+def after_use(array) -> None:
+    """Have the package's stream wait for the launches of this thread so far."""
+    theirs, ours = _stream_of(array), core.get_stream()
+    if theirs != ours:
+        _wait(first=ours, then=theirs)
+
+
+def _wait(first: int, then: int) -> None:
+    backend = registry.current()
+    event = backend.exchange_event()
+    backend.device.event_record(event, first)
+    backend.device.event_wait(event, then)
+
+
+def _stream_of(array) -> int:
+    """The driver's handle of the stream on which the array's package works now, on this thread."""
+    package = type(array).__module__.split(".")[0]
+    if package == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    if package == "cupy":
+        stream = sys.modules["cupy"].cuda.get_current_stream().ptr
+    else:
+        stream = array.__cuda_array_interface__.get("stream") or 0
+    return 0 if stream == _LEGACY else stream
