@@ -478,6 +478,7 @@ def test_funcs_refuse_other_values(arch) -> None:
         array(zeros())
 
 
+@pytest.mark.cpu_only
 def test_names() -> None:
     """9.6.26, 27: public names and the boundary of an annotation."""
     assert qd.BufferView is BufferView and not hasattr(qd, "buffer_view")

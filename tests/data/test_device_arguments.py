@@ -1,0 +1,229 @@
+"""Arrays of other packages as kernel arguments on a device: what is copied there and back, and what is passed as is."""
+
+import gc
+
+import numpy as np
+import pytest
+from data_kit import DTYPES, samples
+from fake_device import install
+
+import quadrants as qd
+from quadrants.data import external, factories, staging
+from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.ir.types import f32
+
+pytestmark = [pytest.mark.cpu_only, pytest.mark.usefixtures("runtime")]
+
+
+@pytest.fixture
+def device(runtime, monkeypatch):
+    return install(monkeypatch)
+
+
+@qd.kernel
+def double(a: qd.types.ndarray()):
+    for I in qd.grouped(a):
+        a[I] = a[I] + a[I]
+
+
+@qd.kernel
+def add_to(target: qd.types.ndarray(), source: qd.types.ndarray()):
+    for i in range(target.shape[0]):
+        target[i] += source[i]
+
+
+@qd.kernel
+def norms(v: qd.types.ndarray(dtype=qd.math.vec2), out: qd.types.ndarray()):
+    for i in range(v.shape[0]):
+        out[i] = v[i].norm_sqr()
+
+
+@pytest.mark.parametrize("dtype", [t for t in DTYPES if t.name != "u1"], ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numpy_goes_there_and_back(device, dtype, order):
+    values = samples(dtype, (4, 3))
+    values = (values // 4 if not dtype.is_real else values / 4).astype(dtype.numpy_name)
+    a = np.array(values, order=order)
+    double(a)
+    assert np.array_equal(a, values + values)
+    assert device.stored == [a.nbytes] and device.fetched == [a.nbytes]
+
+
+def test_every_launch_sends_the_array_of_that_launch(device):
+    for n in (3, 5, 1):
+        a = np.arange(n, dtype=np.float32)
+        double(a)
+        assert a.tolist() == [2.0 * k for k in range(n)]
+    assert len(double) == 1
+    gc.collect()
+    assert not staging._in_use
+
+
+@pytest.mark.parametrize("make", [lambda: np.array(3.0), lambda: np.zeros((0, 2)), lambda: np.float32([[2]])])
+def test_small_and_empty(device, make):
+    a = make()
+    expected = a + a
+    double(a)
+    assert np.array_equal(a, expected)
+
+
+def test_read_only_arrays_are_written_through(device):
+    for order in "CF":
+        a = np.array([[1.0, 2], [3, 4]], order=order)
+        a.flags.writeable = False
+        double(a)
+        assert a.tolist() == [[2, 4], [6, 8]]
+
+
+def test_an_array_given_twice_is_one_array(device):
+    a = np.arange(4, dtype=np.float32)
+    add_to(a, a)
+    assert a.tolist() == [0, 2, 4, 6]
+
+
+def test_members_and_elements(device):
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.a = np.arange(3, dtype=np.int32)
+
+        @qd.kernel
+        def bump(self, b: qd.types.ndarray()):
+            for i in range(3):
+                b[i] += 1
+
+    holder = Holder()
+    holder.bump(holder.a)
+    holder.bump(holder.a)
+    assert holder.a.tolist() == [2, 3, 4]
+    v, out = np.float32([[3, 4], [6, 8]]), np.zeros(2, np.float32)
+    norms(v, out)
+    assert out.tolist() == [25, 100]
+
+
+def test_containers_and_arrays_in_one_launch(device):
+    a = factories.ndarray(f32, 4)
+    a.from_numpy(np.ones(4, np.float32))
+    b = np.arange(4, dtype=np.float32)
+    add_to(a, b)
+    add_to(b, a)
+    assert a.to_numpy().tolist() == [1, 2, 3, 4] and b.tolist() == [1, 3, 5, 7]
+
+
+def test_no_memory_for_an_argument(device):
+    a = np.ones(1000, np.float32)
+    double(a)
+    device.most = 100
+    with pytest.raises(RuntimeError, match="4000 bytes"):
+        double(a)
+    device.most = None
+    double(a)
+    assert (a == 4).all()
+
+
+def test_refusals_are_those_of_the_host(device):
+    with pytest.raises(ValueError, match="Non contiguous numpy arrays"):
+        double(np.zeros((4, 4))[::2])
+    with pytest.raises(QuadrantsRuntimeTypeError):
+        double(np.zeros(3, complex))
+    with pytest.raises(QuadrantsRuntimeTypeError):
+        double([1, 2])
+
+
+# ---------------------------------------------------------------- arrays of the CUDA array interface
+
+
+class Foreign:
+    """An array as cupy's: its memory is said to be on a CUDA device."""
+
+    def __init__(self, array, strides=None):
+        self.array, self.dtype, self.ndim, self.shape = array, array.dtype, array.ndim, array.shape
+        self.strides = strides
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.array.shape,
+            "typestr": self.array.dtype.str,
+            "data": (self.array.__array_interface__["data"][0], False),
+            "strides": self.strides,
+            "version": 3,
+        }
+
+
+class Readable(Foreign):
+    def get(self):
+        return self.array.copy()
+
+    def set(self, values):
+        self.array[...] = values
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """What the arrays' packages are told of launches."""
+    used: list = []
+    monkeypatch.setattr(external, "before_use", lambda array: used.append(("before", array)))
+    monkeypatch.setattr(external, "after_use", lambda array: used.append(("after", array)))
+    return used
+
+
+def test_arrays_on_cuda_are_passed_by_pointer(runtime, monkeypatch, used):
+    device = install(monkeypatch, dlpack=(2, 0))
+    a = np.arange(4, dtype=np.float32)
+    for strides in (None, (4,)):
+        foreign = Foreign(a, strides)
+        double(foreign)
+        assert used == [("before", foreign), ("after", foreign)]
+        used.clear()
+    assert a.tolist() == [0, 4, 8, 12] and not device.stored and not device.fetched
+    with pytest.raises(ValueError, match="Non contiguous arrays"):
+        double(Foreign(a, (8,)))
+
+
+@pytest.mark.parametrize("on_device", [True, False])
+def test_arrays_on_cuda_elsewhere(runtime, monkeypatch, on_device):
+    if on_device:
+        install(monkeypatch)
+    a = np.arange(4, dtype=np.float32)
+    double(Readable(a))
+    assert a.tolist() == [0, 2, 4, 6]
+    with pytest.raises(TypeError, match="NumPy array first"):
+        double(Foreign(a))
+
+
+# ---------------------------------------------------------------- torch
+
+
+def test_host_tensors_are_copied(device):
+    torch = pytest.importorskip("torch", reason="needs torch")
+    t = torch.arange(4, dtype=torch.float32)
+    double(t)
+    assert t.tolist() == [0, 2, 4, 6] and device.stored == [16] and device.fetched == [16]
+    leaf = torch.ones(3, requires_grad=True)
+    double(leaf)
+    assert leaf.tolist() == [2, 2, 2] and leaf.grad.tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="Non contiguous tensors"):
+        double(torch.ones(4)[::2])
+
+
+def test_tensors_of_the_device_are_passed_by_pointer(runtime, monkeypatch, used):
+    torch = pytest.importorskip("torch", reason="needs torch")
+    device = install(monkeypatch, dlpack=(1, 0))
+    t = torch.arange(4, dtype=torch.float32)
+    double(t)
+    assert t.tolist() == [0, 2, 4, 6] and not device.stored and not device.fetched
+    assert used == [("before", t), ("after", t)]
+
+
+def test_gradients_are_placed_on_demand(device):
+    torch = pytest.importorskip("torch", reason="needs torch")
+    t = torch.ones(3, requires_grad=True)
+    t.grad = torch.full((3,), 5.0)
+    described = external.describe_external(t)
+    assert device.stored == [12]
+    grad = external.placed(described.grad)
+    assert device.stored == [12, 12] and grad.pointer != t.grad.data_ptr()
+    t.grad.fill_(0)
+    grad.finish()
+    assert t.grad.tolist() == [5, 5, 5]
