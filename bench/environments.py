@@ -62,8 +62,11 @@ def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -
         lines = [f"import site; site.addsitedir({path!r})\n" for path in found if Path(path).is_dir()]
         own = next((folder / "lib").glob("python*/site-packages"))
         (own / "outer.pth").write_text("".join(lines))
-        options = ("--quiet", "--no-index", "--no-warn-conflicts", "--disable-pip-version-check")
-        _call(str(interpreter), "-m", "pip", "install", *options, "--find-links", str(wheels.resolve()), *needs)
+        pip = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+        pip += ["--find-links", str(wheels.resolve())]
+        if not needs[0].startswith("-"):  # even where `python` has it, or another package of that name
+            _call(*pip, "--no-deps", "--ignore-installed", needs[0])
+        _call(*pip, *needs)
     done.touch()
     return interpreter
 
@@ -84,7 +87,13 @@ def peer(spec: str, python: str, wheels: Path | None) -> Subject:
     match = re.fullmatch(r"([A-Za-z][A-Za-z0-9_-]*)(==[\w.]+)?", spec)
     if match is None:
         raise BenchError(f"--peer {spec!r}: write NAME or NAME==VERSION, for example quadrants==1.3.3")
-    return Subject(spec, match[1], _make(spec.replace("==", "-"), python, (spec, "numpy"), wheels), ours=False)
+    interpreter = _make(spec.replace("==", "-"), python, (spec, "numpy"), wheels)
+    # Where `python` has our package under the peer's name, pip may take that one for what was asked.
+    query = f"import importlib.util as u; print(u.find_spec({match[1]!r}).origin)"
+    found = subprocess.run([interpreter, "-c", query], capture_output=True, text=True, cwd=ENVS).stdout.strip()
+    if not Path(found).is_relative_to(interpreter.parents[1]):
+        raise BenchError(f"{spec} is imported from {found or 'nowhere'}, not from its own {interpreter.parents[1]}")
+    return Subject(spec, match[1], interpreter, ours=False)
 
 
 def ceiling(name: str, python: str) -> Subject:
