@@ -50,7 +50,20 @@ def extensions():
         extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread"],
         extra_link_args=[] if WINDOWS else ["-pthread", "-ldl"],
     )
-    return cythonize([core])
+    return cythonize([core] if WINDOWS else [core, _simt(folder)])
+
+
+def _simt(folder):
+    """The SIMT emulator. Its switch between stacks is written for the calling conventions of Linux and macOS."""
+    return Extension(
+        "quadrants._ext.simt",
+        sources=["_ext/simt.pyx", *(f"_ext/simt{part}.cpp" for part in ("_engine", "_fiber", "_report", "_warp"))],
+        include_dirs=["_ext"],
+        depends=sorted(str(path) for path in folder.glob("simt*.h*")),
+        language="c++",
+        extra_compile_args=["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-fno-omit-frame-pointer"],
+        extra_link_args=["-pthread"],
+    )
 
 
 setup(

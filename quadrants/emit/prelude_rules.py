@@ -12,7 +12,7 @@ from collections.abc import Callable
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
-from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, primitive, u1, u32, u64
+from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, u1, u32, u64
 
 FAMILIES = (
     "types", "tensor", "struct", "lane", "libm", "cast", "int", "float",
@@ -169,7 +169,12 @@ def check(p, op: str, what) -> str:
     if op == "fail":
         if len(what) > FAIL_VALUES or set(what) - {"i", "f"}:
             raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i' or 'f', not '{what}'")
-        return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=(i32, i64, ("lane",)))
+        needs: list = [i32, i64, ("lane",)]
+        if p.spelling.dialect == "cuda":
+            needs.append(("check", "exit", None))
+        return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=needs)
+    if op == "exit":
+        return p.add("check", "qd_exit", "exit")
     if op not in ("add", "sub", "mul", "shl") or what.kind not in "iu":
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
     return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))

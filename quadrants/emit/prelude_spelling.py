@@ -153,7 +153,7 @@ SPELLINGS: dict[str, Spelling] = {
         aggregate="{type}{{{body}}}",
         reserved=C_KEYWORDS + CPP_KEYWORDS,
         narrow=8,
-        leave='asm volatile("exit;");',
+        leave="qd_exit();",
         lanes=32,
     ),
     "hip": Spelling(

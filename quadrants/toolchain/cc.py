@@ -23,6 +23,7 @@ __all__ = [
     "link",
     "link_flags",
     "prepare",
+    "run",
 ]
 
 DEFAULT_TIMEOUT = 600.0
@@ -160,6 +161,13 @@ def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes
         scratch.remove(path)
 
 
+def run(
+    compiler: Compiler, name: str, source: str, command: Sequence[str], ending: Sequence[str], *, dialect: str
+) -> bytes:
+    """The file that a command makes of a text of another dialect: its bytes. Raises as `compile` does."""
+    return _Job(compiler, name, source, dialect).run(command, ending, source.encode())
+
+
 def _command(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     """The command, but for what goes in and what comes out."""
     command = (*compiler.command, *flags(compiler, options))
@@ -177,10 +185,11 @@ def _environment() -> dict[str, str]:
 class _Job:
     """One text on its way through the compiler."""
 
-    def __init__(self, compiler: Compiler, name: str, source: str):
+    def __init__(self, compiler: Compiler, name: str, source: str, dialect: str = "c"):
         self.compiler = compiler
         self.name = name
         self.source = source
+        self.dialect = dialect
 
     def run(
         self, command: Sequence[str], ending: Sequence[str], text: bytes, meanwhile: Callable[[], None] = lambda: None
@@ -220,9 +229,9 @@ class _Job:
         status, output = child.finish(rest, limit)
         log = output.decode(errors="replace")
         if status is None:
-            raise messages.timed_out(self.name, self.source, self.compiler, limit, log)
+            raise messages.timed_out(self.name, self.source, self.compiler, limit, log, self.dialect)
         if status != 0:
-            raise messages.failed(self.compiler, self.name, self.source, status, log)
+            raise messages.failed(self.compiler, self.name, self.source, status, log, self.dialect)
         return log
 
     def _start(self, command: Sequence[str], env: dict[str, str]) -> Child:
@@ -236,7 +245,7 @@ class _Job:
             with open(path, "rb") as file:
                 return file.read()
         except OSError as error:
-            raise messages.wrote_nothing(self.compiler, self.name, log, error) from error
+            raise messages.wrote_nothing(self.compiler, self.name, log, error, self.dialect) from error
 
 
 def time_limit() -> float:

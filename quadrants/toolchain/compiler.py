@@ -59,15 +59,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def find_compiler(store: DiskCache | None = None) -> Compiler:
-    """The compiler to use: $QD_CC, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
+def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Compiler:
+    """The compiler to use: what `variable` names, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
 
     The compiler is asked about itself once; `store` keeps the answer for later processes, until the executable or
     the CPU changes. Where it keeps nothing a folder of the user's does: the answer is no kernel, and the question takes
     as long as a compile. Raises CompilerNotFound, saying what to install; ToolchainError when what was found does not
     run.
     """
-    place = (os.environ.get("QD_CC"), os.environ.get("PATH"))
+    place = (os.environ.get(variable), os.environ.get("PATH"))
     with _lock:
         if store is None or store.root is None:
             store = _own_store()
@@ -75,12 +75,12 @@ def find_compiler(store: DiskCache | None = None) -> Compiler:
             _keep(_found[place], store)
             return _found[place]
         trouble: ToolchainError | None = None
-        for command in _commands():
+        for command in _commands(variable):
             try:
                 _found[place] = found = _describe(command, store)
                 return found
             except ToolchainError as error:
-                if os.environ.get("QD_CC"):
+                if os.environ.get(variable):
                     raise
                 trouble = trouble or error
         if trouble is not None:
@@ -100,15 +100,15 @@ def which(name: str) -> str | None:
     return None
 
 
-def _commands() -> Iterator[tuple[str, ...]]:
-    chosen = os.environ.get("QD_CC")
+def _commands(variable: str) -> Iterator[tuple[str, ...]]:
+    chosen = os.environ.get(variable)
     if chosen:
         import shlex
 
         words = shlex.split(chosen)
         path = which(words[0]) if words else None
         if path is None:
-            raise CompilerNotFound(f"QD_CC={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
+            raise CompilerNotFound(f"{variable}={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
         yield (path, *words[1:])
         return
     for name in ("clang", "gcc", "cc"):

@@ -6,29 +6,30 @@ from quadrants.toolchain.compiler import Compiler
 from quadrants.toolchain.errors import CompileError, CompileTimeout, ToolchainError
 
 
-def failed(compiler: Compiler, name: str, source: str, status: int, log: str) -> CompileError:
+def failed(compiler: Compiler, name: str, source: str, status: int, log: str, dialect: str = "c") -> CompileError:
     """The compiler ended with a status other than 0."""
     ended = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
     if "Killed" in log and "fatal error" in log:
         ended += ", killed by the system, probably for lack of memory"
     said = "\n".join("  " + line for line in first_messages(log)) or "  (the compiler said nothing)"
-    text = f"The C compiler {ended} on kernel '{name}' (dialect c, {_size(source)}). Compiler: {compiler.path}\n{said}"
-    return CompileError(text, kernel=name, dialect="c", log=log)
+    what = f"kernel '{name}' (dialect {dialect}, {_size(source)})"
+    text = f"The C compiler {ended} on {what}. Compiler: {compiler.path}\n{said}"
+    return CompileError(text, kernel=name, dialect=dialect, log=log)
 
 
-def timed_out(name: str, source: str, compiler: Compiler, limit: float, log: str) -> CompileTimeout:
+def timed_out(name: str, source: str, compiler: Compiler, limit: float, log: str, dialect: str = "c") -> CompileTimeout:
     """The compiler was stopped after `limit` seconds."""
     text = (
-        f"The C compiler was stopped after {limit:g} s on kernel '{name}' (dialect c, {_size(source)}). Split the "
-        f"kernel, unroll less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}"
+        f"The C compiler was stopped after {limit:g} s on kernel '{name}' (dialect {dialect}, {_size(source)}). "
+        f"Split the kernel, unroll less in it, or set QD_CC_TIMEOUT to more seconds. Compiler: {compiler.path}"
     )
-    return CompileTimeout(text, kernel=name, dialect="c", log=log)
+    return CompileTimeout(text, kernel=name, dialect=dialect, log=log)
 
 
-def wrote_nothing(compiler: Compiler, name: str, log: str, error: OSError) -> CompileError:
+def wrote_nothing(compiler: Compiler, name: str, log: str, error: OSError, dialect: str = "c") -> CompileError:
     """The compiler ended well, without a result."""
     text = f"The C compiler {compiler.path} reported success on kernel '{name}' but wrote no binary ({error})."
-    return CompileError(text, kernel=name, dialect="c", log=log)
+    return CompileError(text, kernel=name, dialect=dialect, log=log)
 
 
 def cannot_start(compiler: Compiler, name: str, error: OSError) -> ToolchainError:

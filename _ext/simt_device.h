@@ -1,0 +1,214 @@
+/* What an emulated kernel finds in place of the built-ins of a device compiler. Comes after simt_abi.h, before the text.
+ * Defined by whoever compiles: QD_SIMT_WARP (32 or 64), QD_SIMT_SHARED where the text has shared arrays with sizes,
+ * QD_SIMT_DYNAMIC where it has the one without: the bytes that it may have.
+ * No header of the standard library is read: that alone would take longer than to compile a small kernel. */
+#define QD_SIMT 1
+#define __global__ __attribute__((noinline))
+#define __device__
+#define __host__
+#define __constant__ static
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) __attribute__((aligned(n)))
+#define QD_SIMT_FN static inline
+#if defined(__clang__)
+#define QD_SIMT_TOGETHER static inline __attribute__((convergent))
+#else
+#define QD_SIMT_TOGETHER static inline
+#endif
+
+typedef __SIZE_TYPE__ size_t;
+
+/* The variables of the thread that runs; the emulator changes them whenever another one goes on. */
+typedef qd_simt_index uint3;
+typedef qd_simt_index dim3;
+static uint3 threadIdx, blockIdx;
+static dim3 blockDim, gridDim;
+static const int warpSize = QD_SIMT_WARP;
+
+/* Shared arrays lie in a section of their own, so that the emulator can spoil them before each block. */
+#ifdef QD_SIMT_SHARED
+#ifdef __APPLE__
+#define __shared__ static __attribute__((section("__DATA,qd_shared")))
+extern unsigned char qd_shared_begin[] __asm__("section$start$__DATA$qd_shared");
+extern unsigned char qd_shared_end[] __asm__("section$end$__DATA$qd_shared");
+#else
+#define __shared__ static __attribute__((section(".bss.qd_shared")))
+__asm__(".pushsection .bss.qd_shared,\"aw\",%nobits\n"
+        ".balign 16\n"
+        "qd_shared_begin:\n"
+        ".subsection 1\n"
+        "qd_shared_end:\n"
+        ".popsection");
+extern "C" __attribute__((visibility("hidden"))) unsigned char qd_shared_begin[], qd_shared_end[];
+#endif
+#define QD_SIMT_SHARED_RANGE qd_shared_begin, qd_shared_end
+#else
+#define QD_SIMT_SHARED_RANGE 0, 0
+#endif
+#ifdef QD_SIMT_DYNAMIC
+extern "C" {
+__attribute__((aligned(1024))) unsigned char qd_shared_dynamic[QD_SIMT_DYNAMIC];
+}
+/* Every array without a size is this one, under the name that the text gives it. */
+#define QD_SIMT_STRING(x) #x
+#define QD_SIMT_NAME(prefix) QD_SIMT_STRING(prefix) "qd_shared_dynamic"
+#define QD_SIMT_SAME __asm__(QD_SIMT_NAME(__USER_LABEL_PREFIX__))
+#define QD_SIMT_DYNAMIC_RANGE qd_shared_dynamic, QD_SIMT_DYNAMIC
+#else
+#define QD_SIMT_DYNAMIC_RANGE 0, 0
+#endif
+
+static qd_simt_module qd_simt = {
+    QD_SIMT_ABI, 0, &threadIdx, &blockIdx, &blockDim, &gridDim, QD_SIMT_SHARED_RANGE, QD_SIMT_DYNAMIC_RANGE};
+
+/* How the emulator calls a kernel: parameters from the addresses of their values. */
+template <class T> struct qd_simt_value { typedef T type; };
+template <class T> struct qd_simt_value<T &> { typedef T type; };
+#define QD_SIMT_VALUE(k, T) *(typename qd_simt_value<T>::type *)p[k]
+static inline void qd_simt_apply(void (*f)(), void **) { f(); }
+template <class A> static inline void qd_simt_apply(void (*f)(A), void **p) { f(QD_SIMT_VALUE(0, A)); }
+template <class A, class B> static inline void qd_simt_apply(void (*f)(A, B), void **p) {
+    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B));
+}
+template <class A, class B, class C> static inline void qd_simt_apply(void (*f)(A, B, C), void **p) {
+    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C));
+}
+template <class A, class B, class C, class D> static inline void qd_simt_apply(void (*f)(A, B, C, D), void **p) {
+    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C), QD_SIMT_VALUE(3, D));
+}
+template <class A, class B, class C, class D, class E>
+static inline void qd_simt_apply(void (*f)(A, B, C, D, E), void **p) {
+    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C), QD_SIMT_VALUE(3, D), QD_SIMT_VALUE(4, E));
+}
+#define QD_SIMT_ENTRY(task)                                                                        \
+    extern "C" void qd_call_##task(void **params) { qd_simt_apply(task, params); }                  \
+    extern "C" { qd_simt_entry qd_entry_##task = {&qd_simt, qd_call_##task}; }
+
+/* ---- bits */
+
+template <class To, class From> QD_SIMT_FN To qd_simt_bits(From from) {
+    To to = To();
+    __builtin_memcpy(&to, &from, sizeof(From) < sizeof(To) ? sizeof(From) : sizeof(To));
+    return to;
+}
+QD_SIMT_FN int __float_as_int(float x) { return qd_simt_bits<int>(x); }
+QD_SIMT_FN unsigned __float_as_uint(float x) { return qd_simt_bits<unsigned>(x); }
+QD_SIMT_FN float __int_as_float(int x) { return qd_simt_bits<float>(x); }
+QD_SIMT_FN float __uint_as_float(unsigned x) { return qd_simt_bits<float>(x); }
+QD_SIMT_FN long long __double_as_longlong(double x) { return qd_simt_bits<long long>(x); }
+QD_SIMT_FN double __longlong_as_double(long long x) { return qd_simt_bits<double>(x); }
+QD_SIMT_FN int __double2hiint(double x) { return (int)(__double_as_longlong(x) >> 32); }
+QD_SIMT_FN int __double2loint(double x) { return (int)__double_as_longlong(x); }
+QD_SIMT_FN double __hiloint2double(int high, int low) {
+    return __longlong_as_double((long long)((unsigned long long)(unsigned)high << 32 | (unsigned)low));
+}
+QD_SIMT_FN int __popc(unsigned x) { return __builtin_popcount(x); }
+QD_SIMT_FN int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+QD_SIMT_FN int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+QD_SIMT_FN int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+QD_SIMT_FN int __ffs(int x) { return __builtin_ffs(x); }
+QD_SIMT_FN int __ffsll(long long x) { return __builtin_ffsll(x); }
+QD_SIMT_FN unsigned __brev(unsigned x) {
+    unsigned r = 0;
+    for (int k = 0; k < 32; ++k) r |= (x >> k & 1) << (31 - k);
+    return r;
+}
+QD_SIMT_FN unsigned long long __brevll(unsigned long long x) {
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
+}
+QD_SIMT_FN int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
+QD_SIMT_FN unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+QD_SIMT_FN long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
+QD_SIMT_FN unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+/* ---- memory and time: a launch runs on one thread of the machine, so only the compiler could reorder anything */
+
+QD_SIMT_FN void qd_simt_fence() { __asm__ volatile("" ::: "memory"); }
+QD_SIMT_FN void __threadfence() { qd_simt_fence(); }
+QD_SIMT_FN void __threadfence_block() { qd_simt_fence(); }
+QD_SIMT_FN void __threadfence_system() { qd_simt_fence(); }
+template <class T> QD_SIMT_FN T __ldg(const T *p) { return *p; }
+QD_SIMT_FN long long clock64() { return (long long)qd_simt.api->clock(); }
+QD_SIMT_FN long long wall_clock64() { return (long long)qd_simt.api->clock(); }
+QD_SIMT_FN int clock() { return (int)qd_simt.api->clock(); }
+QD_SIMT_FN void qd_exit() { qd_simt.api->leave(); }
+template <class... A> QD_SIMT_FN int printf(const char *format, A... values) {
+    return qd_simt.api->print(format, values...);
+}
+
+/* ---- atomic operations: plain ones, for the same reason */
+
+#define QD_SIMT_ATOMIC(name, T, next)            \
+    QD_SIMT_FN T name(T *p, T x) {               \
+        volatile T *at = p;                      \
+        T old = *at;                             \
+        *at = (next);                            \
+        return old;                              \
+    }
+#define QD_SIMT_ATOMICS(T)                                      \
+    QD_SIMT_ATOMIC(atomicExch, T, x)                            \
+    QD_SIMT_ATOMIC(atomicMin, T, old < x ? old : x)             \
+    QD_SIMT_ATOMIC(atomicMax, T, old > x ? old : x)             \
+    QD_SIMT_ATOMIC(atomicAnd, T, old & x)                       \
+    QD_SIMT_ATOMIC(atomicOr, T, old | x)                        \
+    QD_SIMT_ATOMIC(atomicXor, T, old ^ x)
+#define QD_SIMT_CAS(T)                                          \
+    QD_SIMT_FN T atomicCAS(T *p, T expected, T desired) {       \
+        volatile T *at = p;                                     \
+        T old = *at;                                            \
+        if (old == expected) *at = desired;                     \
+        return old;                                             \
+    }
+QD_SIMT_ATOMICS(int)
+QD_SIMT_ATOMICS(unsigned int)
+QD_SIMT_ATOMICS(unsigned long long)
+QD_SIMT_ATOMIC(atomicExch, float, x)
+QD_SIMT_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)x))
+QD_SIMT_ATOMIC(atomicAdd, unsigned int, old + x)
+QD_SIMT_ATOMIC(atomicAdd, unsigned long long, old + x)
+QD_SIMT_ATOMIC(atomicAdd, float, old + x)
+QD_SIMT_ATOMIC(atomicAdd, double, old + x)
+QD_SIMT_ATOMIC(atomicSub, int, (int)((unsigned)old - (unsigned)x))
+QD_SIMT_ATOMIC(atomicSub, unsigned int, old - x)
+QD_SIMT_ATOMIC(atomicInc, unsigned int, old >= x ? 0 : old + 1)
+QD_SIMT_ATOMIC(atomicDec, unsigned int, old == 0 || old > x ? x : old - 1)
+QD_SIMT_CAS(int)
+QD_SIMT_CAS(unsigned int)
+QD_SIMT_CAS(unsigned long long)
+
+/* ---- all threads of the block */
+
+QD_SIMT_TOGETHER void __syncthreads() { qd_simt.api->barrier(QD_SIMT_BLOCK_SYNC, 0); }
+QD_SIMT_TOGETHER int __syncthreads_and(int p) { return qd_simt.api->barrier(QD_SIMT_BLOCK_AND, p); }
+QD_SIMT_TOGETHER int __syncthreads_or(int p) { return qd_simt.api->barrier(QD_SIMT_BLOCK_OR, p); }
+QD_SIMT_TOGETHER int __syncthreads_count(int p) { return qd_simt.api->barrier(QD_SIMT_BLOCK_COUNT, p); }
+
+/* ---- the lanes of a warp */
+
+QD_SIMT_FN int qd_simt_lane() { return (int)(threadIdx.x % QD_SIMT_WARP); }
+
+/* Which lane a shuffle reads; `width` lanes make a group of their own. */
+QD_SIMT_FN int qd_simt_source(int op, int lane, int width) {
+    int self = qd_simt_lane(), first = self & ~(width - 1), from = lane;
+    switch (op) {
+        case QD_SIMT_SHUFFLE: return first | (lane & (width - 1));
+        case QD_SIMT_SHUFFLE_UP: from = self - lane; return from < first ? self : from;
+        case QD_SIMT_SHUFFLE_DOWN: from = self + lane; return from >= first + width ? self : from;
+        default: from = self ^ lane; return from >= first + width ? self : from;
+    }
+}
+template <class T>
+QD_SIMT_TOGETHER T qd_simt_shuffle(int op, int lockstep, unsigned long long mask, T value, int lane, int width) {
+    return qd_simt_bits<T>(qd_simt.api->warp(
+        op, lockstep, mask, qd_simt_bits<unsigned long long>(value), qd_simt_source(op, lane, width)));
+}
+QD_SIMT_TOGETHER unsigned long long qd_simt_vote(int op, int lockstep, unsigned long long mask, unsigned long long value) {
+    return qd_simt.api->warp(op, lockstep, mask, value, 0);
+}
+#define QD_SIMT_SHUFFLE_TYPES(each) \
+    each(int) each(unsigned int) each(long) each(unsigned long) each(long long) each(unsigned long long) each(float) each(double)

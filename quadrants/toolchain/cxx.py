@@ -1,0 +1,139 @@
+"""CUDA and HIP text to code for this machine's CPU, for the SIMT emulator: through its C compiler, which knows C++ too.
+
+simt_abi.h, simt_device.h, simt_math.h     the built-ins of device compilers (in the folder of the launch core)
+simt_cuda.h or simt_hip.h                  the operations of a warp
+the text                                   as the device compiler gets it, but for what C++ cannot say
+a record for each task                     what the emulator launches
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from quadrants.toolchain import cc
+from quadrants.toolchain import compiler as compilers
+from quadrants.toolchain.cc import CcOptions
+from quadrants.toolchain.compiler import Compiler
+from quadrants.toolchain.errors import CompileError, CompilerNotFound
+from quadrants.toolchain.library import Library
+
+if TYPE_CHECKING:
+    from quadrants.toolchain.cache import DiskCache
+
+WARPS = {"cuda": 32, "hip": 64}
+# The most dynamic shared memory that a block may have, in bytes.
+_DYNAMIC = {"cuda": 227 << 10, "hip": 64 << 10}
+# A thread that calls one of these may have to wait for others, so it needs a stack of its own.
+_WAITS = re.compile(
+    r"\b(?:__syncthreads(?:_and|_or|_count)?|__syncwarp|__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:64|_sync)?"
+    r"|__(?:all|any|uni)(?:_sync)?|__match_(?:any|all)_sync|__activemask"
+    r"|__builtin_amdgcn_(?:wave_barrier|s_barrier|ds_bpermute|read_exec))\s*\("
+)
+_DYNAMIC_ARRAY = re.compile(r"\bextern\s+__shared__\s+([^;\[\]]+)\[\s*\]\s*;")
+_SHARED = re.compile(r"\b__shared__\b")
+_STATIC_SHARED = re.compile(r"\bstatic\s+__shared__\b")
+# The block of arguments is never written: all threads may read the same one.
+_BY_VALUE = re.compile(r"\b__grid_constant__\s+(\w+)\s+(\w+)")
+
+
+class Emulated(NamedTuple):
+    """Kernels ready for the emulator. `warp`: lanes of a warp; `cooperative`: threads may wait for each other."""
+
+    library: Library
+    warp: int
+    cooperative: bool
+
+    def address(self, name: str) -> int:
+        """Where the record of the task `name` is: what `quadrants._ext.simt.make_function` takes. Raises ToolchainError
+        when there is no such task."""
+        return self.library.address(f"qd_entry_{name}")
+
+
+def emulated(library: Library, source: str, flavour: str) -> Emulated:
+    """What `translation` made of `source`, compiled."""
+    return Emulated(library, WARPS[flavour], cooperates(source))
+
+
+def cooperates(source: str) -> bool:
+    """Whether threads of the text may wait for each other."""
+    return _WAITS.search(source) is not None
+
+
+def translation(source: str, entries: Sequence[str], flavour: str) -> str:
+    """The C++ text for kernel text of a flavour ("cuda", "hip") whose tasks are `entries`."""
+    dynamic = _DYNAMIC_ARRAY.search(source) is not None
+    text = _DYNAMIC_ARRAY.sub(r"extern \1[] QD_SIMT_SAME;", source)
+    text = _STATIC_SHARED.sub("__shared__", text)
+    text = _BY_VALUE.sub(r"__grid_constant__ \1 &\2", text)
+    settings = [f"#define QD_SIMT_WARP {WARPS[flavour]}"]
+    if _SHARED.search(text):
+        settings.append("#define QD_SIMT_SHARED 1")
+    if dynamic:
+        settings.append(f"#define QD_SIMT_DYNAMIC {_DYNAMIC[flavour]}")
+    records = [f"QD_SIMT_ENTRY({name})" for name in entries]
+    return "\n".join((*settings, header(flavour), "#line 1", text, *records, ""))
+
+
+@functools.cache
+def header(flavour: str) -> str:
+    """What comes before the text."""
+    import quadrants._ext
+
+    folder = next(iter(quadrants._ext.__path__))
+    parts = []
+    for name in ("simt_abi", "simt_device", "simt_math", f"simt_{flavour}"):
+        with open(os.path.join(folder, f"{name}.h"), encoding="utf-8") as file:
+            parts.append(file.read())
+    return "".join(parts)
+
+
+def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
+    """The flags that decide the machine code. Frame pointers tell lanes of a warp that are at different calls apart."""
+    level = f"-O{min(options.opt_level, 1)}"
+    chosen = [flag for flag in cc.flags(compiler, options) if not flag.startswith(("-std=", "-O"))]
+    front = ("-std=gnu++17", level, "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-fno-omit-frame-pointer")
+    # Calls in which threads meet must stay what they are: one place in the text, one address in the code.
+    single = ("-fno-tree-ch", "-fno-thread-jumps", "-fno-reorder-blocks") if compiler.kind == "gcc" else ()
+    return (*front, *single, *chosen)
+
+
+def identity(compiler: Compiler, options: CcOptions) -> str:
+    """What, besides the text, decides the binary. Part of every cache key."""
+    return "\n".join((compiler.identity, *flags(compiler, options), *cc.link_flags(compiler, "sin")))
+
+
+def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None) -> bytes:
+    """Compile C++ text to the bytes of a shared object. Raises as `cc.compile` does."""
+    compiler = compiler or find_compiler()
+    return _run(source, name, options, compiler, cc.link_flags(compiler, source))
+
+
+def compile_object(
+    source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None
+) -> bytes:
+    """Compile C++ text to the bytes of a relocatable object. Raises as `cc.compile_object` does."""
+    return _run(source, name, options, compiler or find_compiler(), ("-c",))
+
+
+def find_compiler(store: DiskCache | None = None) -> Compiler:
+    """The compiler to use: $QD_CXX, else the C compiler of this machine. Raises as `compiler.find_compiler` does."""
+    return compilers.find_compiler(store, "QD_CXX" if os.environ.get("QD_CXX") else "QD_CC")
+
+
+def _run(source: str, name: str, options: CcOptions, compiler: Compiler, ending: Sequence[str]) -> bytes:
+    command = (*compiler.command, *flags(compiler, options), "-w")
+    if compiler.kind == "gcc":
+        command += ("-pipe", "-fno-ident")
+    try:
+        return cc.run(compiler, name, source, (*command, "-x", "c++", "-"), ending, dialect="c++")
+    except CompileError as error:
+        if "cc1plus" in error.log and "error trying to exec" in error.log or "cannot execute" in error.log:
+            raise CompilerNotFound(
+                f"The C compiler {compiler.path} cannot compile C++, which the SIMT emulator needs. Install its "
+                "C++ part (for example `apt install g++`, `dnf install gcc-c++`), or set QD_CXX to a C++ compiler."
+            ) from error
+        raise
