@@ -127,5 +127,5 @@ def test_a_kernel_without_needs_has_no_failure_record_or_seed(monkeypatch):
 
 
 def test_an_unknown_dialect_names_those_there_are():
-    with pytest.raises(ValueError, match="unknown dialect 'fortran'; there are c, cuda"):
+    with pytest.raises(ValueError, match="unknown dialect 'fortran'; there are c, cuda, hip"):
         cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch="fortran")

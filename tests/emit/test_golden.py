@@ -10,6 +10,7 @@ import re
 import pytest
 from emit_kit import compile_cuda, require_nvrtc
 from golden_kernels import GOLDEN, golden_texts
+from hip_kit import compile_hip, require_hiprtc
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def texts():
     return golden_texts()
 
 
-@pytest.mark.parametrize("name", ["saxpy.c", "saxpy.cu", "mpm.c", "mpm.cu"])
+@pytest.mark.parametrize("name", [f"{name}.{suffix}" for name in ("saxpy", "mpm") for suffix in ("c", "cu", "hip")])
 def test_text(texts, name):
     assert texts[name] == (GOLDEN / name).read_text(), "the generated code changed: run tests/emit/update_golden.py"
 
@@ -34,3 +35,8 @@ def test_it_names_no_place_of_a_machine(texts):
 def test_it_compiles(texts):
     require_nvrtc()
     compile_cuda([("saxpy", texts["saxpy.cu"]), ("step", texts["mpm.cu"])])
+
+
+def test_it_compiles_for_amd(texts):
+    require_hiprtc()
+    compile_hip([("saxpy", texts["saxpy.hip"]), ("step", texts["mpm.hip"])])

@@ -91,9 +91,9 @@ saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *fr
     __syncthreads();
     if (threadIdx.x == 0) {
         qd_acc = qd_block_add_f32(qd_acc_parts, 8);
-    if (qd_acc != 0.0f) {
-        qd_atomic_add_f32(&frame->total, qd_acc);
-    }
+        if (qd_acc != 0.0f) {
+            qd_atomic_add_f32(&frame->total, qd_acc);
+        }
     }
 }
 

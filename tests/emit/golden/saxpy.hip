@@ -1,0 +1,112 @@
+/* saxpy: y += a x; returns the sum of y. */
+
+#ifdef __HIPCC_RTC__
+typedef int                int32_t;
+typedef unsigned int       uint32_t;
+typedef unsigned long long uint64_t;
+#else
+#include <stdint.h>
+#endif
+
+__device__ static inline uint32_t qd_bit_cast_f32_u32(float x) {
+    union {
+        float from;
+        uint32_t to;
+    } bits;
+    bits.from = x;
+    return bits.to;
+}
+
+__device__ static inline float qd_bit_cast_u32_f32(uint32_t x) {
+    union {
+        uint32_t from;
+        float to;
+    } bits;
+    bits.from = x;
+    return bits.to;
+}
+
+__device__ static inline float qd_atomic_add_f32(float *p, float x) {
+    return atomicAdd(p, x);
+}
+
+/* The parts of all warps together. */
+__device__ static inline float qd_block_add_f32(const float *parts, int32_t count) {
+    float x = parts[0];
+    for (int32_t k = 1; k < count; ++k)
+        x = x + parts[k];
+    return x;
+}
+
+/* Leaves in `parts` what x is over each warp, one element a warp. */
+__device__ static inline void qd_warp_add_f32(float x, float *parts) {
+    for (int32_t step = 32; step > 0; step /= 2) {
+        float other = __shfl_down(x, step);
+        x = x + other;
+    }
+    if (threadIdx.x % 64 == 0)
+        parts[threadIdx.x / 64] = x;
+}
+
+struct qd_args_saxpy {
+    float *x;
+    int32_t x_shape[1];
+    float *y;
+    int32_t y_shape[1];
+    int32_t n;
+    float a;
+};
+
+/* What the tasks of one launch share, in global memory. */
+struct qd_frame_saxpy {
+    float result0;
+    float total;
+};
+
+
+extern "C" __global__ void __launch_bounds__(1)
+saxpy_0_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
+{
+    frame->total = 0.0f;                                                  // saxpy:1
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+saxpy_1_range_for(const qd_args_saxpy args, qd_frame_saxpy *frame)
+{
+    float *x = args.x;
+    float *y = args.y;
+    const float a = args.a;
+    const int32_t n = args.n;
+    const uint32_t qd_threads = gridDim.x * blockDim.x;
+    const uint32_t qd_count = n > 0 ? n : 0;
+    float qd_acc = 0.0f;
+    for (uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x; qd_p < qd_count; qd_p += qd_threads) {
+        const int32_t i = (int32_t)qd_p;
+        qd_atomic_add_f32(&y[i], a * x[i]);                               // saxpy:3
+        qd_acc += y[i];                                                   // saxpy:4
+    }
+
+    __shared__ float qd_acc_parts[4];
+    qd_warp_add_f32(qd_acc, qd_acc_parts);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        qd_acc = qd_block_add_f32(qd_acc_parts, 4);
+        if (qd_acc != 0.0f) {
+            qd_atomic_add_f32(&frame->total, qd_acc);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1)
+saxpy_2_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
+{
+    frame->result0 = frame->total;                                        // saxpy:5
+}
+
+
+/* Launches, in order:
+ *
+ *     saxpy_0_serial      one thread
+ *     saxpy_1_range_for   stride, blocks of 256
+ *     saxpy_2_serial      one thread
+ */
