@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from quadrants.emit.launches import Launch, count_of
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
+from quadrants.emit.ranges import Ranges
 from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Call, Check, Const, For, Module, Rand, While
+from quadrants.ir.nodes import Atomic, Call, Cell, Check, Const, ElemPlace, For, MemberPlace, Module, Rand, Store, While
 from quadrants.ir.types import element_dtype, result_struct
 
 
@@ -81,8 +83,10 @@ class Renderer:
         self.needs_lane = _functions_with_lane(module)
         self.first_lines = _first_lines(module)
 
-    def printer(self, plain: bool) -> BlockPrinter:
+    def printer(self, plain: bool, body: Sequence = (), loop=None) -> BlockPrinter:
         p = BlockPrinter(self.dialect, self.prelude, self.options)
+        if not self.dialect.signed_wraps:
+            p.ranges = Ranges(body, loop)
         p.plain = plain
         p.parameters = {v.id: v for v in self.module.params}
         p.needs_lane = self.needs_lane
@@ -93,7 +97,7 @@ class Renderer:
     # ------------------------------------------------------------ functions
 
     def function(self, f) -> Piece:
-        p = self.printer(self.serial_atomics)
+        p = self.printer(self.serial_atomics, f.body)
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
             p.result_name = result_struct(f.result)
@@ -150,7 +154,7 @@ class Renderer:
 
     def task(self, t, number: int) -> Piece:
         alone = self.dialect.parallel == "chunk" and cost.runs_alone(t, self.options.get("threads", 2))
-        p = self.printer(self.serial_atomics or t.loop is None or alone)
+        p = self.printer(self.serial_atomics or t.loop is None or alone, t.body, t.loop)
         loop = t.loop
         self.loop_text = ""
         opening = []
@@ -430,7 +434,27 @@ def _disjoint(module: Module) -> set:
             key = (id(cell.tree), cell.offset + k * element_dtype(d.type).size)
             seen.setdefault(key, []).append(d.number)
     shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
-    return {d.number for d in module.arrays} - shared
+    return {d.number for d in module.arrays} - shared - _written_in_functions(module)
+
+
+def _written_in_functions(module: Module) -> set:
+    """Numbers of the arrays that somebody writes and that functions use: a task and a function it calls have a pointer
+    each, and neither may then claim to be the only one.
+    """
+    used, written = set(), set()
+    for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):
+        for node in walk.walk(body):
+            if isinstance(node, Cell) and is_function:
+                used.add(node.array.number)
+            elif isinstance(node, (Store, Atomic)):
+                written.add(_array_number(node.place))
+    return used & written
+
+
+def _array_number(place) -> int:
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    return place.array.number if isinstance(place, Cell) else -1
 
 
 def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:

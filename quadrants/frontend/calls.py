@@ -255,7 +255,7 @@ def _takes_place(function, parameter) -> bool:
     if isinstance(function, BoundFunc):
         function, parameter = function.func, parameter + 1 if isinstance(parameter, int) else parameter
     if not isinstance(function, Func):
-        return parameter == 0 and intrinsics.name_of(function).startswith("atomic_")
+        return parameter == 0 and intrinsics.name_of(function).startswith(("atomic_", "volatile_load"))
     names = list(function.signature.parameters)
     if isinstance(parameter, int):
         parameter = names[parameter] if parameter < len(names) else None

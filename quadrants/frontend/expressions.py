@@ -21,6 +21,7 @@ from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Binary, If
 from quadrants.ir.types import StructType, TensorType, u1
 from quadrants.lang import access, structs, tensor, typed
+from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -371,6 +372,8 @@ class Expressions:
             return access.subscript(base, indices)
         if isinstance(base, ViewRef):
             return self.subscript_view(base, indices)
+        if isinstance(base, KernelObject):
+            return base.subscript(indices)
         kind = kind_of(base)
         if isinstance(base, ArrayRef) or kind in FIELD_KINDS:
             if kind == "struct_field":

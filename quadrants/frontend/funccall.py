@@ -11,6 +11,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import source as source_of
 from quadrants.frontend.frame import Frame, closure_cells
 from quadrants.frontend.refs import ArrayRef, ObjectRef
+from quadrants.frontend.simt import CannotPass
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
 from quadrants.ir import walk
@@ -19,6 +20,7 @@ from quadrants.ir.types import DType, i32, result_struct
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.parameters import compound_kind, is_array_annotation, is_template, is_view_annotation
 from quadrants.lang.value import Value
@@ -26,10 +28,6 @@ from quadrants.lang.value import Value
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 200
 PER_PATH = object()
-
-
-class CannotPass(Exception):
-    """An argument that only inlining can express."""
 
 
 class FuncCalls:
@@ -54,11 +52,15 @@ class FuncCalls:
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
-        if self.top_level:
+        if self.top_level or func.fn in self.inline_only:
             return self.inline(func, bound)
+        before = self.position()
         try:
             return self.call_emitted(func, bound)
         except CannotPass:
+            if self.in_function and before["in_function"] and func.fn in self.inline_only:
+                raise
+            self.return_to(before)
             return self.inline(func, bound)
 
     def bind_arguments(self, func: Func, args: list, kwargs: dict) -> dict:
@@ -93,6 +95,8 @@ class FuncCalls:
             )
         if isinstance(x, ViewRef) and (a is EMPTY or is_template(a) or is_view_annotation(a)):
             return "view", x
+        if isinstance(x, KernelObject):
+            return "object", x if is_template(a) else x.passed(name)
         if is_template(a):
             if isinstance(x, (Value, StructCell)):
                 return "alias", x
@@ -306,6 +310,8 @@ class FuncCalls:
         if mode == "view":
             args += [value.offset.expr, value.size.expr]
             return ("w", id(value.decl))
+        if isinstance(value, KernelObject):
+            raise CannotPass
         self.keep.append(value)
         return ("o", _identity(value))
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.simt import block_dim_of
 from quadrants.ir.nodes import Const, LoopConfig, Rand
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
@@ -208,12 +209,14 @@ def _loop_config(tracer, node):
         if key not in known:
             raise QuadrantsTypeError(f"qd.loop_config got an unexpected keyword argument '{key}'; it takes {known}")
         if isinstance(value, Value):
+            value = kwargs[key] = tracer.known_now(value)
+        if isinstance(value, Value):
             raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
-    block_dim = kwargs.get("block_dim")
-    if block_dim is not None and (block_dim <= 0 or (block_dim & (block_dim - 1) and block_dim % 32)):
-        raise QuadrantsCompilationError(f"block_dim={block_dim} must be a power of two or a multiple of 32")
     tracer.loop_config = LoopConfig(
-        block_dim, bool(kwargs.get("serialize", False)), kwargs.get("parallelize"), kwargs.get("name")
+        block_dim_of(tracer, kwargs.get("block_dim")),
+        bool(kwargs.get("serialize", False)),
+        kwargs.get("parallelize"),
+        kwargs.get("name"),
     )
 
 
@@ -307,7 +310,8 @@ _BY_NAME: dict = {
     "static_print": _static_print,
     "assume_in_range": lambda tr, val, base, low, high: val,
     "loop_unique": lambda tr, val, covers=None: val,
-    "volatile_load": lambda tr, x: tr.temp(x),
+    "volatile_load": lambda tr, target: tr.volatile_load(target),
+    "clock_counter": lambda tr: tr.intrinsic("clock.counter", (), i64),
     "block_local": lambda tr, *a: None,
     "cache_read_only": lambda tr, *a: None,
     "mesh_local": lambda tr, *a: None,

@@ -12,6 +12,7 @@ from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace
 from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
 from quadrants.lang import typed
+from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -73,7 +74,9 @@ class Statements:
         if len(node.targets) == 1 and self._assign_pairwise(node.targets[0], node.value):
             return
         static = self.is_static_call(node.value)
+        self.assigning = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         value = self.eval(node.value)
+        self.assigning = ""
         if len(node.targets) > 1 and isinstance(value, Value):
             value = self.temp(value)
         for target in node.targets:
@@ -170,6 +173,12 @@ class Statements:
         if isinstance(found.value, ViewRef) and isinstance(value, ViewRef) and name in self.frame.scopes[-1]:
             self.frame.bind(name, value, "object")
             return
+        if isinstance(found.value, KernelObject):
+            innermost = name in self.frame.scopes[-1]
+            renewed = found.value.rebound(value, innermost)
+            if renewed is not found.value:
+                self.frame.bind(name, renewed, "object")
+            return
         if found.kind == "target":
             raise QuadrantsSyntaxError(
                 f'The loop variable "{name}" cannot be assigned; copy it to another name first.'
@@ -184,6 +193,9 @@ class Statements:
             return
         if value is None:
             raise QuadrantsSyntaxError(f'"{name} = None" is not supported: a variable needs a value with a type.')
+        if isinstance(value, KernelObject):
+            self.frame.bind(name, value.named(name), "object")
+            return
         if self.is_reference(value):
             self.frame.bind(name, value, "object")
             return
@@ -261,12 +273,15 @@ class Statements:
             raise QuadrantsSyntaxError(f'"{name}" is a global name; it cannot be changed in a kernel.')
         if found.kind == "argument":
             raise self.immutable_error(name)
-        if found.kind != "var":
+        if found.kind != "var" and not isinstance(found.value, KernelObject):
             raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned.')
         return found.value
 
     def augment(self, target, op: str, value) -> None:
         """`target op= value`: atomic for + - & | ^ on memory and on variables shared by a parallel loop."""
+        if isinstance(target, KernelObject):
+            target.augment(op, value)
+            return
         if not isinstance(target, Value) or (target.place is None and not hasattr(target, "targets")):
             raise QuadrantsSyntaxError("cannot use a non-writable target as the first operand of an assignment")
         if target.immutable:

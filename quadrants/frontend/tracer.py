@@ -28,6 +28,7 @@ from quadrants.frontend.output import Output
 from quadrants.frontend.purity import Purity
 from quadrants.frontend.realcall import RealCalls
 from quadrants.frontend.returns import Returns
+from quadrants.frontend.simt import Simt
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import Views
@@ -50,6 +51,7 @@ from quadrants.ir.nodes import (
 )
 from quadrants.ir.types import DType, StructType, f32, f64, i32
 from quadrants.lang import typed
+from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
 
 
@@ -67,6 +69,7 @@ class Tracer(
     Memory,
     Views,
     Purity,
+    Simt,
 ):
     def __init__(self, options):
         self.options = options
@@ -104,6 +107,7 @@ class Tracer(
         self.parameter_annotations: dict = {}
         self.prints = False
         self.called: list = []
+        self.inline_only: set = set()
 
     # ------------------------------------------------------------ frames, positions, errors
 
@@ -259,6 +263,9 @@ class Tracer(
         """Store `value` to a place: a variable, cell, component, slice or struct cell."""
         if isinstance(target, StructCell):
             self._assign_struct_cell(target, value)
+            return
+        if isinstance(target, KernelObject):
+            target.assign(value)
             return
         if isinstance(target, Value) and target.immutable:
             raise self.immutable_error(target.immutable)

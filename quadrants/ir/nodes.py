@@ -292,7 +292,8 @@ class LoopConfig:
 class For:
     """Product of ranges, the last axis fastest unless `order` says otherwise; one `(begin, end)` per variable.
 
-    `parallel` marks a loop that becomes a task. `linear` asks for the iteration number in that variable as well.
+    `parallel` marks a loop that becomes a task. `unroll`: "full" where the bounds are constants and no index may be
+    left for run time, "never" where the body is long, "" to leave it to the compiler.
     """
 
     vars: tuple
@@ -303,6 +304,7 @@ class For:
     kind: str = "range_for"
     has_break: bool = False
     loc: Any = None
+    unroll: str = ""
 
 
 @dataclass(slots=True, eq=False)

@@ -46,6 +46,21 @@ def register_device_query(arch_name: str, what: str, query: Callable[[], int]) -
     _queries[arch_name, what] = query
 
 
+def device_query(arch_name: str, what: str, default: int) -> int:
+    """What the backend of the arch says about `what`, or `default` where it says nothing."""
+    query = _queries.get((arch_name, what))
+    return default if query is None else query()
+
+
+def clock_freq_hz() -> float:
+    """Nominal ticks a second of `qd.clock_counter()` on the current device. NotImplementedError where it is unknown."""
+    name = require_runtime().arch.name
+    query = _queries.get((name, "clock_freq_hz"))
+    if query is None:
+        raise NotImplementedError(f"clock_freq_hz is not available for arch {name}")
+    return float(query())
+
+
 def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
     """Bytes of shared memory a block may use on the current device.
 

@@ -17,9 +17,11 @@ class Dialect:
     kernel's frame, of its argument block, and of its results (a number follows).
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
+    signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
-    shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked for at
-    the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes.
+    shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
+    for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes.
+    unroll: what precedes a loop to be unrolled, by "full" and "never".
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
 
@@ -39,7 +41,9 @@ class Dialect:
     types: tuple = ("i32", "i64")
     parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
     launch_in_frame: bool = False
+    signed_wraps: bool = True
     block_dim: int = 0
+    unroll: dict = field(default_factory=dict)
     shared: str = ""
     shared_part: str = ""
     shared_pool: str = ""

@@ -1,0 +1,184 @@
+"""What blocks and subgroups need of the tracer: intrinsics in order, shared arrays, volatile loads."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.refs import ArrayRef
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    ArrayDecl,
+    Atomic,
+    Builtin,
+    Call,
+    Const,
+    Declare,
+    Eval,
+    If,
+    Intrinsic,
+    Store,
+    VarPlace,
+    Volatile,
+)
+from quadrants.ir.types import StructType, TensorType, i32
+from quadrants.lang import tensor, typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.value import Value
+
+
+class CannotPass(Exception):
+    """A call that only inlining can express."""
+
+
+_POSITION = (
+    "frames", "call_stack", "function_list", "block", "loop_stack", "static_depths", "runtime_depth", "parallel_depth",
+    "in_function", "loop_config", "stack_matters", "hint",
+)  # fmt: skip
+
+
+class Simt:
+    """Part of the tracer. `assigning`: the name on the left of the assignment under translation, or ""."""
+
+    assigning = ""
+
+    @property
+    def arch_name(self) -> str:
+        """The arch that the kernel is translated for."""
+        name: str = self.options.get("arch") or "x64"
+        return name
+
+    def intrinsic(self, op: str, args: tuple = (), t=None, params: tuple = ()):
+        """Emit an intrinsic here; its value where `t` is a type. args: Values, or places handed over by reference."""
+        exprs = tuple(a.expr if isinstance(a, Value) else a for a in args)
+        node = Intrinsic(op, exprs, t, params)
+        if t is None:
+            self.emit(Eval(node))
+            return None
+        return self.temp(Value(node), op.split(".")[-1])
+
+    @staticmethod
+    def builtin(name: str, t) -> Value:
+        """A number of the running thread that never changes."""
+        return Value(Builtin(name, t))
+
+    @contextmanager
+    def when(self, cond: Value):
+        """Statements that run where `cond` holds."""
+        then: list = []
+        with self.runtime_control(), self.in_block(then):
+            yield
+        self.emit(If(typed.condition(cond, "if"), then, []))
+
+    def repeat(self, begin, end, run, unroll: str = "") -> None:
+        """A sequential loop; `run(k)` translates its body. unroll: see `For`."""
+        bounds = tuple(typed.cast_expr(typed.to_expr(x), i32) for x in (begin, end))
+        with self.header():
+            self.emit_for(["k"], [bounds], lambda values: run(values[0]))
+        self.block[-1].unroll = unroll
+
+    def rename(self, variable: Value, name: str) -> None:
+        """Give a variable that was made without a name one of the user's."""
+        variable.place.var.name = self.unique_name(name)
+
+    def declare_shared(self, shape: tuple, element, name: str = "") -> ArrayDecl:
+        """A new shared array of the task under translation; unless it has a name, that of the variable it goes to."""
+        if self.in_function:
+            self.must_inline()
+        count = element.count if isinstance(element, TensorType) else 1
+        levels, stride = [], count
+        for axis in reversed(range(len(shape))):
+            levels.append((axis, shape[axis], 1, stride))
+            stride *= shape[axis]
+        name = self.array_name(name or self.assigning or "shared")
+        return ArrayDecl(
+            name=name, kind="shared", type=element, ndim=len(shape), shape=shape, levels=tuple(reversed(levels)),
+            label=name,
+        )  # fmt: skip
+
+    def known_now(self, value: Value) -> Value | int:
+        """The number that a variable of the kernel's top level has here, if a constant is all it was ever assigned."""
+        place = getattr(value.expr, "place", None)
+        if not self.top_level or not isinstance(place, VarPlace):
+            return value
+        known: Value | int = value
+        for node in walk.walk(self.block):
+            if isinstance(node, Declare) and node.var is place.var and isinstance(node.init, Const):
+                known = node.init.value
+            elif isinstance(node, (Store, Atomic)) and walk.root_var(node.place) is place.var:
+                return value
+            elif isinstance(node, Call) and any(a is place.var for a in map(_variable, node.args)):
+                return value
+        return known
+
+    def must_inline(self) -> None:
+        """The function under translation uses what belongs to a task: it and its callers become part of the task."""
+        if any(f.kind == "real" for f in self.frames):
+            raise QuadrantsCompilationError("A @qd.real_func cannot use shared memory; make it a @qd.func.")
+        inner = False
+        for frame in self.frames:
+            inner = inner or frame.kind == "function"
+            if inner:
+                self.inline_only.add(frame.fn)
+        raise CannotPass
+
+    def position(self) -> dict:
+        """Where translation is, for `return_to`."""
+        state = {name: getattr(self, name) for name in _POSITION}
+        lists = {name: list(state[name]) for name in ("frames", "call_stack", "function_list")}
+        return state | lists | {"functions": dict(self.functions), "local_names": set(self.local_names)}
+
+    def return_to(self, before: dict) -> None:
+        """Give up the function under translation: as if its call had not begun."""
+        for name, value in before.items():
+            setattr(self, name, value)
+
+    def volatile_load(self, target):
+        """`qd.volatile_load(target)`: component by component for vectors and matrices."""
+        if kind_of(target) in FIELD_KINDS or isinstance(target, ArrayRef):
+            raise QuadrantsSyntaxError(
+                "cannot pass a Field directly to 'qd.volatile_load'; index it: qd.volatile_load(x[i])"
+            )
+        if not isinstance(target, Value) or target.place is None or target.immutable:
+            raise QuadrantsSyntaxError(
+                "'qd.volatile_load' requires an lvalue: an element of a field, an array or a shared array"
+            )
+        if self.is_local_place(target.place):
+            raise QuadrantsTypeError(
+                "'qd.volatile_load': function-scope local arrays are not visible to other threads; read the variable"
+            )
+        if isinstance(target.type, StructType):
+            raise QuadrantsSyntaxError("'qd.volatile_load' requires an lvalue of a scalar, vector or matrix type")
+        stable = self.stable_target(target)
+        if not isinstance(target.type, TensorType):
+            return self.temp(Value(Volatile(stable.place, target.type)), "loaded")
+        parts = [self.temp(Value(Volatile(p, p.type)), "loaded") for p in self._component_targets(stable)]
+        return tensor.make(parts, target.type)
+
+
+MAX_BLOCK_DIM = 1024
+_LIMITED = ("cuda", "amdgpu")
+
+
+def block_dim_of(tracer, block_dim) -> int | None:
+    """The argument of `qd.loop_config`, checked: a power of two, and at most 1024 where blocks cannot be larger."""
+    if block_dim is None:
+        return None
+    if isinstance(block_dim, bool) or not hasattr(block_dim, "__index__"):
+        raise QuadrantsTypeError(
+            f"qd.loop_config(block_dim=...) must be an integer known at compile time, got {type(block_dim).__name__}"
+        )
+    dim = int(block_dim)
+    if dim <= 0 or dim & (dim - 1):
+        raise QuadrantsCompilationError(
+            f"block_dim={dim} must be a positive power of two: is_power_of_two({dim}) is false"
+        )
+    if dim > MAX_BLOCK_DIM and tracer.arch_name in _LIMITED:
+        raise QuadrantsCompilationError(
+            f"block_dim={dim} is more than a block may have on {tracer.arch_name}: {MAX_BLOCK_DIM}"
+        )
+    return dim
+
+
+def _variable(place):
+    return getattr(place, "var", None)

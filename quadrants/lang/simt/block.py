@@ -1,0 +1,67 @@
+"""`qd.simt.block`: operations of the threads of a block. Kernel scope; ValueError on the CPU, which has no blocks."""
+
+from __future__ import annotations
+
+import warnings
+
+from quadrants.ir.types import i32
+from quadrants.lang.simt import kernel_scope as at
+from quadrants.lang.simt.block_folds import *  # noqa: F403
+from quadrants.lang.simt.block_folds import __all__ as _folds
+from quadrants.lang.simt.radix import radix_rank_match_atomic_or
+from quadrants.lang.simt.shared import SharedArray
+
+__all__ = [
+    "SharedArray", "global_thread_idx", "mem_fence", "mem_sync", "radix_rank_match_atomic_or", "sync",
+    "sync_all_nonzero", "sync_any_nonzero", "sync_count_nonzero", "thread_idx", *_folds,
+]  # fmt: skip
+
+
+def sync():
+    """Wait for all threads of the block; what they wrote before to shared or device memory is then visible to them.
+
+    Every thread of the block has to come here, or none.
+    """
+    at.in_block("block.sync").intrinsic("block.sync")
+
+
+def _sync_with(op: str, predicate):
+    tracer = at.in_block(f"block.{op}")
+    p = at.predicate(predicate, f"block.{op}")
+    return tracer.intrinsic(f"block.{op}", (p,), i32)
+
+
+def sync_all_nonzero(predicate):
+    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on all of them, else 0."""
+    return _sync_with("sync_all_nonzero", predicate)
+
+
+def sync_any_nonzero(predicate):
+    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on some of them, else 0."""
+    return _sync_with("sync_any_nonzero", predicate)
+
+
+def sync_count_nonzero(predicate):
+    """`sync()`, then the number (i32) of threads on which `predicate` (i32) is not 0, on every thread."""
+    return _sync_with("sync_count_nonzero", predicate)
+
+
+def mem_fence():
+    """Order this thread's memory accesses before and after, as the block sees them; waits for nobody."""
+    at.in_block("block.mem_fence").intrinsic("block.mem_fence")
+
+
+def mem_sync():
+    """Deprecated name of `mem_fence`."""
+    warnings.warn("block.mem_sync is deprecated; use block.mem_fence", DeprecationWarning, stacklevel=2)
+    mem_fence()
+
+
+def thread_idx():
+    """Index (i32) of the thread in its block."""
+    return at.in_block("block.thread_idx").builtin("block.thread_idx", i32)
+
+
+def global_thread_idx():
+    """Index (i32) of the thread in the grid."""
+    return at.in_block("block.global_thread_idx").builtin("block.global_thread_idx", i32)

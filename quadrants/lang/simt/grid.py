@@ -1,0 +1,22 @@
+"""`qd.simt.grid`: what orders memory between blocks."""
+
+from __future__ import annotations
+
+import warnings
+
+from quadrants.lang.simt import kernel_scope as at
+
+
+def mem_fence():
+    """Order this thread's accesses to shared and device memory before and after, as the whole device sees them.
+
+    Waits for nobody, so it may stand in divergent code. There is no barrier between blocks: end the loop instead.
+    ValueError on the CPU.
+    """
+    at.in_block("grid.mem_fence").intrinsic("grid.mem_fence")
+
+
+def memfence():
+    """Deprecated name of `mem_fence`."""
+    warnings.warn("grid.memfence is deprecated; use grid.mem_fence", DeprecationWarning, stacklevel=2)
+    mem_fence()

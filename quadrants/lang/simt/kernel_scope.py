@@ -1,0 +1,101 @@
+"""What the operations of `qd.simt` share: where they may be called, and what they accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants import session
+from quadrants.arch import Arch
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
+from quadrants.ir.nodes import Const
+from quadrants.ir.types import DType, f32, f64, i32, i64, u1, u32, u64
+from quadrants.lang import scope, typed
+from quadrants.lang.value import Value
+
+HOST_ARCHS = ("x64", "arm64")
+LANE_TYPES = (i32, u32, i64, u64, f32, f64)
+
+
+def arch_name() -> str:
+    """The arch that the kernel is traced for, or in Python scope that of the runtime."""
+    tracer = scope.current()
+    if tracer is not None:
+        name: str = tracer.arch_name
+        return name
+    return session.require_runtime().arch.name
+
+
+def tracer_of(what: str):
+    """The tracer at work. `what` is the public name of the operation that needs it."""
+    tracer = scope.current()
+    if tracer is None:
+        if session.is_python_backend():
+            raise QuadrantsRuntimeError(f"qd.simt.{what} is not available on the python arch: it needs a GPU.")
+        raise AssertionError(f"qd.simt.{what} cannot be called in Python-scope")
+    return tracer
+
+
+def on_device(what: str):
+    """The tracer, where the arch has lanes; `what` is the public name of the operation that needs them."""
+    tracer = tracer_of(what)
+    if tracer.arch_name in HOST_ARCHS:
+        raise QuadrantsCompilationError(
+            f"qd.simt.{what} is not supported for arch {Arch(tracer.arch_name)!r}, whose threads are not lanes of a "
+            "subgroup. Guard it with `if qd.static(...)` on the arch."
+        )
+    return tracer
+
+
+def in_block(what: str):
+    """As `on_device`, for the operations of blocks and grids: ValueError."""
+    tracer = tracer_of(what)
+    if tracer.arch_name in HOST_ARCHS:
+        raise ValueError(f"qd.simt.{what} is not supported for arch {Arch(tracer.arch_name)!r}")
+    return tracer
+
+
+def scalar(x: Any, what: str) -> Value:
+    """The value that lanes exchange."""
+    value = typed.to_value(x)
+    if value.type not in LANE_TYPES:
+        names = ", ".join(map(str, LANE_TYPES))
+        raise QuadrantsTypeError(f"qd.simt.{what} takes a scalar of {names}, however '{value.type}' is provided")
+    return value
+
+
+def integer(x: Any, t: DType, number: int, strict: bool = False) -> Value:
+    """Operand `number` (from 1) as a `t`; other integers are converted unless `strict`."""
+    value = typed.to_value(x)
+    have = value.type
+    if have is not t and (strict or not isinstance(have, DType) or not have.is_integral):
+        raise QuadrantsTypeError(f"expected {t} for argument #{number}, but got {have}")
+    return typed.cast(value, t)
+
+
+def predicate(x: Any, what: str) -> Value:
+    """`x != 0` as an i32, of an integer or u1."""
+    value = typed.to_value(x)
+    if not isinstance(value.type, DType) or value.type.is_real:
+        raise QuadrantsTypeError(f"qd.simt.{what} takes an integer predicate, however '{value.type}' is provided")
+    if value.type is i32:
+        return value
+    return typed.cast(value if value.type is u1 else Value(typed.truth(value.expr)), i32)
+
+
+def constant(x: Any, name: str, what: str) -> int:
+    """A compile-time integer."""
+    if isinstance(x, Value) or isinstance(x, bool) or not hasattr(x, "__index__"):
+        got = f"a run-time {x.type}" if isinstance(x, Value) else type(x).__name__
+        raise QuadrantsTypeError(f"qd.simt.{what}: {name} must be an integer known at compile time, got {got}")
+    return int(x)
+
+
+def dtype_of(t: Any) -> DType:
+    """A dtype given as an argument; `float` and `int` are the defaults of the kernel."""
+    resolved: DType = scope.require().resolve_dtype(t)
+    return resolved
+
+
+def const(x: int, t: DType) -> Value:
+    """The number `x` as a value of type `t`."""
+    return Value(Const(x, t))

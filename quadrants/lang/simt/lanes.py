@@ -1,0 +1,39 @@
+"""The width of a subgroup, and tiles of it."""
+
+from __future__ import annotations
+
+from quadrants.errors import QuadrantsCompilationError
+from quadrants.lang import impl
+from quadrants.lang.simt import kernel_scope as at
+
+_WIDTHS = {"x64": 0, "arm64": 0, "cuda": 32, "metal": 32, "amdgpu": 64}
+
+
+def group_size() -> int:
+    """Lanes of a subgroup: 32 on CUDA and Metal, 64 on AMD, what the device says elsewhere, 0 on the CPU."""
+    name = at.arch_name()
+    if name in _WIDTHS:
+        return _WIDTHS[name]
+    return impl.device_query(name, "subgroup_size", 32)
+
+
+def log2_group_size() -> int:
+    """Logarithm of `group_size()`. AssertionError where that is no power of two, as on the CPU."""
+    size = group_size()
+    if size <= 0 or size & (size - 1):
+        raise AssertionError(f"subgroup size {size} is not a power of two")
+    return size.bit_length() - 1
+
+
+def tile_size(log2_size, name: str) -> int:
+    """`log2_size` after a check: a compile-time integer; a tile of more than one lane fits in a subgroup."""
+    log2 = at.constant(log2_size, "log2_size", name)
+    if log2 < 0:
+        raise QuadrantsCompilationError(f"qd.simt.{name}: log2_size must not be negative, got {log2}")
+    if log2 > 0:
+        at.on_device(name)
+        if 1 << log2 > group_size():
+            raise QuadrantsCompilationError(
+                f"qd.simt.{name}: a tile of 2**{log2} lanes is larger than a subgroup, which has {group_size()}"
+            )
+    return log2
