@@ -26,7 +26,7 @@ def split_tasks(module: Module) -> Module:
             serial.append(stmt)
     _flush(module, tasks, serial)
     module.tasks = tasks
-    module.shared = _share(tasks)
+    module.shared = _share(tasks, len(module.result))
     return module
 
 
@@ -64,7 +64,7 @@ def _needs_task(e) -> bool:
     return False
 
 
-def _share(tasks: list) -> list:
+def _share(tasks: list, results: int) -> list:
     """Mark the variables that cross tasks; returns them with names unique in the frame."""
     home: dict = {}
     declared: dict = {}
@@ -83,7 +83,7 @@ def _share(tasks: list) -> list:
                     if outside and not node.var.shared:
                         node.var.shared = True
                         shared[node.var.id] = node.var
-    names: set = set()
+    names = {"args", "error", *(f"result{k}" for k in range(results))}  # members that the frame has itself
     for var in shared.values():
         base, k = var.name, 1
         while var.name in names:
