@@ -63,7 +63,14 @@ class BlockPrinter(Printer):
             self.put_marked(f"{self.dialect.frame}{var.name} = {self.text(s.init)};")
             return
         const = "" if var.mutable else "const "
-        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.text(s.init)};")
+        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.assigned(var, s.init)};")
+
+    def assigned(self, var, e) -> str:
+        """A value on its way into a variable."""
+        self.indexing = self.ranges is not None and self.ranges.only_indexes(var)
+        text = self.text(e)
+        self.indexing = False
+        return text
 
     def stmt_Store(self, s) -> None:
         place = s.place
@@ -73,7 +80,8 @@ class BlockPrinter(Printer):
                 self.put_marked(compound)
                 return
         target, _ = self.place(place)
-        self.put_marked(f"{target} = {self.text(s.value)};")
+        value = self.assigned(place.var, s.value) if isinstance(place, n.VarPlace) else self.text(s.value)
+        self.put_marked(f"{target} = {value};")
 
     def _compound(self, place, value) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
@@ -87,7 +95,7 @@ class BlockPrinter(Printer):
         ):
             return ""
         if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
-            return f"{self.place(place)[0]} {symbols[value.op]}= {self.text(value.b)};"
+            return f"{self.place(place)[0]} {symbols[value.op]}= {self.unsigned_operand(value.op, value.b)};"
         return ""
 
     def stmt_Eval(self, s) -> None:
@@ -100,7 +108,7 @@ class BlockPrinter(Printer):
             return ""
         if not isinstance(e.type, DType) or e.type.bits < 32:
             return ""
-        return f"{self.place(e.place)[0]} {symbols[e.op]}= {self.text(e.args[0])}"
+        return f"{self.place(e.place)[0]} {symbols[e.op]}= {self.unsigned_operand(e.op, e.args[0])}"
 
     def stmt_If(self, s) -> None:
         cond = self.text(s.cond)
@@ -130,6 +138,8 @@ class BlockPrinter(Printer):
         empty_rank = not s.vars
         if empty_rank:
             self.put_marked("{")
+        if s.unroll and self.dialect.unroll:
+            self.put(self.dialect.unroll[s.unroll])
         for var, (begin, end) in zip(s.vars, s.bounds):
             self.put_marked(self.for_header(var, self.text(begin), self.text(end, 9)))
             self.depth += 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from quadrants.emit.arithmetic import WRAPPING, SignedArithmetic
+from quadrants.emit.cells import CellIndices, cell_unit
+from quadrants.emit.ranges import carries
 from quadrants.emit.spelling import (
     ADD,
     BAND,
@@ -22,10 +25,10 @@ from quadrants.emit.spelling import (
     paren,
 )
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, i64, u1
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, u1, u16, u32
 
 
-class Printer:
+class Printer(SignedArithmetic, CellIndices):
     """Prints expressions; knows which arrays, parameters and features the text used since `start`."""
 
     def __init__(self, dialect, prelude, options):
@@ -50,7 +53,11 @@ class Printer:
     # ------------------------------------------------------------ expressions
 
     def text(self, e, need: int = 0) -> str:
+        indexing = self.indexing
+        if indexing and not carries(e):
+            self.indexing = False
         text, have = getattr(self, "print_" + type(e).__name__)(e)
+        self.indexing = indexing
         return paren(text, have, need)
 
     def print_Const(self, e):
@@ -90,6 +97,8 @@ class Printer:
 
     def print_Unary(self, e):
         t = element_dtype(e.a.type)
+        if self.wraps(e):
+            return self.wrapped(e)
         if isinstance(e.type, TensorType):
             return self._map(e.op, self.unary_text(e.op, t, "{a}", UNARY)[0], e.type, e.a)
         return self.unary_text(e.op, t, None, 0, e.a)
@@ -121,13 +130,18 @@ class Printer:
         t = element_dtype(e.a.type)
         if isinstance(e.type, TensorType):
             spelling = self.binary_text(e.op, t, element_dtype(e.b.type), "{a}", "{b}", PRIMARY, PRIMARY)[0]
-            return self._map(e.op, spelling, e.type, e.a, e.b)
+            stem = e.op
+            if e.op in WRAPPING and self.may_wrap(e.op, t):
+                stem, spelling = (f"index_{e.op}", spelling) if self.indexing else (e.op, self.elementwise(e.op, t))
+            return self._map(stem, spelling, e.type, e.a, e.b)
         if e.loc is not None:
             return self._checked_arithmetic(e, t)
         if e.op == "powi":
             power = self._small_power(e)
             if power is not None:
                 return power
+        if self.wraps(e):
+            return self.wrapped(e)
         return self.binary_text(e.op, t, element_dtype(e.b.type), e.a, e.b)
 
     def _operand(self, x, have, need):
@@ -143,6 +157,9 @@ class Printer:
                 need = UNARY if precedence != OR else EQUALITY
             left = self._operand(a, have_a, need)
             right = self._operand(b, have_b, need + 1 if need < UNARY else need)
+            if op == "mul" and t is u16 and not self.dialect.signed_wraps:
+                # Both become int, which the product may exceed.
+                left = f"({self.type(u32)}){self._operand(a, have_a, UNARY)}"
             return self._narrowed(op, t, f"{left} {symbol} {right}", precedence)
         if op == "powi":
             name = self.prelude.need("scalar", "powi", t, tb)
@@ -159,6 +176,9 @@ class Printer:
     def _small_power(self, e):
         """`x * x` for a square of something cheap to repeat."""
         if isinstance(e.b, n.Const) and e.b.value in (2, 3) and _repeatable(e.a):
+            if self.may_wrap("mul", e.a.type):
+                product = n.Binary("mul", e.a, e.a, e.a.type)
+                return self.print_Binary(n.Binary("mul", product, e.a, e.a.type) if e.b.value == 3 else product)
             x = self.text(e.a, MUL + 1)
             return self._narrowed("mul", e.a.type, " * ".join([x] * int(e.b.value)), MUL)
         return None
@@ -249,7 +269,21 @@ class Printer:
         return f"{self.prelude.need('random', 'draw', e.type)}(&{self.lane()}->rng)", PRIMARY
 
     def print_Builtin(self, e):
+        if "." in e.name:
+            return f"{self.prelude.need(*e.name.split('.'))}()", PRIMARY
         return f"{self.lane()}->worker", PRIMARY
+
+    def print_Intrinsic(self, e):
+        name = self.prelude.need(*e.op.split("."), *e.params)
+        return f"{name}({', '.join(self.argument(a) for a in e.args)})", PRIMARY
+
+    def print_Volatile(self, e):
+        place, t = e.place, self.type(e.type)
+        if e.type is f16:  # a class in some dialects: its bits are read
+            bits = self.type(u16)
+            back = self.prelude.need("cast", "bit_cast", u16, f16)
+            return f"{back}(*(const volatile {bits} *){self.address(place)})", PRIMARY
+        return f"(*(const volatile {t} *){self.address(place)})", PRIMARY
 
     def print_Atomic(self, e):
         family = "plain" if self.plain or self._private(e.place) else "atomic"
@@ -352,74 +386,8 @@ class Printer:
     def use_array(self, decl) -> None:
         self.arrays[decl.id] = decl
 
-    # ------------------------------------------------------------ index arithmetic
-
-    def cell_index(self, p) -> str:
-        decl = p.array
-        if decl.ndim == 0:
-            return "0"
-        if decl.levels is None:
-            return self._row_major(decl, p.indices)
-        unit = cell_unit(decl)
-        big = self._is_big(decl)
-        terms, constant = [], 0
-        for axis, extent, divisor, stride in decl.levels:
-            index, shift = p.indices[axis], decl.index_offset[axis] if decl.index_offset else 0
-            stride //= unit
-            whole = extent * divisor >= decl.shape[axis]
-            if isinstance(index, n.Const):
-                constant += (index.value - shift) // divisor % extent * stride
-                continue
-            if divisor == 1 and whole:
-                constant -= shift * stride
-                terms.append(_times(self.text(index, MUL), stride, big))
-                continue
-            text = self.text(index, ADD) + (f" - {shift}" if shift else "")
-            text = paren(text, ADD if shift else MUL, MUL)
-            text = f"{text} / {divisor}" if divisor > 1 else text
-            text = f"({text}) % {extent}" if not whole and divisor > 1 else f"{text} % {extent}" if not whole else text
-            terms.append(_times(f"({text})", stride, big))
-        text = " + ".join(terms)
-        if constant or not terms:
-            text = f"{text} {'-' if constant < 0 else '+'} {abs(constant)}" if terms else str(constant)
-        return text
-
-    @staticmethod
-    def _is_big(decl) -> bool:
-        return sum(abs(stride) * (extent - 1) for _, extent, _, stride in decl.levels) >= 2**31 - 1
-
-    def _row_major(self, decl, indices) -> str:
-        """Array arguments: extents are known at launch only, so the arithmetic is 64 bits wide."""
-        order = decl.layout or tuple(range(decl.ndim))
-        if decl.ndim == 1:
-            return self.text(indices[0])
-        text = ""
-        for k, axis in enumerate(order):
-            index = self.text(indices[axis], ADD if k else UNARY)
-            if k == 0:
-                text = f"({self.type(i64)}){index}"
-            else:
-                text = f"{paren(text, ADD if k > 1 else UNARY, MUL)} * {decl.name}_shape{axis} + {index}"
-        return text
-
     parameters: dict = {}
     needs_lane: set = set()
-
-
-def cell_unit(decl) -> int:
-    """Scalars in the pointed-to type: a whole cell when strides allow indexing by cells, else 1."""
-    if not isinstance(decl.type, TensorType):
-        return 1
-    count = decl.type.count
-    if decl.levels is None:
-        return count
-    return count if all(stride % count == 0 for _, _, _, stride in decl.levels) else 1
-
-
-def _times(text: str, stride: int, big: bool) -> str:
-    if stride == 1:
-        return text
-    return f"{text} * {stride}{'ll' if big else ''}"
 
 
 def _negated(text: str) -> str:
