@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from quadrants._ext.core import Buffer
 from quadrants.data import context
 from quadrants.data.device_array import DeviceArray
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class DeviceMemory(Protocol):
@@ -40,6 +42,8 @@ def allocate(nbytes: int):
     """
     if not on_device():
         return Buffer(nbytes)
+    if nbytes > sys.maxsize:
+        raise QuadrantsRuntimeError(f"cannot allocate {nbytes} bytes of device memory; use smaller fields")
     from quadrants.runtime import memory
 
     return memory.allocate(nbytes)

@@ -4,6 +4,7 @@ import ctypes
 
 import numpy as np
 
+from quadrants._ext.core import Buffer
 from quadrants.ir.types import PRIMITIVES
 
 DTYPES = list(PRIMITIVES.values())
@@ -30,7 +31,19 @@ def read_by_address(cell, index):
     offset = cell.offset
     for axis, extent, divisor, stride in cell.levels:
         offset += (index[axis] - cell.index_offset[axis]) // divisor % extent * stride
-    buffer = cell.tree.buffer
-    on_device = hasattr(buffer, "fetch")
-    raw = buffer.fetch(offset, cell.dtype.size) if on_device else ctypes.string_at(buffer.ptr + offset, cell.dtype.size)
-    return np.frombuffer(raw, cell.dtype.numpy_name)[0]
+    return np.frombuffer(raw_bytes(cell.tree.buffer, offset, cell.dtype.size), cell.dtype.numpy_name)[0]
+
+
+def raw_bytes(buffer, offset=0, nbytes=None):
+    """A copy of a part of the memory of a container, on the host or on a device; all of it unless told."""
+    nbytes = buffer.nbytes - offset if nbytes is None else nbytes
+    if isinstance(buffer, Buffer):
+        return ctypes.string_at(buffer.ptr + offset, nbytes)
+    return buffer.fetch(offset, nbytes).tobytes()
+
+
+def live_array(container):
+    """The live array over the storage of a container that is one strided array: of NumPy, or of a device."""
+    impl = getattr(container, "_impl", container)
+    impl._check_usable()
+    return impl._strided()

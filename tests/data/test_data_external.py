@@ -12,7 +12,8 @@ from quadrants.lang import _template_mapper
 from quadrants.lang.annotations import NdarrayType
 from quadrants.lang.tensor_types import MatrixType, VectorType
 
-pytestmark = pytest.mark.usefixtures("runtime")
+# Where the memory of arguments is, here on the CPU; test_device_arguments.py has the devices.
+pytestmark = [pytest.mark.cpu_only, pytest.mark.usefixtures("runtime")]
 
 
 def address(array):

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from data_kit import DTYPES, samples
+from data_kit import DTYPES, live_array, raw_bytes, samples
 
 from quadrants import session
 from quadrants._ext.core import live_buffers, token_key
@@ -161,8 +161,8 @@ def test_layout():
     a.from_numpy(values)
     assert a.shape == (2, 3, 4) and a.layout == (2, 0, 1) and np.array_equal(a.to_numpy(), values)
     assert all(a[i] == values[i] for i in np.ndindex(2, 3, 4))
-    assert a.to_numpy(copy=False).strides == (12, 4, 24)
-    assert np.array_equal(np.frombuffer(a.arr, np.float32).reshape(4, 2, 3), values.transpose(2, 0, 1))
+    assert live_array(a).strides == (12, 4, 24)
+    assert np.array_equal(np.frombuffer(raw_bytes(a.arr), np.float32).reshape(4, 2, 3), values.transpose(2, 0, 1))
     for b in (copy.deepcopy(a), copy.copy(a)):
         assert b.layout == (2, 0, 1) and np.array_equal(b.to_numpy(), values) and b.arr is not a.arr
     c = pickle.loads(pickle.dumps(a))
@@ -187,7 +187,7 @@ def test_pickles_drop_gradients_and_need_a_runtime():
 
 def test_reset_kills(init):
     a, v = factories.ndarray(f32, 3, needs_grad=True), MAKERS["vector"](2)
-    view, grad = a.to_numpy(copy=False), a.grad
+    view, grad = live_array(a), a.grad
     assert {a, grad, v} == set(session.get_runtime().ndarrays)
     session.reset()
     for x in (a, v, grad):
@@ -222,6 +222,7 @@ def test_freed_with_the_last_reference_from_any_thread(no_leak):
     other.join()
 
 
+@pytest.mark.cpu_only
 def test_views_on_the_array_itself_do_not_leak(no_leak):
     a = factories.ndarray(f32, 3)
     a._np = a.to_numpy(copy=False)

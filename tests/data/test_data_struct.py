@@ -141,6 +141,7 @@ def test_bulk():
         s.copy_from({})
 
 
+@pytest.mark.cpu_only
 def test_views_per_member():
     soa = OUTER.field(shape=3, layout=1)
     views = soa.to_numpy(copy=False)

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from data_kit import samples
+from data_kit import live_array, samples
 
 from quadrants import session
 from quadrants.data import factories
@@ -107,9 +107,9 @@ def test_layouts(backend, layout):
 
 
 def raw(t):
-    view = t.to_numpy(copy=False)
-    order = sorted(range(view.ndim), key=lambda axis: -view.strides[axis])
-    return view.transpose(order).tobytes()
+    strides = live_array(t).strides
+    order = sorted(range(len(strides)), key=lambda axis: -strides[axis])
+    return t.to_numpy().transpose(order).tobytes()
 
 
 @both
@@ -136,6 +136,12 @@ def test_surface(backend):
     assert repr(tensor(f32, (2, 3), layout=(1, 0), backend=backend)) == (
         f"Tensor(shape=(2, 3), dtype=f32, backend={backend.name}, layout=(1, 0))"
     )
+
+
+@both
+@pytest.mark.cpu_only
+def test_views(backend):
+    t = tensor(f32, (2, 3), backend=backend)
     t.to_numpy(copy=False)[0, 1] = 9
     assert t[0, 1] == 9 and "dltensor" in repr(t.to_dlpack()) and "versioned" in repr(t.to_dlpack(versioned=True))
 
@@ -176,6 +182,7 @@ def test_pickles_need_a_runtime_and_a_known_version():
         pickle.loads(data)
 
 
+@pytest.mark.cpu_only
 def test_wrappers_do_not_keep_cycles(no_leak):
     gc.disable()
     try:

@@ -1,9 +1,11 @@
 """Trees: building, materialization, builders, destruction, inspection, companions."""
 
+import contextlib
 import gc
 
 import numpy as np
 import pytest
+from data_kit import live_array
 
 from quadrants import session
 from quadrants._ext.core import live_buffers, token_key
@@ -39,9 +41,9 @@ def test_several_levels_share_an_axis():
 def test_storage_order():
     x, y = factories.field(i32), factories.field(i32, (4, 8), order="ji")
     snode.root.dense(axes(1, 0), (4, 8)).place(x)
-    assert x.shape == (8, 4) and x.to_numpy(copy=False).strides == (16, 4)
+    assert x.shape == (8, 4) and live_array(x).strides == (16, 4)
     assert y.shape == (4, 8) and y.snode.shape == (8, 4) and y.layout == (1, 0)
-    assert y.to_numpy(copy=False).strides == (4, 16)
+    assert live_array(y).strides == (4, 16)
     assert factories.field(i32, (4, 8), order="ij").layout is None
     z = factories.field(i32)
     snode.root.dense(axes(1, 2), (3, 5)).place(z)
@@ -278,7 +280,8 @@ def test_clients_may_replace_the_materialize_hook(monkeypatch):
     f[0] = 1
     assert calls and helper[0] == 1
     seen = len(calls)
-    f.to_dlpack()
+    with contextlib.suppress(RuntimeError):  # where no other package can address the memory
+        f.to_dlpack()
     assert len(calls) > seen
     seen = len(calls)
     f[0], f[1]

@@ -17,7 +17,8 @@ from quadrants.data import ndarray as nd
 from quadrants.data.axes import NAMED
 from quadrants.ir.types import f32, f64, i32, u1
 
-pytestmark = pytest.mark.usefixtures("runtime")
+# NumPy sees the memory of the CPU alone; test_device_exchange.py has the views of devices.
+pytestmark = [pytest.mark.cpu_only, pytest.mark.usefixtures("runtime")]
 
 
 def containers(dtype):
