@@ -104,7 +104,7 @@ class BlockPrinter(Printer):
     def _plain_update(self, e) -> str:
         """`place += value` for an update that no other thread can see half done."""
         symbols = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
-        if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or self._private(e.place)):
+        if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or e.plain or self._private(e.place)):
             return ""
         if not isinstance(e.type, DType) or e.type.bits < 32:
             return ""

@@ -286,7 +286,7 @@ class Printer(SignedArithmetic, CellIndices):
         return f"(*(const volatile {t} *){self.address(place)})", PRIMARY
 
     def print_Atomic(self, e):
-        family = "plain" if self.plain or self._private(e.place) else "atomic"
+        family = "plain" if self.plain or e.plain or self._private(e.place) else "atomic"
         name = self.prelude.need(family, e.op, e.type)
         args = ", ".join(self.text(a) for a in e.args)
         return f"{name}({self.address(e.place)}, {args})", PRIMARY

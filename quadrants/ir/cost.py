@@ -59,7 +59,7 @@ def _node(node, seen: tuple) -> tuple:
         return work + 1, atomics
     if isinstance(node, Atomic):
         var = walk.root_var(node.place)
-        return 1, int(var is None or var.shared)
+        return 1, int(not node.plain and (var is None or var.shared))
     if isinstance(node, (Unary, Binary)):
         return OPERATIONS.get(node.op, 1) * _elements(node.type), 0
     if isinstance(node, MatOp):

@@ -241,12 +241,13 @@ class Volatile:
 
 @dataclass(slots=True, eq=False)
 class Atomic:
-    """Read-modify-write; the value is the old content."""
+    """Read-modify-write; the value is the old content. `plain`: no other thread touches the place meanwhile."""
 
     op: str
     place: Any
     args: tuple
     type: Any
+    plain: bool = False
 
 
 # ---------------------------------------------------------------- statements

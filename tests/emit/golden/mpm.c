@@ -172,15 +172,6 @@ static inline qd_vec2_f32 qd_matmul_mat2x2_f32_vec2_f32(qd_mat2x2_f32 a, qd_vec2
     return r;
 }
 
-static inline float qd_atomic_sub_f32(float *p, float x) {
-    float old, next;
-    __atomic_load(p, &old, __ATOMIC_RELAXED);
-    do
-        next = old - x;
-    while (!__atomic_compare_exchange(p, &old, &next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
-    return old;
-}
-
 /* A permutation of the 64-bit integers in which every input bit flips every output bit with probability 1/2. */
 static inline uint64_t qd_mix64(uint64_t x) {
     x = (x ^ (x >> 32)) * 0xe9846af9b1a615dull;
@@ -296,7 +287,7 @@ static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         for (int32_t j = qd_row; j < qd_stop; ++j) {
             if (mass[i * 16 + j] > 0.0f) {                                // step:11
                 momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
-                qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
+                momentum[i * 16 + j].v[1] -= gravity * 0.001f;            // step:13
             }
         }
         qd_p += qd_stop - qd_row;
@@ -337,11 +328,10 @@ void qd_kernel_step(qd_runtime *rt, void *qd_args)
     }
     {
         const int64_t qd_n = 256;
-        if (qd_n > 0) rt->parallel(rt, step_1_struct_for, frame, qd_n, 416, 0);
+        if (qd_n > 0) rt->parallel(rt, step_1_struct_for, frame, qd_n, 869, 0);
     }
     {
         const int64_t qd_n = 64;
-        /* The atomics of this scatter would cost more than other threads gain. */
-        if (qd_n > 0) step_2_struct_for(rt, frame, 0, 0, qd_n);
+        if (qd_n > 0) rt->parallel(rt, step_2_struct_for, frame, qd_n, 645, 0);
     }
 }

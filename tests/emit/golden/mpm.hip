@@ -186,10 +186,6 @@ __device__ static inline float qd_atomic_add_f32(float *p, float x) {
     return atomicAdd(p, x);
 }
 
-__device__ static inline float qd_atomic_sub_f32(float *p, float x) {
-    return atomicAdd(p, -x);
-}
-
 /* A permutation of the 64-bit integers in which every input bit flips every output bit with probability 1/2. */
 __device__ static inline uint64_t qd_mix64(uint64_t x) {
     x = (x ^ (x >> 32)) * 0xe9846af9b1a615dull;
@@ -302,7 +298,7 @@ step_1_struct_for(const qd_args_step args, qd_frame_step *frame)
     const int32_t j = qd_p % 16;
     if (mass[i * 16 + j] > 0.0f) {                                        // step:11
         momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
-        qd_atomic_sub_f32(&momentum[i * 16 + j].v[1], gravity * 0.001f);  // step:13
+        momentum[i * 16 + j].v[1] -= gravity * 0.001f;                    // step:13
     }
 }
 
@@ -322,8 +318,8 @@ step_2_struct_for(const qd_args_step args, qd_frame_step *frame)
     v[p] = momentum[t.v[0] * 16 + t.v[1]];
     const float random_ = qd_random_f32(&lane->rng);                      // step:17
     const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
-    qd_atomic_add_f32(&field[p].v[0], t_1.v[0]);
-    qd_atomic_add_f32(&field[p].v[1], t_1.v[1]);
+    field[p].v[0] += t_1.v[0];
+    field[p].v[1] += t_1.v[1];
 }
 
 

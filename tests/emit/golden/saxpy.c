@@ -2,6 +2,7 @@
 
 typedef __INT32_TYPE__  int32_t;
 typedef __INT64_TYPE__  int64_t;
+typedef __UINT32_TYPE__ uint32_t;
 typedef __UINT64_TYPE__ uint64_t;
 
 /* The first failure of a launch; later ones are dropped. */
@@ -28,6 +29,15 @@ struct qd_runtime {
     void (*parallel)(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t n, int64_t grain, int32_t max_threads);
     void (*print)(qd_runtime *rt, const char *format, ...);
 };
+
+static inline float qd_atomic_add_f32(float *p, float x) {
+    float old, next;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do
+        next = old + x;
+    while (!__atomic_compare_exchange(p, &old, &next, 1, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    return old;
+}
 
 struct qd_args_saxpy {
     float *x;
@@ -66,7 +76,7 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         qd_acc += y[i];                                                   // saxpy:4
     }
     if (qd_acc != 0.0f) {
-        frame->total += qd_acc;
+        qd_atomic_add_f32(&frame->total, qd_acc);
     }
 }
 
@@ -87,8 +97,7 @@ void qd_kernel_saxpy(qd_runtime *rt, void *qd_args)
         const int32_t n = frame->args->n;
         int64_t qd_n = 1;
         qd_n *= n > 0 ? n : 0;
-        /* The atomics of this scatter would cost more than other threads gain. */
-        if (qd_n > 0) saxpy_1_range_for(rt, frame, 0, 0, qd_n);
+        if (qd_n > 0) rt->parallel(rt, saxpy_1_range_for, frame, qd_n, 3333, 0);
     }
     saxpy_2_serial(rt, frame, 0, 0, 1);
 }

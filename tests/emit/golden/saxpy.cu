@@ -80,9 +80,14 @@ saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *fr
     const uint32_t qd_threads = gridDim.x * blockDim.x;
     const uint32_t qd_count = n > 0 ? n : 0;
     float qd_acc = 0.0f;
-    for (uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x; qd_p < qd_count; qd_p += qd_threads) {
+    const uint32_t qd_first = blockIdx.x * blockDim.x + threadIdx.x;
+    /* Rounds are counted before the first, so that the loads of several can be in flight at once. */
+    const uint32_t qd_rounds = qd_first < qd_count ? (qd_count - 1 - qd_first) / qd_threads + 1 : 0;
+#pragma unroll 8
+    for (uint32_t qd_round = 0; qd_round < qd_rounds; ++qd_round) {
+        const uint32_t qd_p = qd_first + qd_round * qd_threads;
         const int32_t i = (int32_t)qd_p;
-        qd_atomic_add_f32(&y[i], a * x[i]);                               // saxpy:3
+        y[i] += a * x[i];                                                 // saxpy:3
         qd_acc += y[i];                                                   // saxpy:4
     }
 

@@ -1,0 +1,143 @@
+"""Atomics on cells that belong to one iteration become plain updates.
+
+In `for i in x: x[i] += 1` no two iterations touch the same cell. That holds for an array when every access of the task
+has each loop variable by itself at one and the same position among the indices, and nothing else can reach its memory:
+another field is other memory, but two array arguments may overlap.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    Atomic,
+    Call,
+    Cell,
+    Const,
+    Declare,
+    Elem,
+    ElemPlace,
+    Load,
+    Make,
+    MemberPlace,
+    Module,
+    Store,
+    VarPlace,
+)
+from quadrants.ir.types import element_dtype
+
+
+def use_own_cells(module: Module) -> Module:
+    for task in module.tasks:
+        if task.loop is not None:
+            _own_cells(module, task)
+    return module
+
+
+def _own_cells(module: Module, task) -> None:
+    atomics = [node for node in walk.walk(task.body) if isinstance(node, Atomic) and _cell(node.place) is not None]
+    if not atomics or not task.loop.vars:
+        return
+    nodes = _everything(task.body)
+    values = _Values(nodes, task.loop.vars)
+    accesses: dict = {}
+    written = set()
+    for node in nodes:
+        if isinstance(node, Cell):
+            for array in (node.array, *(node.array.components or ())):
+                accesses.setdefault(array, []).append(node.indices)
+        elif isinstance(node, (Store, Atomic)) and _cell(node.place) is not None:
+            written.add(_cell(node.place).array)
+    shared = _overlapping(module.arrays)
+    for atomic in atomics:
+        array = _cell(atomic.place).array
+        if array.components is not None:
+            continue
+        alone = (
+            array not in shared
+            if array.kind == "field"
+            else not any(other is not array and other.kind == "array" for other in written)
+        )
+        atomic.plain = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
+
+
+def _everything(body) -> list:
+    """The nodes of a body and of the functions that it calls."""
+    nodes, seen, bodies = [], set(), [body]
+    while bodies:
+        for node in walk.walk(bodies.pop()):
+            nodes.append(node)
+            if isinstance(node, Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+    return nodes
+
+
+def _cell(place):
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    return place if isinstance(place, Cell) else None
+
+
+class _Values:
+    """Finds the loop variable behind an index, also through names that are assigned once."""
+
+    def __init__(self, nodes: list, variables: tuple):
+        self.variables = {v.id for v in variables}
+        self.once: dict = {}
+        again = set()
+        for node in nodes:
+            if isinstance(node, Declare):
+                if node.var.id in self.once:
+                    again.add(node.var.id)
+                self.once[node.var.id] = node.init
+            elif isinstance(node, (Store, Atomic)):
+                var = walk.root_var(node.place)
+                if var is not None:
+                    again.add(var.id)
+            elif isinstance(node, Call):
+                again.update(a.var.id for a in node.args if isinstance(a, VarPlace))
+        for var in again:
+            self.once.pop(var, None)
+
+    def own(self, accesses: list, variables: tuple) -> bool:
+        """Whether all tuples of indices have every loop variable at the same position."""
+        found = [[self.variable(e) for e in indices] for indices in accesses]
+        return all(any(all(row[k] == v.id for row in found) for k in range(min(map(len, found)))) for v in variables)
+
+    def variable(self, e):
+        """The id of the loop variable that an expression is, or None."""
+        for _ in range(8):
+            e = self.simpler(e)
+            if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.variables:
+                return e.place.var.id
+        return None
+
+    def simpler(self, e):
+        """One step from a name or an element of a vector to what it stands for."""
+        if isinstance(e, Load) and isinstance(e.place, VarPlace):
+            return self.once.get(e.place.var.id, e)
+        if isinstance(e, Load) and isinstance(e.place, ElemPlace) and isinstance(e.place.base, VarPlace):
+            whole, indices = self.once.get(e.place.base.var.id), e.place.indices
+        elif isinstance(e, Elem):
+            whole, indices = self.simpler(e.a), e.indices
+        else:
+            return e
+        if isinstance(whole, Make) and len(indices) == 1 and isinstance(indices[0], Const):
+            at = indices[0].value
+            return whole.parts[at] if 0 <= at < len(whole.parts) else e
+        return Elem(whole, indices, e.type) if isinstance(whole, Load) and not isinstance(e, Elem) else e
+
+
+def _overlapping(arrays: list) -> set:
+    """Fields of which another declaration has the same memory."""
+    first: dict = {}
+    shared = set()
+    for array in arrays:
+        if array.kind != "field":
+            continue
+        for k in range(getattr(array.type, "count", 1)):
+            place = (id(array.source.tree), array.source.offset + k * element_dtype(array.type).size)
+            other = first.setdefault(place, array)
+            if other is not array:
+                shared |= {array, other}
+    return shared
