@@ -5,19 +5,19 @@ import gc
 import numpy as np
 import pytest
 from data_kit import DTYPES, samples
-from fake_device import install
+from fake_device import device_of, install
 
 import quadrants as qd
 from quadrants.data import external, factories, staging
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import f32
 
-pytestmark = [pytest.mark.cpu_only, pytest.mark.usefixtures("runtime")]
+pytestmark = pytest.mark.usefixtures("runtime")
 
 
 @pytest.fixture
-def device(runtime, monkeypatch):
-    return install(monkeypatch)
+def device(runtime, arch_name, monkeypatch):
+    return device_of(arch_name, monkeypatch)
 
 
 @qd.kernel
@@ -46,7 +46,15 @@ def test_numpy_goes_there_and_back(device, dtype, order):
     a = np.array(values, order=order)
     double(a)
     assert np.array_equal(a, values + values)
-    assert device.stored == [a.nbytes] and device.fetched == [a.nbytes]
+
+
+@pytest.mark.cpu_only
+def test_arrays_are_moved_once_each_way(device):
+    for order in "CF":
+        a = np.ones((4, 3), order=order)
+        device.forget()
+        double(a)
+        assert device.stored == [96] and device.fetched == [96] and (a == 2).all()
 
 
 def test_every_launch_sends_the_array_of_that_launch(device):
@@ -110,6 +118,7 @@ def test_containers_and_arrays_in_one_launch(device):
     assert a.to_numpy().tolist() == [1, 2, 3, 4] and b.tolist() == [1, 3, 5, 7]
 
 
+@pytest.mark.cpu_only
 def test_no_memory_for_an_argument(device):
     a = np.ones(1000, np.float32)
     double(a)
@@ -168,6 +177,7 @@ def used(monkeypatch):
     return used
 
 
+@pytest.mark.cpu_only
 def test_arrays_on_cuda_are_passed_by_pointer(runtime, monkeypatch, used):
     device = install(monkeypatch, dlpack=(2, 0))
     a = np.arange(4, dtype=np.float32)
@@ -181,6 +191,7 @@ def test_arrays_on_cuda_are_passed_by_pointer(runtime, monkeypatch, used):
         double(Foreign(a, (8,)))
 
 
+@pytest.mark.cpu_only
 @pytest.mark.parametrize("on_device", [True, False])
 def test_arrays_on_cuda_elsewhere(runtime, monkeypatch, on_device):
     if on_device:
@@ -195,6 +206,7 @@ def test_arrays_on_cuda_elsewhere(runtime, monkeypatch, on_device):
 # ---------------------------------------------------------------- torch
 
 
+@pytest.mark.cpu_only
 def test_host_tensors_are_copied(device):
     torch = pytest.importorskip("torch", reason="needs torch")
     t = torch.arange(4, dtype=torch.float32)
@@ -207,6 +219,7 @@ def test_host_tensors_are_copied(device):
         double(torch.ones(4)[::2])
 
 
+@pytest.mark.cpu_only
 def test_tensors_of_the_device_are_passed_by_pointer(runtime, monkeypatch, used):
     torch = pytest.importorskip("torch", reason="needs torch")
     device = install(monkeypatch, dlpack=(1, 0))
@@ -216,6 +229,7 @@ def test_tensors_of_the_device_are_passed_by_pointer(runtime, monkeypatch, used)
     assert used == [("before", t), ("after", t)]
 
 
+@pytest.mark.cpu_only
 def test_gradients_are_placed_on_demand(device):
     torch = pytest.importorskip("torch", reason="needs torch")
     t = torch.ones(3, requires_grad=True)

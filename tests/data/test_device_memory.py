@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from data_kit import DTYPES, samples
-from fake_device import install
+from fake_device import device_of
 
 from quadrants.data import factories, memory, snode, tensor_factories
 from quadrants.data.axes import NAMED
@@ -15,12 +15,12 @@ from quadrants.data.device_array import DeviceArray
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import f32, f64, i8, i16, i32, u1, u8, u64
 
-pytestmark = [pytest.mark.cpu_only, pytest.mark.usefixtures("runtime")]
+pytestmark = pytest.mark.usefixtures("runtime")
 
 
 @pytest.fixture
-def device(runtime, monkeypatch):
-    return install(monkeypatch)
+def device(runtime, arch_name, monkeypatch):
+    return device_of(arch_name, monkeypatch)
 
 
 def _blocked(dtype):
@@ -288,6 +288,7 @@ def test_gradients_and_views_of_arrays(device):
 # ---------------------------------------------------------------- how much is moved
 
 
+@pytest.mark.cpu_only
 def test_one_element_moves_its_bytes_alone(device):
     cases = [
         (factories.field(f32, (100, 100)), (3, 4), 1.5, 4),
@@ -307,6 +308,7 @@ def test_one_element_moves_its_bytes_alone(device):
         assert device.fetched == [nbytes] and not device.stored
 
 
+@pytest.mark.cpu_only
 def test_one_component_moves_its_bytes_alone(device):
     v = factories.matrix_field(3, 1, f32, 1000, ndim=1)
     live = v[7]
@@ -318,6 +320,7 @@ def test_one_component_moves_its_bytes_alone(device):
     assert sum(device.fetched) <= 4
 
 
+@pytest.mark.cpu_only
 def test_components_far_apart_move_alone(device):
     v = factories.matrix_field(3, 1, f32, 1 << 20, ndim=1, layout=1)
     v[5] = [1, 2, 3]
@@ -329,6 +332,7 @@ def test_components_far_apart_move_alone(device):
     assert sum(device.fetched) <= 24
 
 
+@pytest.mark.cpu_only
 def test_whole_arrays_move_once(device):
     a, f = factories.ndarray(f32, (64, 32)), factories.field(f32, (64, 32))
     for c in (a, f):
@@ -345,6 +349,7 @@ def test_whole_arrays_move_once(device):
     assert device.copied == [8192] and not device.stored and not device.fetched
 
 
+@pytest.mark.cpu_only
 def test_fills_stay_on_the_device(device):
     a = factories.ndarray(f64, 1 << 17)
     v = factories.matrix_field(3, 1, f32, 1 << 18, ndim=1)
@@ -368,8 +373,16 @@ def test_no_numpy_view(device, make):
     c = make(f32)
     with pytest.raises(ValueError, match="Zero-copy numpy requires a CPU backend"):
         c.to_numpy(copy=False)
+
+
+@every_container
+@pytest.mark.cpu_only
+def test_memory_that_no_other_package_can_address(device, make):
+    pytest.importorskip("torch", reason="needs torch")
+    c = make(f32)
     with pytest.raises(ValueError, match="Zero-copy not available"):
         c.to_torch(copy=False)
+    assert not c.to_torch().any() and not c.to_torch(copy=None).any()
     with pytest.raises(RuntimeError):
         c.to_dlpack()
     for name in ("__cuda_array_interface__", "__dlpack__", "__dlpack_device__"):
@@ -397,6 +410,7 @@ def test_errors_of_access_are_those_of_the_host(device):
     assert f.to_numpy().tolist() == [-(1 << 31), 0, 0, 0]
 
 
+@pytest.mark.cpu_only
 def test_out_of_memory_leaves_the_runtime_usable(device):
     kept = factories.field(f32, 8)
     kept.fill(3)
@@ -427,6 +441,7 @@ def test_use_after_the_end(device, init):
     assert live.to_list() == [0, 0], "a live element keeps its memory"
 
 
+@pytest.mark.cpu_only
 def test_array_of_device_memory_alone(device):
     buffer = device.allocate(64)
     window = DeviceArray(buffer, 16, (3, 2), (16, 4), np.int32)
