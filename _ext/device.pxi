@@ -14,6 +14,8 @@ cdef extern from "qd_device.h" nogil:
         int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) noexcept nogil
         int (*allocate)(uint64_t *address, size_t bytes) noexcept nogil
         int (*release)(uint64_t address) noexcept nogil
+        int (*allocate_host)(void **address, size_t bytes) noexcept nogil
+        int (*release_host)(void *address) noexcept nogil
         int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream) noexcept nogil
         int (*to_host)(void *target, uint64_t source, size_t bytes, void *stream) noexcept nogil
         int (*on_device)(uint64_t target, uint64_t source, size_t bytes, void *stream) noexcept nogil
@@ -344,6 +346,21 @@ cdef class DeviceBuffer:
             self.device.check(
                 self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, current_stream), "filling memory"
             )
+
+
+@cython.final
+cdef class Landing:
+    # Host memory that the device writes by itself.
+    cdef Device device
+    cdef void *data
+
+    def __init__(self, Device device not None, nbytes):
+        self.device = device
+        device.check(device.api.allocate_host(&self.data, nbytes), f"allocating {nbytes} bytes of page-locked memory")
+
+    def __dealloc__(self):
+        if self.data != NULL and self.device.forks == _forks:
+            self.device.api.release_host(self.data)
 
 
 cdef class StreamBase:

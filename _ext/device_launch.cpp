@@ -195,8 +195,10 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
         if (status) launch->failed = static_cast<int>(at);
         timer.mark(at + 1, launch->stream);
     }
-    if (status == 0 && kernel->prefix_bytes)
-        status = api->to_host(launch->prefix, frame, kernel->prefix_bytes, launch->stream);
+    if (status == 0 && kernel->prefix_bytes) {
+        status = api->to_host(launch->memory.landing, frame, kernel->prefix_bytes, launch->stream);
+        if (status == 0) std::memcpy(launch->prefix, launch->memory.landing, kernel->prefix_bytes);
+    }
     if (status == 0 && kernel->error_offset >= 0) {
         int32_t flag;
         std::memcpy(&flag, launch->prefix + kernel->error_offset, sizeof flag);

@@ -48,6 +48,7 @@ struct DeviceKernel {
 struct StreamMemory {
     uint64_t frame = 0;
     uint64_t block = 0;  // where `block_in_memory`
+    void *landing = nullptr;  // host memory for the start of the frame that the device writes by itself
 };
 
 struct DeviceRun {

@@ -63,6 +63,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef struct StreamMemory:
         uint64_t frame
         uint64_t block
+        void *landing
 
     cdef struct DeviceRun:
         void *stream
@@ -107,7 +108,7 @@ cdef class DeviceProgram:
     cdef DeviceKernel *kernel
     cdef readonly Py_ssize_t frame_bytes
     cdef readonly object keepalive
-    cdef dict buffers          # (stream, what) -> DeviceBuffer
+    cdef dict buffers          # (stream, what) -> DeviceBuffer or Landing
     cdef StreamMemory first    # of the stream that `first_stream` names
     cdef void *first_stream
     cdef bint first_known
@@ -202,6 +203,12 @@ cdef class DeviceProgram:
             return self.first
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
+        found.landing = NULL
+        if self.kernel.prefix_bytes:
+            landing = self.buffers.get((<size_t> stream, "landing"))
+            if landing is None:
+                landing = self.buffers[<size_t> stream, "landing"] = Landing(self.device, self.kernel.prefix_bytes)
+            found.landing = (<Landing> landing).data
         if not self.first_known:
             self.first, self.first_stream, self.first_known = found, stream, True
         return found

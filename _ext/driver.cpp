@@ -34,6 +34,8 @@ struct Entries {
     Status (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
     Status (*allocate)(uint64_t *, size_t);
     Status (*release)(uint64_t);
+    Status (*allocate_host)(void **, size_t, unsigned);
+    Status (*release_host)(void *);
     Status (*to_device)(uint64_t, const void *, size_t, Handle);
     Status (*to_host)(void *, uint64_t, size_t, Handle);
     Status (*on_device)(uint64_t, uint64_t, size_t, Handle);
@@ -71,6 +73,8 @@ constexpr Symbol symbols[] = {
     {AT(launch), "cuLaunchKernel", "hipModuleLaunchKernel"},
     {AT(allocate), "cuMemAlloc_v2", "hipMalloc"},
     {AT(release), "cuMemFree_v2", "hipFree"},
+    {AT(allocate_host), "cuMemHostAlloc", "hipHostMalloc"},
+    {AT(release_host), "cuMemFreeHost", "hipHostFree"},
     {AT(to_device), "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync"},
     {AT(to_host), "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync"},
     {AT(on_device), "cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync"},
@@ -182,6 +186,17 @@ struct Driver {
         return here.status ? here.status : call.release(address);
     }
 
+    static Status allocate_host(void **address, size_t bytes) {
+        Here here;
+        *address = nullptr;
+        return here.status ? here.status : call.allocate_host(address, bytes, 0);
+    }
+
+    static Status release_host(void *address) {
+        Here here;
+        return here.status ? here.status : call.release_host(address);
+    }
+
     static Status to_device(uint64_t target, const void *source, size_t bytes, void *stream) {
         Here here;
         return here.status ? here.status : call.to_device(target, source, bytes, stream);
@@ -252,7 +267,7 @@ struct Driver {
 
     static constexpr qd_device_api api = {
         Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch, allocate,
-        release, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
+        release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
         event_record, event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
     };
 

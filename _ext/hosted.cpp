@@ -31,7 +31,7 @@ int attribute(int64_t *value, int32_t which) {
         case QD_MAX_SHARED_BYTES: *value = shared_limit; return 0;
         case QD_COMPUTE_CAPABILITY: *value = capability; return 0;
         case QD_CLOCK_KHZ: *value = 1000000; return 0;
-        case QD_ARGUMENT_BYTES: *value = 4096; return 0;
+        case QD_ARGUMENT_BYTES: *value = 32764; return 0;
         default: return not_supported;
     }
 }
@@ -63,6 +63,16 @@ int allocate(uint64_t *address, size_t bytes) {
 
 int release(uint64_t address) {
     std::free(reinterpret_cast<void *>(address));
+    return 0;
+}
+
+int allocate_host(void **address, size_t bytes) {
+    *address = std::malloc(bytes);
+    return *address ? 0 : out_of_memory;
+}
+
+int release_host(void *address) {
+    std::free(address);
     return 0;
 }
 
@@ -132,7 +142,7 @@ const char *describe(int status) {
 
 qd_device_api table = {
     "emulated", count, open_device, attribute, device_name, load, function, unload, allow_shared, residency, nullptr, allocate,
-    release, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create, event_record,
+    release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create, event_record,
     event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
 };
 

@@ -40,6 +40,9 @@ typedef struct qd_device_api {
 
     int (*allocate)(uint64_t *address, size_t bytes);
     int (*release)(uint64_t address);
+    /* Host memory that the device copies to and from by itself. */
+    int (*allocate_host)(void **address, size_t bytes);
+    int (*release_host)(void *address);
     /* `source` may be reused when it returns. */
     int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream);
     /* Waits: `target` is complete when it returns. */

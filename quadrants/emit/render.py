@@ -30,6 +30,7 @@ class Rendered:
     frame: FrameLayout | None = None
     launches: tuple = ()
     prints: bool = False
+    args_in_memory: bool = False
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ class Renderer:
         profile = bool(options.get("kernel_profiler"))
         self.layout = args_layout(module, by_value=by_value, random=uses["random"], profile=profile)
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
+        self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = _disjoint(module)
         self.needs_lane = _functions_with_lane(module)
         self.first_lines = _first_lines(module)
@@ -279,6 +281,7 @@ class Renderer:
             "launch": launch,
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
+            "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
         }
@@ -289,7 +292,7 @@ class Renderer:
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
         launches = tuple(_launch(t) for t in tasks if t.form)
-        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"))
+        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"), self.args_in_memory)
 
     def args_members(self) -> list:
         lines = []

@@ -39,7 +39,7 @@ class Entry:
                 "results": [[_encode_type(t), offset] for t, offset in r.results],
                 "sites": r.sites,
                 "times": [r.times, r.tasks],
-                "device": [r.frame, r.error, r.seed, r.prints],
+                "device": [r.frame, r.error, r.seed, r.prints, r.in_memory],
                 "launches": [astuple(launch) for launch in r.launches],
             },
             separators=(",", ":"),
@@ -67,6 +67,7 @@ def decode(content: bytes) -> Entry:
         error=d["device"][1],
         seed=d["device"][2],
         prints=d["device"][3],
+        in_memory=d["device"][4],
     )
     captures = [(number, tuple(path), text) for number, path, text in d["captures"]]
     return Entry(d["functions"], captures, recipe, d["artifact"])

@@ -6,6 +6,7 @@ import threading
 
 from quadrants import session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
@@ -43,6 +44,7 @@ class DeviceBackend(Backend):
 
     def plan(self, kernel, args: tuple, recipe: Recipe, code):
         """Describe to the launch core how to launch the tasks of that code."""
+        self._check_block(recipe)
         handles, keepalive = self.functions(code, recipe)
         program = DeviceProgram(
             self.device,
@@ -52,6 +54,7 @@ class DeviceBackend(Backend):
             prefix_bytes=recipe.prefix,
             error_offset=recipe.error,
             seed_offset=recipe.seed,
+            block_in_memory=recipe.in_memory,
             waits=recipe.prints,
             timed=bool(session.current_cfg().kernel_profiler),
             keepalive=keepalive,
@@ -62,6 +65,14 @@ class DeviceBackend(Backend):
         self._check_limits(launch)
         most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
         return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)
+
+    def _check_block(self, recipe: Recipe) -> None:
+        most = self.device.attribute("argument_bytes")
+        if recipe.size > most and not recipe.in_memory:
+            raise QuadrantsRuntimeError(
+                f"kernel {recipe.name} takes {recipe.size} bytes of arguments, more than the {most} that this device and its "
+                "driver pass to a kernel; update the driver, or pass fewer arguments"
+            )
 
     def _check_limits(self, launch) -> None:
         most = self.device.attribute("max_shared_bytes")

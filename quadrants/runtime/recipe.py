@@ -44,7 +44,8 @@ class Recipe:
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
-    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
+    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print. in_memory:
+    whether the argument block is passed by its address.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Recipe:
     error: int = -1
     seed: int = -1
     prints: bool = False
+    in_memory: bool = False
 
     @property
     def prefix(self) -> int:
@@ -89,6 +91,7 @@ def recipe_of(traced, rendered) -> Recipe:
         error=frame.error if frame is not None else -1,
         seed=layout.seed,
         prints=rendered.prints,
+        in_memory=rendered.args_in_memory,
     )
 
 

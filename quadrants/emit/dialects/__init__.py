@@ -17,6 +17,7 @@ class Dialect:
     kernel's frame, of its argument block, and of its results (a number follows).
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
+    block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
     signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
@@ -41,6 +42,7 @@ class Dialect:
     types: tuple = ("i32", "i64")
     parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
     launch_in_frame: bool = False
+    block_bytes: int = 0
     signed_wraps: bool = True
     block_dim: int = 0
     unroll: dict = field(default_factory=dict)

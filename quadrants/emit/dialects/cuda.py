@@ -24,6 +24,7 @@ DIALECT = Dialect(
     types=("i32", "u32", "u64"),
     parallel="grid",
     launch_in_frame=True,
+    block_bytes=32764 - 16,
     signed_wraps=False,
     block_dim=128,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
