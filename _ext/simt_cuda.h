@@ -35,5 +35,6 @@ QD_SIMT_TOGETHER unsigned __activemask() { return (unsigned)qd_simt_vote(QD_SIMT
     }
 QD_SIMT_SHUFFLE_TYPES(QD_SIMT_CUDA_MATCHES)
 
+QD_SIMT_CAS(unsigned short)
 QD_SIMT_FN void __nanosleep(unsigned) {}
 QD_SIMT_FN void __trap() { qd_exit(); }

@@ -28,14 +28,15 @@ static uint3 threadIdx, blockIdx;
 static dim3 blockDim, gridDim;
 static const int warpSize = QD_SIMT_WARP;
 
-/* Shared arrays lie in a section of their own, so that the emulator can spoil them before each block. */
+/* Shared arrays lie in a section of their own, so that the emulator can spoil them before each block. `used` tells the
+ * compiler that it does not see all writes. */
 #ifdef QD_SIMT_SHARED
 #ifdef __APPLE__
-#define __shared__ static __attribute__((section("__DATA,qd_shared")))
+#define __shared__ static __attribute__((used, section("__DATA,qd_shared")))
 extern unsigned char qd_shared_begin[] __asm__("section$start$__DATA$qd_shared");
 extern unsigned char qd_shared_end[] __asm__("section$end$__DATA$qd_shared");
 #else
-#define __shared__ static __attribute__((section(".bss.qd_shared")))
+#define __shared__ static __attribute__((used, section(".bss.qd_shared")))
 __asm__(".pushsection .bss.qd_shared,\"aw\",%nobits\n"
         ".balign 16\n"
         "qd_shared_begin:\n"
@@ -67,21 +68,15 @@ static qd_simt_module qd_simt = {
 /* How the emulator calls a kernel: parameters from the addresses of their values. */
 template <class T> struct qd_simt_value { typedef T type; };
 template <class T> struct qd_simt_value<T &> { typedef T type; };
-#define QD_SIMT_VALUE(k, T) *(typename qd_simt_value<T>::type *)p[k]
-static inline void qd_simt_apply(void (*f)(), void **) { f(); }
-template <class A> static inline void qd_simt_apply(void (*f)(A), void **p) { f(QD_SIMT_VALUE(0, A)); }
-template <class A, class B> static inline void qd_simt_apply(void (*f)(A, B), void **p) {
-    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B));
+template <int... K> struct qd_simt_places {};
+template <int N, int... K> struct qd_simt_count : qd_simt_count<N - 1, N - 1, K...> {};
+template <int... K> struct qd_simt_count<0, K...> { typedef qd_simt_places<K...> type; };
+template <class... P, int... K>
+static inline void qd_simt_pass(void (*f)(P...), void **params, qd_simt_places<K...>) {
+    f(*(typename qd_simt_value<P>::type *)params[K]...);
 }
-template <class A, class B, class C> static inline void qd_simt_apply(void (*f)(A, B, C), void **p) {
-    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C));
-}
-template <class A, class B, class C, class D> static inline void qd_simt_apply(void (*f)(A, B, C, D), void **p) {
-    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C), QD_SIMT_VALUE(3, D));
-}
-template <class A, class B, class C, class D, class E>
-static inline void qd_simt_apply(void (*f)(A, B, C, D, E), void **p) {
-    f(QD_SIMT_VALUE(0, A), QD_SIMT_VALUE(1, B), QD_SIMT_VALUE(2, C), QD_SIMT_VALUE(3, D), QD_SIMT_VALUE(4, E));
+template <class... P> static inline void qd_simt_apply(void (*f)(P...), void **params) {
+    qd_simt_pass(f, params, typename qd_simt_count<sizeof...(P)>::type());
 }
 #define QD_SIMT_ENTRY(task)                                                                        \
     extern "C" void qd_call_##task(void **params) { qd_simt_apply(task, params); }                  \
@@ -167,6 +162,8 @@ template <class... A> QD_SIMT_FN int printf(const char *format, A... values) {
 QD_SIMT_ATOMICS(int)
 QD_SIMT_ATOMICS(unsigned int)
 QD_SIMT_ATOMICS(unsigned long long)
+QD_SIMT_ATOMIC(atomicMin, long long, old < x ? old : x)
+QD_SIMT_ATOMIC(atomicMax, long long, old > x ? old : x)
 QD_SIMT_ATOMIC(atomicExch, float, x)
 QD_SIMT_ATOMIC(atomicAdd, int, (int)((unsigned)old + (unsigned)x))
 QD_SIMT_ATOMIC(atomicAdd, unsigned int, old + x)

@@ -60,8 +60,6 @@ QD_SIMT_FN unsigned __builtin_amdgcn_mbcnt_hi(unsigned mask, unsigned base) {
 QD_SIMT_FN unsigned __lane_id() { return (unsigned)qd_simt_lane(); }
 QD_SIMT_FN unsigned long long __lanemask_lt() { return (1ull << qd_simt_lane()) - 1; }
 
-QD_SIMT_ATOMIC(atomicMin, long long, old < x ? old : x)
-QD_SIMT_ATOMIC(atomicMax, long long, old > x ? old : x)
 QD_SIMT_ATOMIC(atomicMin, float, old < x ? old : x)
 QD_SIMT_ATOMIC(atomicMax, float, old > x ? old : x)
 QD_SIMT_ATOMIC(atomicMin, double, old < x ? old : x)

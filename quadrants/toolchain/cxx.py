@@ -75,7 +75,7 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
     if dynamic:
         settings.append(f"#define QD_SIMT_DYNAMIC {_DYNAMIC[flavour]}")
     records = [f"QD_SIMT_ENTRY({name})" for name in entries]
-    return "\n".join((*settings, header(flavour), "#line 1", text, *records, ""))
+    return "\n".join((*settings, header(flavour), text, *records, ""))
 
 
 @functools.cache
