@@ -82,15 +82,15 @@ class Event(_Handle):
 
     def record(self, qd_stream: Stream | None = None) -> None:
         """Put the mark behind all work now in the stream (None: the default one)."""
-        device = self._device()
+        device, stream = self._device(), _handle_of(qd_stream)
         if device is not None:
-            device.event_record(self._handle, _handle_of(qd_stream))
+            device.event_record(self._handle, stream)
 
     def wait(self, qd_stream: Stream | None = None) -> None:
         """Have later work of the stream (None: the default one) wait for the mark. The host does not wait."""
-        device = self._device()
+        device, stream = self._device(), _handle_of(qd_stream)
         if device is not None:
-            device.event_wait(self._handle, _handle_of(qd_stream))
+            device.event_wait(self._handle, stream)
 
     def synchronize(self) -> None:
         """Wait until the mark is reached."""

@@ -1,0 +1,118 @@
+"""Arrays of torch and cupy on a CUDA device: by pointer, and in order with what those packages do on streams."""
+
+from __future__ import annotations
+
+import pytest
+
+import quadrants as qd
+from quadrants.runtime import exchange
+
+N = 1 << 20
+LONG = 200_000_000  # cycles: about a tenth of a second
+
+
+@qd.kernel
+def triple(x: qd.types.ndarray(qd.f32, ndim=1)):
+    for i in range(x.shape[0]):
+        x[i] = 3 * x[i] + 1
+
+
+@pytest.fixture
+def torch(arch):
+    """torch on the device that kernels run on."""
+    if arch.name != "cuda" or qd.cfg.emulate:
+        pytest.skip("needs a CUDA device and a torch that was built for CUDA (pip install torch)")
+    module = pytest.importorskip("torch")
+    if not module.cuda.is_available():
+        pytest.skip("needs a torch that was built for CUDA (pip install torch)")
+    return module
+
+
+@pytest.fixture
+def cupy(torch):
+    return pytest.importorskip("cupy", reason="needs cupy (pip install cupy-cuda13x)")
+
+
+def work_on_a_stream(torch):
+    """torch fills a tensor late on its own stream, a kernel changes it, torch reads it on that stream."""
+    x = torch.zeros(N, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(LONG)
+        x.fill_(2.0)
+        triple(x)
+        y = x.clone()
+        x.fill_(-1.0)
+        torch.cuda.current_stream().synchronize()
+    qd.sync()
+    return y
+
+
+def test_in_order_with_a_stream_of_torch(torch):
+    assert (work_on_a_stream(torch) == 7.0).all()
+
+
+@pytest.mark.parametrize("half", ["before_use", "after_use"])
+def test_the_order_is_ours_to_make(torch, monkeypatch, half):
+    """Without either half of the synchronisation the result is wrong: the test above would notice."""
+    if half == "after_use":
+        # The kernel alone takes longer than torch needs to clone, so it has to come late.
+        monkeypatch.setattr(exchange, "after_use", lambda array: None)
+    else:
+        monkeypatch.setattr(exchange, "before_use", lambda array: None)
+    assert not (work_on_a_stream(torch) == 7.0).all()
+
+
+def test_in_order_on_a_stream_of_ours(torch):
+    """The launch is on a stream of ours, torch on its default one."""
+    stream = qd.create_stream()
+    x = torch.zeros(N, device="cuda")
+    torch.cuda._sleep(LONG)
+    x.fill_(2.0)
+    triple(x, qd_stream=stream)
+    assert (x.clone() == 7.0).all()
+
+
+def test_in_order_with_a_stream_of_cupy(cupy):
+    x = cupy.zeros(N, dtype=cupy.float32)
+    spin = cupy.RawKernel(
+        'extern "C" __global__ void spin(long long n) { long long t = clock64(); while (clock64() - t < n); }', "spin"
+    )
+    cupy.cuda.Device().synchronize()
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        spin((1,), (1,), (LONG,))
+        x[...] = 2.0
+        triple(x)
+        y = x.copy()
+        stream.synchronize()
+    assert (y == 7.0).all()
+
+
+def test_no_copies(torch, cupy):
+    """A kernel works on the memory itself, and tensors made of our containers share theirs."""
+    x = torch.ones(N, device="cuda")
+    before = x.data_ptr()
+    triple(x)
+    assert x.data_ptr() == before and (x == 4).all()
+    a = qd.ndarray(qd.f32, (N,))
+    a.fill(1.0)
+    view, other = a.to_torch(copy=False), cupy.asarray(a)
+    assert view.data_ptr() == other.data.ptr == a._ptr
+    triple(a)
+    qd.sync()
+    assert (view == 4).all() and (other == 4).all()
+    view += 1
+    torch.cuda.synchronize()
+    assert a[5] == 5.0
+
+
+def test_views_keep_the_memory(torch):
+    a = qd.ndarray(qd.f32, (N,))
+    a.fill(3.0)
+    view = a.to_torch(copy=False)
+    del a
+    b = qd.ndarray(qd.f32, (N,))
+    b.fill(9.0)
+    assert (view == 3).all()
+    qd.reset()
+    assert (view == 3).all()
