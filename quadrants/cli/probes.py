@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from quadrants import arch
-from quadrants.toolchain import build, cc, nvrtc
+from quadrants.toolchain import build, cc, hiprtc, nvrtc
 from quadrants.toolchain.compiler import which
 from quadrants.toolchain.errors import ToolchainError
 
@@ -92,13 +92,19 @@ def _cuda(found: list[str], missing: list[str]) -> None:
 
 
 def _amdgpu(found: list[str], missing: list[str]) -> None:
+    try:
+        path, version = hiprtc.find()
+        found.append(f"HIPRTC {version[0]}.{version[1]} ({path})")
+        code = hiprtc.compile('extern "C" __global__ void probe(int *x) { *x = 1; }', "probe")
+        found.append(f"a trial compile for gfx90a works ({len(code)} bytes)")
+    except ToolchainError as error:
+        missing.append(str(error))
     roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
-    for name, purpose in (("amdhip64", "HIP runtime"), ("hiprtc", "HIP compiler")):
-        path = _library(name, [os.path.join(root, "lib") for root in roots if root])
-        if path:
-            found.append(f"{purpose} ({path})")
-        else:
-            missing.append(f"the {purpose} (lib{name}): install ROCm 5.2 or newer")
+    runtime = _library("amdhip64", [os.path.join(root, "lib") for root in roots if root])
+    if runtime:
+        found.append(f"HIP runtime ({runtime})")
+    else:
+        missing.append("the HIP runtime (libamdhip64): install ROCm 5.2 or newer")
     if os.path.exists("/dev/kfd"):
         found.append("/dev/kfd")
     else:

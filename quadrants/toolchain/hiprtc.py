@@ -69,13 +69,15 @@ def supported_archs() -> list[str]:
 def flags(arch: str, *, fast_math: bool = True) -> tuple[str, ...]:
     """The options that decide the machine code of a text of this dialect, for `compile`.
 
-    `fast_math`: contraction, reassociation and reciprocals are allowed; NaN and infinity keep their meaning.
+    `fast_math`: contraction, reassociation, reciprocals, and approximate division and square root; NaN and infinity
+    keep their meaning. Small numbers of f32 are flushed to zero, as the CPU's threads do.
     """
-    chosen = ["-O3", "-std=c++17", "-w"]
+    chosen = ["-O3", "-std=c++17", "-w", "-fgpu-flush-denormals-to-zero"]
     if arch.startswith(("gfx10", "gfx11", "gfx12")):
         chosen.append("-mwavefrontsize64")
     if fast_math:
         chosen += ["-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"]
+        chosen.append("-fno-hip-fp32-correctly-rounded-divide-sqrt")
     else:
         chosen.append("-ffp-contract=off")
     # Native additions of floats. They are lost in fine-grained memory, which nothing here allocates.

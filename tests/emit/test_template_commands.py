@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quadrants import cli
-from quadrants.emit import commands, environment, sample
+from quadrants.emit import commands, dialects, environment, sample
 
 
 def run(capsys, *argv: str) -> tuple[int, str, str]:
@@ -16,7 +16,8 @@ def run(capsys, *argv: str) -> tuple[int, str, str]:
 def test_list_names_every_template_and_what_is_in_force(capsys, tmp_path):
     status, out, _ = run(capsys, "list")
     assert status == 0 and all("built-in" in line for line in out.splitlines())
-    assert {"c/task.c.j2", "cuda/task.cu.j2", "_base/kernel.j2"} <= {line.split()[0] for line in out.splitlines()}
+    listed = {line.split()[0] for line in out.splitlines()}
+    assert {"c/task.c.j2", "cuda/task.cu.j2", "hip/task.hip.j2", "_base/kernel.j2"} <= listed
     run(capsys, "eject", "c/prelude/print.j2", tmp_path)
     _, out, _ = run(capsys, "list", "--path", tmp_path)
     assert [line.split() for line in out.splitlines() if "built-in" not in line] == [
@@ -38,7 +39,7 @@ def test_what_is_ejected_changes_nothing_and_has_no_problem(capsys, tmp_path, na
     assert run(capsys, "eject", name, tmp_path, *["--whole"] * whole)[0] == 0
     status, out, _ = run(capsys, "check", tmp_path)
     assert (status, out) == (0, "1 template, no problems\n")
-    for dialect in ("c", "cuda"):
+    for dialect in dialects.NAMES:
         assert sample.rendered(dialect, tmp_path).split() == sample.rendered(dialect).split()
 
 

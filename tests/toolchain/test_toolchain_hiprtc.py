@@ -165,3 +165,20 @@ def test_a_library_that_is_something_else_is_passed_over(variable, inside, monke
         assert os.path.dirname(hiprtc.find()[0]) != str(folder)
     except CompilerNotFound as error:
         assert "libhiprtc.so.7" in str(error)
+
+
+@needs_hiprtc
+def test_small_numbers_are_flushed_and_floats_are_added_by_the_machine():
+    options = hiprtc.flags("gfx90a")
+    source = 'extern "C" __global__ void sum(float *x) { atomicAdd(x, x[threadIdx.x] / 3); }'
+    code = hiprtc.compile(source, "sum", options=options)
+    for option in ("-fgpu-flush-denormals-to-zero", "-munsafe-fp-atomics"):
+        without = [other for other in options if other != option]
+        assert hiprtc.compile(source, "sum", options=without) != code
+
+
+@needs_hiprtc
+def test_careful_arithmetic_rounds_each_operation():
+    source = 'extern "C" __global__ void fma(float *x) { x[0] = x[1] * x[2] + x[3]; }'
+    one, two = (hiprtc.compile(source, "fma", options=hiprtc.flags("gfx90a", fast_math=fast)) for fast in (True, False))
+    assert one != two
