@@ -69,7 +69,10 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
     text = _DYNAMIC_ARRAY.sub(r"extern \1[] QD_SIMT_SAME;", source)
     text = _STATIC_SHARED.sub("__shared__", text)
     text = _BY_VALUE.sub(r"__grid_constant__ \1 &\2", text)
-    settings = [f"#define QD_SIMT_WARP {WARPS[flavour]}"]
+    settings = [
+        f"#define QD_SIMT_WARP {WARPS[flavour]}",
+        f"#define QD_SIMT_COOPERATIVE {int(cooperates(source))}",
+    ]
     if _SHARED.search(text):
         settings.append("#define QD_SIMT_SHARED 1")
     if dynamic:
@@ -95,7 +98,10 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     """The flags that decide the machine code. Frame pointers tell lanes of a warp that are at different calls apart."""
     level = f"-O{min(options.opt_level, 1)}"
     chosen = [flag for flag in cc.flags(compiler, options) if not flag.startswith(("-std=", "-O"))]
-    front = ("-std=gnu++17", level, "-fno-exceptions", "-fno-rtti", "-fno-strict-aliasing", "-fno-omit-frame-pointer")
+    front = (
+        "-std=gnu++17", level, "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-strict-aliasing",
+        "-fno-omit-frame-pointer",
+    )  # fmt: skip
     # Calls in which threads meet must stay what they are: one place in the text, one address in the code.
     single = ("-fno-tree-ch", "-fno-thread-jumps", "-fno-reorder-blocks") if compiler.kind == "gcc" else ()
     return (*front, *single, *chosen)

@@ -65,7 +65,7 @@ class _Fold:
         if isinstance(self.op, str):
             return folds.fold(kind, self.op, self.value, self.log2, self.name)
         result = self.tracer.declare("folded", self.value.expr)
-        for k in range(self.log2) if kind == "inclusive" else reversed(range(self.log2)):
+        for k in range(self.log2):
             if kind == "inclusive":
                 earlier = self.shuffled("shuffle_up", result, 1 << k)
                 with self.tracer.when(typed.binary("ge", self.lane, 1 << k)):
