@@ -18,6 +18,7 @@ The printer asks while it prints and splices the rendered text in front of the k
                               abs floor ceil round sign sqrt rsqrt sin cos tan asin acos tanh exp log (x) [dtype];
                               isnan isinf (x) [u1]; frexp (x, int32_t *exponent) [dtype];
                               frexp_mantissa (x) [dtype]; frexp_exponent (x) [i32]
+    float   "half_power", dtype, halves      (x) [dtype]: x to the power halves / 2, for f32 and f64
     scalar  op, dtype         the family int or float, whichever the dtype belongs to
     cast    "bit_cast", from, to             (x) [to]; equal widths
     map     name, spelling, result type, *operand types      one function that applies `spelling`, a format string over

@@ -88,6 +88,8 @@ def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
 def float_(p, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi":
         return int_(p, op, t, exponent)
+    if op == "half_power" and t in (f32, f64):
+        return half_power(p, t, exponent)
     op = "fmod" if op == "rawmod" else op
     if op in ("isnan", "isinf") and t.is_real:
         bits = ("cast", "bit_cast", t, bits_of(t))
@@ -103,6 +105,15 @@ def float_(p, op: str, t: DType, exponent: DType = i32) -> str:
     calls = [("float", used, t) for used in FLOAT_OPS[op]]
     macro = "floordiv_fast" if op == "floordiv" and p.fast_math else op
     return p.add("float", f"qd_{op}_{t}", macro, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
+
+
+def half_power(p, t: DType, halves) -> str:
+    """The function that raises to the power halves / 2, with products and a square root."""
+    size = f"{abs(halves)}_2" if halves % 2 else f"{abs(halves) // 2}"
+    name = f"qd_pow_{'minus_' * (halves < 0)}{size}_{t}"
+    needs = (t, *((("float", "sqrt", t),) if halves % 2 else ()))
+    root = p.need("float", "sqrt", t) if halves % 2 else ""
+    return p.add("float", name, "half_power", t, halves, root, needs=needs)
 
 
 def libm(p, op: str, t: DType) -> str:

@@ -25,7 +25,7 @@ from quadrants.emit.spelling import (
     paren,
 )
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, u1, u16, u32
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, f32, f64, u1, u16, u32
 
 
 class Printer(SignedArithmetic, CellIndices):
@@ -140,6 +140,10 @@ class Printer(SignedArithmetic, CellIndices):
             power = self._small_power(e)
             if power is not None:
                 return power
+        if e.op == "pow":
+            halves = self._halves(e.b, t)
+            if halves:
+                return f"{self.prelude.need('float', 'half_power', t, halves)}({self.text(e.a)})", PRIMARY
         if self.wraps(e):
             return self.wrapped(e)
         return self.binary_text(e.op, t, element_dtype(e.b.type), e.a, e.b)
@@ -182,6 +186,13 @@ class Printer(SignedArithmetic, CellIndices):
             x = self.text(e.a, MUL + 1)
             return self._narrowed("mul", e.a.type, " * ".join([x] * int(e.b.value)), MUL)
         return None
+
+    def _halves(self, exponent, t: DType) -> int:
+        """Twice a constant exponent for which square root and products do, within the freedom of fast_math; else 0."""
+        if not self.options.get("fast_math") or t not in (f32, f64) or not isinstance(exponent, n.Const):
+            return 0
+        halves = 2 * float(exponent.value)
+        return int(halves) if halves.is_integer() and abs(halves) <= 8 else 0
 
     def _checked_arithmetic(self, e, t: DType):
         self.uses_lane = True
