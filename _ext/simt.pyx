@@ -26,8 +26,8 @@ cdef extern from "simt.hpp" namespace "qd::simt" nogil:
 def make_function(address, int warp, bint cooperative, str name) -> int:
     """A function to launch, from the address of its entry record. It lives as long as the process.
 
-    `warp`: 32 (CUDA) or 64 (HIP) lanes. `cooperative`: its threads wait for each other in barriers or in operations of the
-    warp; without, such a call is an error of the launch. `name` is for messages. Raises RuntimeError for an entry of
+    `warp`: 32 (CUDA) or 64 (HIP) lanes. `cooperative`: its threads may wait for each other in barriers or in operations of
+    the warp, if its text has any; without, such a call is an error of the launch. `name` is for messages. Raises RuntimeError for an entry of
     another version.
     """
     if warp not in (32, 64):

@@ -9,7 +9,7 @@
 #ifndef QD_SIMT_ABI_H
 #define QD_SIMT_ABI_H
 
-#define QD_SIMT_ABI 1
+#define QD_SIMT_ABI 2
 
 /* What a thread may wait for in a barrier of the block. */
 enum qd_simt_barrier { QD_SIMT_BLOCK_SYNC, QD_SIMT_BLOCK_AND, QD_SIMT_BLOCK_OR, QD_SIMT_BLOCK_COUNT };
@@ -48,6 +48,7 @@ typedef struct qd_simt_api {
 
 typedef struct qd_simt_module {
     int abi;
+    int cooperative; /* whether the text has any call in which threads wait for each other */
     const qd_simt_api *api;
     qd_simt_index *thread, *block, *block_dim, *grid_dim;
     unsigned char *shared, *shared_end; /* declared with sizes */

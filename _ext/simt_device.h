@@ -1,6 +1,7 @@
 /* What an emulated kernel finds in place of the built-ins of a device compiler. Comes after simt_abi.h, before the text.
- * Defined by whoever compiles: QD_SIMT_WARP (32 or 64), QD_SIMT_SHARED where the text has shared arrays with sizes,
- * QD_SIMT_DYNAMIC where it has the one without: the bytes that it may have.
+ * Defined by whoever compiles: QD_SIMT_WARP (32 or 64), QD_SIMT_COOPERATIVE (whether threads may wait for each other),
+ * QD_SIMT_SHARED where the text has shared arrays with sizes, QD_SIMT_DYNAMIC where it has the one without: the bytes that
+ * it may have.
  * No header of the standard library is read: that alone would take longer than to compile a small kernel. */
 #define QD_SIMT 1
 #define __global__ __attribute__((noinline))
@@ -63,7 +64,7 @@ __attribute__((aligned(1024))) unsigned char qd_shared_dynamic[QD_SIMT_DYNAMIC];
 #endif
 
 static qd_simt_module qd_simt = {
-    QD_SIMT_ABI, 0, &threadIdx, &blockIdx, &blockDim, &gridDim, QD_SIMT_SHARED_RANGE, QD_SIMT_DYNAMIC_RANGE};
+    QD_SIMT_ABI, QD_SIMT_COOPERATIVE, 0, &threadIdx, &blockIdx, &blockDim, &gridDim, QD_SIMT_SHARED_RANGE, QD_SIMT_DYNAMIC_RANGE};
 
 /* How the emulator calls a kernel: parameters from the addresses of their values. */
 template <class T> struct qd_simt_value { typedef T type; };

@@ -347,7 +347,7 @@ Function *make_function(uint64_t address, int warp, bool cooperative, const char
     static const int once = pthread_atfork(nullptr, nullptr, [] { new (&engine().lock) std::mutex; });
     (void)once;
     entry->module->api = &api;
-    return new Function{entry, warp, cooperative, name};
+    return new Function{entry, warp, cooperative && entry->module->cooperative, name};
 }
 
 }  // namespace qd::simt
