@@ -156,7 +156,7 @@ class Renderer:
 
     def task(self, t, number: int) -> Piece:
         alone = self.dialect.parallel == "chunk" and cost.runs_alone(t, self.options.get("threads", 2))
-        p = self.printer(self.serial_atomics or t.loop is None or alone, t.body, t.loop)
+        p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
         loop = t.loop
         self.loop_text = ""
         opening = []
@@ -185,7 +185,7 @@ class Renderer:
             name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
             number=number, form=form, count=times, block_dim=block_dim,
-            collective=t.collective, shared_bytes=shared.dynamic_bytes(t),
+            collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect),
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
@@ -207,7 +207,7 @@ class Renderer:
         chosen = config.block_dim if config is not None else None
         # Where a block ends in one atomic, fewer and larger blocks are better.
         block_dim = chosen or self.dialect.block_dim * (2 if t.reductions else 1)
-        count = count_of(t.loop, self.layout)
+        count = count_of(t.loop, self.layout, t.pre)
         if not t.loop.vars:
             block_dim = chosen or 1
         most = 2**31 - 1 if len(t.loop.vars) == 1 else (2**31 - 1) * block_dim

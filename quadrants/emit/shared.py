@@ -6,13 +6,9 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.printer import cell_unit
 from quadrants.ir.types import element_dtype
 
-# What every device gives to declarations; more is asked for at the launch, as one piece.
-STATIC_BYTES = 48 * 1024
-
-
 def declarations(task, dialect: Dialect, prelude) -> list:
     """Lines that declare the shared arrays of a task: each by itself, or as parts of one piece of memory."""
-    dynamic = dynamic_bytes(task) > 0
+    dynamic = dynamic_bytes(task, dialect) > 0
     lines = [dialect.shared_pool] if dynamic else []
     for decl, offset in task.shared_arrays:
         whole = cell_unit(decl) > 1
@@ -25,6 +21,6 @@ def declarations(task, dialect: Dialect, prelude) -> list:
     return lines
 
 
-def dynamic_bytes(task) -> int:
+def dynamic_bytes(task, dialect: Dialect) -> int:
     """What the launch of a task asks for: 0 where declarations suffice."""
-    return task.shared_bytes if task.shared_bytes > STATIC_BYTES else 0
+    return task.shared_bytes if task.shared_bytes > dialect.shared_static else 0

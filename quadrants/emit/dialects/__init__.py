@@ -21,7 +21,8 @@ class Dialect:
     signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
-    for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes.
+    for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes. shared_static: bytes that
+    declarations may take.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -49,6 +50,7 @@ class Dialect:
     shared: str = ""
     shared_part: str = ""
     shared_pool: str = ""
+    shared_static: int = 48 * 1024
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
