@@ -6,6 +6,8 @@ import threading
 
 _attach_lock = threading.Lock()
 _attached = False
+# The archs whose kernels run in host memory.
+_HOST_ARCHS = ("x64", "arm64", "python")
 
 
 def _session():
@@ -42,10 +44,8 @@ def python_arch() -> bool:
 
 def on_device() -> bool:
     """True if kernels of the runtime in force see other memory than the host does."""
-    from quadrants import arch
-
-    found = _session().get_runtime().arch
-    return found is not None and found not in arch.get_host_arch_list() and found != arch.python
+    arch = _session().get_runtime().arch
+    return arch is not None and arch.name not in _HOST_ARCHS
 
 
 def synchronize() -> None:

@@ -24,7 +24,9 @@ def element(cell):
 
 def live_matrix(cell, dtype):
     """A live vector or matrix over the view of one element."""
-    return (_loaded or _load())["Matrix"]._view(element(cell), dtype)
+    if not isinstance(cell, np.ndarray):
+        cell = cell.element()
+    return (_loaded or _load())["Matrix"]._view(cell, dtype)
 
 
 def remote_matrix(read, write):

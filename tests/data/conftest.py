@@ -6,6 +6,7 @@ import sys
 import types
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 if importlib.util.find_spec("quadrants._ext") is None:
@@ -16,6 +17,10 @@ if importlib.util.find_spec("quadrants._ext") is None:
 
 from quadrants import session  # noqa: E402
 from quadrants._ext.core import live_buffers  # noqa: E402
+
+# Some examples compile, and machines of tests are busy: time says nothing about a failure.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ class FakeDevice:
         self.stored: list = []
         self.filled: list = []
         self.copied: list = []
+        self.waited: list = []
         self.most = None
 
     def allocate(self, nbytes):
@@ -34,8 +35,11 @@ class FakeDevice:
         ctypes.memmove(target, source, nbytes)
         self.copied.append(nbytes)
 
+    def synchronize(self, stream):
+        self.waited.append(stream)
+
     def forget(self):
-        for log in (self.fetched, self.stored, self.filled, self.copied):
+        for log in (self.fetched, self.stored, self.filled, self.copied, self.waited):
             log.clear()
 
 

@@ -270,6 +270,7 @@ def test_threads_materialize_once():
     assert not failures and len(snode.trees()) == 1
 
 
+@pytest.mark.cpu_only
 def test_element_access_is_fast():
     f = factories.field(f32, (8, 8))
     f[1, 1] = 1

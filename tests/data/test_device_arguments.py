@@ -89,6 +89,22 @@ def test_an_array_given_twice_is_one_array(device):
     assert a.tolist() == [0, 2, 4, 6]
 
 
+def test_launches_on_a_stream(device):
+    a = np.arange(4, dtype=np.float32)
+    with qd.create_stream() as stream:
+        double(a, qd_stream=stream)
+        double(a, qd_stream=stream)
+    assert a.tolist() == [0, 4, 8, 12]
+
+
+@pytest.mark.cpu_only
+def test_copies_wait_for_the_stream_of_the_launch(device, monkeypatch):
+    monkeypatch.setattr(staging, "get_stream", lambda: 7)
+    a = np.ones(4)
+    double(a)
+    assert device.waited == [0, 7] and (a == 2).all()
+
+
 def test_members_and_elements(device):
     @qd.data_oriented
     class Holder:
