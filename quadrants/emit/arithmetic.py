@@ -52,7 +52,8 @@ class SignedArithmetic:
             return f"({self.type(unsigned_of(e.type))}){self.text(e, UNARY)}", UNARY
         if isinstance(e, n.Unary):
             text, have = self.unsigned(e.a)
-            return f"-{paren(text, have, UNARY)}", UNARY
+            # Two signs in a row are a decrement.
+            return f"-{paren(text, -1 if text.startswith('-') else have, UNARY)}", UNARY
         symbol, need = INFIX[e.op]
         # One unsigned operand makes the operation unsigned.
         natural = [self.wraps(x) or isinstance(x, n.Const) and x.value >= 0 for x in (e.a, e.b)]

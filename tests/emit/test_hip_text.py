@@ -32,6 +32,11 @@ def says(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
         print("cell", i, x[i])
 
 
+@qd.kernel
+def negated(a: qd.i32, b: qd.i32) -> qd.i32:
+    return -(-(a * b)) - (-(-a))
+
+
 def text_of(kernel, *args) -> str:
     return kernel.source(*args, arch="amdgpu")
 
@@ -78,6 +83,13 @@ def test_halves_are_exchanged_within_a_word():
     text = text_of(halves, np.zeros(8, np.float16))
     assert "struct qd_half" in text and "qd_cas_u16(word, expected," in text
     compile_hip([("halves", text)])
+
+
+def test_signs_in_a_row_are_no_decrements():
+    require_hiprtc()
+    text = text_of(negated, 2, 3)
+    assert "--" not in text
+    compile_hip([("negated", text)])
 
 
 def test_print_goes_through_the_host():
