@@ -233,7 +233,7 @@ def _send_back(tensor, host) -> None:
 def _describe_cuda(array, dtype) -> External:
     interface = array.__cuda_array_interface__
     shape = tuple(interface["shape"])
-    if memory.dlpack_device() == (_CUDA, 0):
+    if memory.on_device() and (memory.dlpack_device() or (0, 0))[0] == _CUDA:
         return _shared(dtype, shape, interface["data"][0], array)
     if not (hasattr(array, "get") and hasattr(array, "set")):
         raise TypeError(

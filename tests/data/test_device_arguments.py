@@ -1,5 +1,6 @@
 """Arrays of other packages as kernel arguments on a device: what is copied there and back, and what is passed as is."""
 
+import dataclasses
 import gc
 
 import numpy as np
@@ -208,6 +209,36 @@ def test_arrays_on_cuda_are_passed_by_pointer(runtime, monkeypatch, used):
 
 
 @pytest.mark.cpu_only
+def test_arrays_on_cuda_against_annotations(runtime, monkeypatch, used):
+    install(monkeypatch, dlpack=(2, 0))
+
+    @qd.kernel
+    def typed(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        a[0] = 7
+
+    @qd.kernel
+    def either(a: qd.Tensor):
+        a[1] = 8
+
+    @dataclasses.dataclass(frozen=True)
+    class Holder:
+        array: qd.types.ndarray(dtype=qd.f32, ndim=1)
+
+    @qd.kernel
+    def third(h: Holder):
+        h.array[2] = 9
+
+    a, b = np.zeros(3, np.float32), np.zeros(3, np.float32)
+    for array in (a, b):
+        typed(Foreign(array))
+        either(Foreign(array))
+        third(Holder(Foreign(array)))
+    assert a.tolist() == b.tolist() == [7, 8, 9] and len(used) == 12
+    for wrong in (np.zeros(3), np.zeros((3, 3), np.float32)):
+        with pytest.raises(ValueError, match="required array has"):
+            typed(Foreign(wrong))
+
+
 @pytest.mark.parametrize("on_device", [True, False])
 def test_arrays_on_cuda_elsewhere(runtime, monkeypatch, on_device):
     if on_device:
