@@ -14,6 +14,7 @@ What is left is the count, never negative: extents are raised to 0 before they a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quadrants.emit.layout import ArgsLayout
@@ -47,15 +48,16 @@ class Launch:
     blocks: int = 0
 
 
-def count_of(loop: n.For, layout: ArgsLayout) -> int | tuple | None:
-    """The number of iterations of a parallel loop."""
+def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:
+    """The number of iterations of a parallel loop. `before`: declarations that its bounds use."""
+    values = {d.var.id: d.init for d in before}
     known = 1
     program: list = []
     for begin, end in loop.bounds:
         if isinstance(begin, n.Const) and isinstance(end, n.Const):
             known *= max(0, end.value - begin.value)
             continue
-        extent = _extent(begin, end, layout)
+        extent = _extent(begin, end, _Arguments(layout, values))
         if extent is None:
             return None
         program += [*extent, ("mul",)] if program else extent
@@ -64,44 +66,54 @@ def count_of(loop: n.For, layout: ArgsLayout) -> int | tuple | None:
     return tuple(program) if known == 1 else (*program, ("const", known), ("mul",))
 
 
-def _extent(begin, end, layout: ArgsLayout):
-    last = _program(end, layout)
+@dataclass(slots=True)
+class _Arguments:
+    """Where the arguments are, and what is computed from them."""
+
+    layout: ArgsLayout
+    values: dict
+
+
+def _extent(begin, end, arguments: _Arguments):
+    last = _program(end, arguments)
     if last is None:
         return None
     steps, low, _ = last
     if not (isinstance(begin, n.Const) and begin.value == 0):
-        first = _program(begin, layout)
+        first = _program(begin, arguments)
         if first is None:
             return None
         steps, low = [*steps, *first[0], ("sub",)], low - first[2]
     return steps if low >= 0 else [*steps, ("const", 0), ("max",)]
 
 
-def _program(e, layout: ArgsLayout):
+def _program(e, arguments: _Arguments):
     """(instructions, least value, largest value) of an integer expression over the arguments, or None."""
     if isinstance(e, n.Const) and e.type.is_integral:
         return [("const", int(e.value))], int(e.value), int(e.value)
     if isinstance(e, n.Extent):
         if e.array.shape is not None:
             return [("const", e.array.shape[e.axis])], e.array.shape[e.axis], e.array.shape[e.axis]
-        offset = layout.arrays[e.array.number][1]
+        offset = arguments.layout.arrays[e.array.number][1]
         return None if offset < 0 else ([("i32", offset + 4 * e.axis)], 0, _I32[1])
     if isinstance(e, n.Load):
-        offset = _offset(e.place, layout)
+        if isinstance(e.place, n.VarPlace) and e.place.var.id in arguments.values:
+            return _program(arguments.values[e.place.var.id], arguments)
+        offset = _offset(e.place, arguments.layout)
         t = e.type
         if offset is None or not isinstance(t, DType) or not t.is_integral:
             return None
         return [(t.name, offset)], t.min, t.max
     if isinstance(e, n.Cast) and not e.bits and e.type.name == "i32" and e.a.type.is_integral:
-        inner = _program(e.a, layout)
+        inner = _program(e.a, arguments)
         return None if inner is None else _wrapped(*inner)
     if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type.name == "i32":
-        return _binary(e, layout)
+        return _binary(e, arguments)
     return None
 
 
-def _binary(e, layout: ArgsLayout):
-    a, b = _program(e.a, layout), _program(e.b, layout)
+def _binary(e, arguments: _Arguments):
+    a, b = _program(e.a, arguments), _program(e.b, arguments)
     if a is None or b is None or e.a.type.name != "i32" or e.b.type.name != "i32":
         return None
     low, high = _range(e.op, a[1:], b[1:])

@@ -173,14 +173,14 @@ class Renderer:
             p.statement(final)
         lines, closing = p.lines[:count], p.lines[count:]
         axes = self.axes(p, loop) if loop is not None else []
-        self.loop_text = "\n".join(f"{a['begin']} {a['end']}" for a in axes)
+        before = self.before(p, t, axes)
         uses = _features(t.body)
         lane = p.uses_lane or uses["random"] or uses["check"]
         if lane:
             self.prelude.need("lane")
         if uses["random"]:
             self.prelude.need("random", "begin")
-        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p)
+        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before
         piece = Piece(
             name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
@@ -196,6 +196,12 @@ class Renderer:
             self.complete(piece, t)
         self.loop_text = ""
         return piece
+
+    def before(self, p: BlockPrinter, t, axes: list) -> list:
+        """Declarations of the values that a task computes from the arguments."""
+        lines = [f"const {p.type(d.var.type)} {d.var.name} = {p.text(d.init)};" for d in t.pre]
+        self.loop_text = "\n".join(lines + [f"{a['begin']} {a['end']}" for a in axes])
+        return lines
 
     def form(self, t) -> tuple:
         """How a device runs a task (see `Launch`), with blocks of how many threads, and how many iterations."""
@@ -333,11 +339,12 @@ class Renderer:
         for t, piece in zip(self.module.tasks, tasks):
             if t.loop is None:
                 continue
-            p = self.printer(True)
+            p = self.printer(True, t.pre, t.loop)
             axes = self.axes(p, t.loop)
-            self.loop_text = "\n".join(f"{a['begin']} {a['end']}" for a in axes)
+            before = self.before(p, t, axes)
             extents = [a["extent"] for a in axes] or ["1"]
-            out[piece.name] = {"extents": extents, "locals": self.prologue(p), "constant": _constant_count(axes)}
+            lines = self.prologue(p) + before
+            out[piece.name] = {"extents": extents, "locals": lines, "constant": _constant_count(axes)}
             self.loop_text = ""
         return out
 

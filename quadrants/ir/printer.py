@@ -30,6 +30,8 @@ def print_ir(module: n.Module) -> str:
         return "\n".join(out + _block(module.body, 1)) + "\n"
     for t in module.tasks:
         out.append(f"task {t.name}")
+        for declare in t.pre:
+            out += _statement(declare, 1)
         for declare, _ in t.reductions:
             out += _statement(declare, 1)
         if t.loop is None:

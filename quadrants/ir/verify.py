@@ -23,6 +23,8 @@ def verify(module: n.Module) -> n.Module:
             inner = set(known)
             for declare, _ in t.reductions:
                 inner.add(declare.var.id)
+            for declare in t.pre:
+                _statement(declare, inner)
             if t.loop is not None:
                 inner |= {v.id for v in t.loop.vars}
             _block(t.body, inner)
