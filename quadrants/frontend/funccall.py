@@ -52,14 +52,14 @@ class FuncCalls:
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
-        if self.top_level or func.fn in self.inline_only:
+        if self.top_level or func.fn in self.inline_only or any(isinstance(x, KernelObject) for x in bound.values()):
             return self.inline(func, bound)
         before = self.position()
         try:
             return self.call_emitted(func, bound)
         except CannotPass:
-            if self.in_function and before["in_function"] and func.fn in self.inline_only:
-                raise
+            if before["inner"] and func.fn in self.inline_only:
+                raise  # the function around it is inlined too
             self.return_to(before)
             return self.inline(func, bound)
 

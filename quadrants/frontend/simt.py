@@ -126,12 +126,14 @@ class Simt:
         """Where translation is, for `return_to`."""
         state = {name: getattr(self, name) for name in _POSITION}
         lists = {name: list(state[name]) for name in ("frames", "call_stack", "function_list")}
-        return state | lists | {"functions": dict(self.functions), "local_names": set(self.local_names)}
+        copies = {"functions": dict(self.functions), "local_names": set(self.local_names)}
+        return {"state": state | lists | copies, "length": len(self.block), "inner": self.in_function > 0}
 
     def return_to(self, before: dict) -> None:
         """Give up the function under translation: as if its call had not begun."""
-        for name, value in before.items():
+        for name, value in before["state"].items():
             setattr(self, name, value)
+        del self.block[before["length"] :]
 
     def volatile_load(self, target):
         """`qd.volatile_load(target)`: component by component for vectors and matrices."""

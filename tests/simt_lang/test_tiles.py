@@ -1,0 +1,344 @@
+"""Register tiles: slices, outer products, Cholesky, triangular solves (simt.md 9)."""
+
+import numpy as np
+import pytest
+import simt_lang_kit as kit
+
+import quadrants as qd
+from quadrants.lang.simt import block
+
+Tile16x16, Tile32x32 = qd.simt.Tile16x16, qd.simt.Tile32x32
+KINDS = ("field", "ndarray", "shared")
+TOLERANCE = {"f32": 2e-5, "f64": 1e-10}
+
+pytestmark = kit.gpu
+
+
+def spd(n: int, t: str, seed: int = 0) -> np.ndarray:
+    """A well-conditioned symmetric positive definite matrix."""
+    a = np.random.default_rng(seed).normal(size=(n, n))
+    return (a @ a.T / n + 2 * np.eye(n)).astype("float" + t[1:])
+
+
+def test_sizes(arch):
+    assert (Tile16x16.SIZE, Tile32x32.SIZE) == (16, 32)
+    out = qd.field(qd.i32, 2)
+
+    @qd.kernel
+    def sizes():
+        out[0] = qd.simt.Tile16x16.SIZE
+        out[1] = Tile32x32.SIZE
+
+    sizes()
+    assert list(out.to_numpy()) == [16, 32]
+
+
+@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+def test_registers_and_copies(arch, Tile):
+    """9.1: lane t holds row t; t2 = t copies; eye_ resets; the class is a template argument."""
+    n = Tile.SIZE
+    out = kit.array(np.zeros((4, n, n), np.float32))
+
+    @qd.func
+    def made(kind: qd.template(), lane):
+        t = kind.zeros()
+        t.r[1] = lane
+        return t.r[1] + 1
+
+    @qd.func
+    def reset(t: qd.template()):
+        t.eye_()
+
+    @qd.func
+    def changed(t):
+        t.r[0] = 100.0
+        return t.r[0]
+
+    @qd.kernel
+    def use(out: qd.types.ndarray(), kind: qd.template()):
+        qd.loop_config(block_dim=n)
+        for i in range(n):
+            t = kind.eye(dtype=qd.f32)
+            other = t
+            other.r[2] += i
+            t.r[0] = 5.0
+            out[0, 0:n, 0:n] = t
+            out[1, 0:n, 0:n] = other
+            chosen = Tile16x16 if qd.static(n == 16) else Tile32x32
+            z = chosen.zeros()
+            for j in qd.static(range(n)):
+                z.r[j] = i * 100 + j
+            out[2, 0:n, 0:n] = z
+            other = z
+            reset(z)
+            z.r[3] += made(kind, i)
+            z.r[4] += changed(z) + other.r[1]
+            out[3, 0:n, 0:n] = z
+
+    use(out, Tile)
+    got, row = out.to_numpy(), np.arange(n)
+    expected = np.eye(n)
+    expected[:, 0] = 5
+    np.testing.assert_array_equal(got[0], expected)
+    expected = np.eye(n)
+    expected[:, 2] += row
+    np.testing.assert_array_equal(got[1], expected)
+    np.testing.assert_array_equal(got[2], row[:, None] * 100 + row)
+    expected = np.eye(n)
+    expected[:, 3] += row + 1
+    expected[:, 4] += 100 + row * 100 + 1
+    np.testing.assert_array_equal(got[3], expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("t", ("f32", "f64"))
+def test_slices(arch, kind, t):
+    """9.2: partial loads keep the rest of the tile, partial stores the rest of the array; values are converted."""
+    rows, columns = 20, 19
+    dtype = getattr(qd, t)
+    x = np.random.default_rng(1).integers(1, 99, (2, rows, columns)).astype("float" + t[1:])
+    source = kit.array(x)
+    if kind == "field":
+        source = qd.field(dtype, (2, rows, columns))
+        source.from_numpy(x)
+    out = kit.array(np.full((2, 32, 32), -1, np.float32))
+    annotation = qd.template() if kind == "field" else qd.types.ndarray()
+
+    @qd.kernel
+    def move(a: annotation, out: qd.types.ndarray(), r0: qd.i32, c1: qd.i32):
+        qd.loop_config(block_dim=16)
+        for i in range(16):
+            tile = Tile16x16.eye(dtype=qd.f32)
+            if qd.static(kind == "shared"):
+                s = block.SharedArray((rows, columns), dtype)
+                for r in range(rows):
+                    for c in range(columns):
+                        s[r, c] = a[1, r, c]
+                block.sync()
+                tile[:] = s[r0 : r0 + 16, 9:c1]
+                s[3:6, 2:4] = tile
+                block.sync()
+                out[1, i, 0] = s[3, 2]
+                out[1, i, 1] = s[6, 2]
+            else:
+                tile[:] = a[1, r0 : r0 + 16, 9:c1]
+            out[0, 3:18, 5:40] = tile
+
+    move(source, out, 8, 15)
+    tile = np.eye(16)
+    tile[:12, :6] = x[1, 8:20, 9:15]
+    expected = np.full((32, 32), -1.0)
+    expected[3:18, 5:21] = tile[:15]
+    np.testing.assert_array_equal(out.to_numpy()[0], expected)
+    if kind == "shared":
+        assert (out.to_numpy()[1, :16, 0] == tile[0, 0]).all() and (out.to_numpy()[1, :16, 1] == x[1, 6, 2]).all()
+
+
+@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+def test_outer_products(arch, Tile):
+    """9.3: of scalars of the lanes and of columns, which are read when the product is applied."""
+    n = Tile.SIZE
+    a = np.random.default_rng(2).integers(-8, 8, (1, n, n)).astype(np.float32)
+    data, out = kit.array(a), kit.array(np.zeros((2, n, n), np.float32))
+
+    @qd.kernel
+    def update(data: qd.types.ndarray(), out: qd.types.ndarray()):
+        qd.loop_config(block_dim=n)
+        for i in range(n):
+            t = Tile.zeros(dtype=qd.f32)
+            for k in range(n):
+                v = data[0, 0:n, k]
+                t -= qd.outer(v, v)
+            out[0, 0:n, 0:n] = t
+            u = Tile.zeros(dtype=qd.f32)
+            short = data[0, 0:5, 1]
+            product = qd.outer(short, i * 1.0)
+            u -= product
+            out[1, 0:n, 0:n] = u
+
+    update(data, out)
+    np.testing.assert_array_equal(out.to_numpy()[0], -a[0] @ a[0].T)
+    short = np.where(np.arange(n) < 5, a[0, :, 1], 0)
+    np.testing.assert_array_equal(out.to_numpy()[1], -np.outer(short, np.arange(n)))
+
+
+@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+@pytest.mark.parametrize("t", ("f32", "f64"))
+def test_cholesky_and_solve(arch, Tile, t):
+    """9.3: the lower triangle alone is read and written; X L^T = B."""
+    n = Tile.SIZE
+    dtype = getattr(qd, t)
+    a = np.stack([spd(n, t, k) for k in range(3)])
+    b = np.random.default_rng(5).normal(size=a.shape).astype(a.dtype)
+    given = a.copy()
+    upper = np.triu_indices(n, 1)
+    given[:, upper[0], upper[1]] = np.nan
+    factor, x = kit.array(given), kit.array(b)
+
+    @qd.kernel
+    def run(A: qd.types.NDArray[dtype, 3], B: qd.types.NDArray[dtype, 3], eps: dtype):
+        qd.loop_config(block_dim=n)
+        for i in range(A.shape[0] * n):
+            L = Tile.eye(dtype=dtype)
+            L[:] = A[i // n, 0:n, 0:n]
+            L.cholesky_(eps)
+            X = Tile.zeros(dtype=dtype)
+            X[:] = B[i // n, 0:n, 0:n]
+            L.solve_triangular_(X, lower=True)
+            A[i // n, 0:n, 0:n] = L
+            B[i // n, 0:n, 0:n] = X
+
+    run(factor, x, 1e-6)
+    got = factor.to_numpy()
+    assert np.isnan(got[:, upper[0], upper[1]]).all()
+    for k in range(3):
+        L = np.linalg.cholesky(a[k].astype(np.float64))
+        np.testing.assert_allclose(np.tril(got[k]), L, atol=TOLERANCE[t], rtol=0)
+        expected = np.linalg.solve(L, b[k].T.astype(np.float64)).T
+        np.testing.assert_allclose(x.to_numpy()[k], expected, atol=TOLERANCE[t] * 10, rtol=0)
+
+
+def test_pivots_that_are_too_small(arch):
+    """9.3: lane k's eps is for pivot k and is compared before the root; NaN becomes sqrt(eps)."""
+    n = 16
+    a = np.diag(np.arange(n, dtype=np.float32) - 4)[None].copy()
+    a[0, 2, 2] = np.nan
+    data = kit.array(a)
+
+    @qd.kernel
+    def run(A: qd.types.ndarray()):
+        qd.loop_config(block_dim=n)
+        for i in range(n):
+            t = Tile16x16.zeros()
+            t[:] = A[0, 0:n, 0:n]
+            eps = 0.25
+            if i == 3:
+                eps = 9.0
+            t.cholesky_(eps)
+            A[0, 0:n, 0:n] = t
+
+    run(data)
+    expected = np.sqrt(np.maximum(np.arange(n) - 4.0, 0.25))
+    expected[3] = 3
+    np.testing.assert_allclose(np.diag(data.to_numpy()[0]), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+def test_blocked_cholesky_of_40x40(arch, kind, Tile):
+    """9.3: tiles of a larger matrix, the last one partial on an identity border."""
+    n, size = 40, Tile.SIZE
+    blocks = -(-n // size)
+    a = spd(n, "f32", 3)
+    out = kit.array(np.zeros((n, n), np.float32))
+    source = kit.array(a)
+    storage = source
+    if kind == "field":
+        storage = qd.field(qd.f32, (n, n))
+        storage.from_numpy(a)
+    annotation = qd.template() if kind == "field" else qd.types.ndarray()
+
+    @qd.func
+    def factor(m: qd.template()):
+        for k in range(blocks):
+            k0 = k * size
+            k1 = qd.min(k0 + size, n)
+            diagonal = Tile.eye(dtype=qd.f32)
+            diagonal[:] = m[k0:k1, k0:k1]
+            for j in range(k0):
+                column = m[k0:k1, j]
+                diagonal -= qd.outer(column, column)
+            diagonal.cholesky_(1e-10)
+            m[k0:k1, k0:k1] = diagonal
+            qd.simt.subgroup.sync()
+            for r in range(k + 1, blocks):
+                r0 = r * size
+                r1 = qd.min(r0 + size, n)
+                below = Tile.zeros(dtype=qd.f32)
+                below[:] = m[r0:r1, k0:k1]
+                for j in range(k0):
+                    below -= qd.outer(m[r0:r1, j], m[k0:k1, j])
+                diagonal.solve_triangular_(below)
+                m[r0:r1, k0:k1] = below
+                qd.simt.subgroup.sync()
+
+    @qd.kernel
+    def run(A: annotation, out: qd.types.ndarray()):
+        qd.loop_config(block_dim=size)
+        for i in range(size):
+            if qd.static(kind == "shared"):
+                s = block.SharedArray((n, n), qd.f32)
+                for r in range(n):
+                    for c in range((n + size - 1) // size):
+                        if c * size + i < n:
+                            s[r, c * size + i] = A[r, c * size + i]
+                block.sync()
+                factor(s)
+                block.sync()
+                for r in range(n):
+                    for c in range((n + size - 1) // size):
+                        if c * size + i < n:
+                            out[r, c * size + i] = s[r, c * size + i]
+            else:
+                factor(A)
+
+    run(storage, out)
+    got = (out if kind == "shared" else storage).to_numpy()
+    np.testing.assert_allclose(np.tril(got), np.linalg.cholesky(a.astype(np.float64)), atol=2e-5)
+
+
+def test_default_type_follows_init(init):
+    """9.1: dtype=None is the default_fp of the current init; both sizes live in one kernel."""
+    for default, dtype in ((qd.f32, np.float32), (qd.f64, np.float64)):
+        init(default_fp=default)
+        out = kit.array(np.zeros((32, 32), np.float64))
+
+        @qd.kernel
+        def third(out: qd.types.ndarray()):
+            qd.loop_config(block_dim=32)
+            for i in range(32):
+                t = Tile32x32.eye()
+                small = Tile16x16.eye()
+                t.r[0] = t.r[0] / 3
+                small.r[1] = small.r[1] / 3
+                out[0:32, 0:32] = t
+                qd.simt.subgroup.sync()
+                out[16:32, 0:16] = small
+
+        third(out)
+        got = out.to_numpy()
+        assert got[0, 0] == dtype(1) / dtype(3) and got[17, 1] == dtype(1) / dtype(3)
+
+
+BAD = {
+    "bounds": ("t[:] = A[0, :16, 0:16]", "Tile row slice: both start and stop indices are required", SyntaxError),
+    "columns": ("t[:] = A[0, 0:16, 0:]", "Tile col slice: both start and stop indices are required", SyntaxError),
+    "negative": ("t[:] = A[0, -1:16, 0:16]", "Negative indices are not supported in Quadrants kernels", SyntaxError),
+    "batch": ("t[:] = A[0:16, 0:16, 0]", "batch index", SyntaxError),
+    "many": ("t[:] = A[0, 0, 0:16, 0:16]", "axes", IndexError),
+    "value": ("t[:] = 1.0", r"Tile\[:\] can only be assigned from an array slice", TypeError),
+    "rebound": ("t = A[0, 0:16, 0:16]", "t\\[:\\] = a", TypeError),
+    "arithmetic": ("x = A[0, 0:16, 0] + 1.0", "only valid in tile operations", TypeError),
+    "plus": ("t += qd.outer(1.0, 2.0)", "unsupported augmented assignment op", TypeError),
+    "scalar": ("t -= 1.0", "unsupported augmented assignment with", TypeError),
+    "sum": ("t -= qd.outer(1.0, 2.0) + qd.outer(1.0, 2.0)", "OuterProduct does not support composition", TypeError),
+    "upper": ("t.solve_triangular_(t, lower=False)", "only lower=True is supported", TypeError),
+    "index": ("t.r[i] = 1.0", "requires a python-int index", SyntaxError),
+    "range": ("t.r[16] = 1.0", "16", SyntaxError),
+    "dtype": ("u = qd.simt.Tile16x16.zeros(dtype=qd.i32)", "f32 or f64", TypeError),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_tiles_refuse(arch, case, tmp_path):
+    line, message, kind = BAD[case]
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import quadrants as qd\n\n\n@qd.kernel\ndef run(A: qd.types.ndarray()):\n    qd.loop_config(block_dim=16)\n"
+        f"    for i in range(16):\n        t = qd.simt.Tile16x16.eye(dtype=qd.f32)\n        {line}\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(qd.QuadrantsCompilationError, match=message) as caught:
+        names["run"](kit.array(np.zeros((1, 16, 16), np.float32)))
+    assert isinstance(caught.value, kind)
