@@ -34,7 +34,7 @@ def says(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
 
 @qd.kernel
 def negated(a: qd.i32, b: qd.i32) -> qd.i32:
-    return -(-(a * b)) - (-(-a))
+    return -(-(a * b)) - (-(-a))  # noqa: B002
 
 
 def text_of(kernel, *args) -> str:
