@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "fpmode.hpp"
 #include "simt_warp.hpp"
 
 namespace qd::simt {
@@ -310,7 +311,11 @@ int launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes,
     e.block.function = &f;
     e.block.size = block;
     if (e.block.threads.size() < most_threads) e.block.threads.resize(most_threads);
-    run_grid(grid, shared_bytes);
+    {
+        // As devices do; not in the calling thread's own arithmetic.
+        FlushDenormals flush;
+        run_grid(grid, shared_bytes);
+    }
     if (!e.trouble.empty()) give_back_stacks();
     write_output();
     last_error.clear();

@@ -258,7 +258,7 @@ def test_loop_config(arch, level):
             if i == 3:
                 break
             out[3] += 1
-        qd.loop_config(block_dim=96)
+        qd.loop_config(block_dim=256)
         for i in range(n):
             out[4] += 1
 
@@ -323,7 +323,7 @@ def test_loop_config_errors(arch):
 
     @qd.kernel
     def odd_block():
-        qd.loop_config(block_dim=33)
+        qd.loop_config(block_dim=96)
         for _ in range(2):
             pass
 
