@@ -327,15 +327,6 @@ class Arguments:
         """Whether the AST names a parameter of the kernel or func under translation."""
         return any(a.arg == getattr(node, "id", None) for a in self.frame.source.tree.args.args)
 
-    def atomic_target(self, x, op: str) -> Value:
-        if not isinstance(x, Value) or x.place is None:
-            raise QuadrantsSyntaxError(
-                f"cannot use a non-writable target as the first operand of atomic_{op}; index the field or array first."
-            )
-        if x.immutable:
-            raise self.immutable_error(x.immutable)
-        return x
-
 
 def describe_array(x, annotation=None):
     """(element IR type, ndim, layout, has gradient) of an ndarray or external array."""

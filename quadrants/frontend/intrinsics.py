@@ -147,7 +147,10 @@ def _random(tracer, dtype=float):
 
 
 def _atomic(op: str):
-    def handler(tracer, x, y):
+    def handler(tracer, *args, **kwargs):
+        if kwargs or len(args) != 2:
+            raise QuadrantsTypeError(f"atomic_{op} takes two operands, by position: qd.atomic_{op}(x[i], value)")
+        x, y = args
         return tracer.atomic(op, tracer.atomic_target(x, op), y)
 
     return handler
@@ -156,7 +159,9 @@ def _atomic(op: str):
 def _atomic_cas(tracer, x, expected, desired):
     target = tracer.atomic_target(x, "cas")
     if target.is_tensor:
-        raise QuadrantsTypeError("atomic_cas works on scalars only, not on vectors or matrices")
+        raise QuadrantsTypeError(
+            "atomic_cas on tensor (vector / matrix) destinations is not supported; use a component of it"
+        )
     return tracer.atomic("cas", target, expected, extra=(typed.to_expr(desired),))
 
 

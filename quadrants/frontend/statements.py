@@ -9,8 +9,7 @@ from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
-from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, If, Load, MemberPlace
-from quadrants.ir.types import StructType, TensorType, element_dtype, tensor_type
+from quadrants.ir.nodes import Cell, Const, ElemPlace, If, Load, MemberPlace
 from quadrants.lang import typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -334,55 +333,6 @@ class Statements:
         if isinstance(place, Cell):
             return Cell(place.array, indices, place.type)
         return ElemPlace(base, indices, place.type)
-
-    def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> Value:
-        """Emit an atomic on a place; elementwise on tensors. Returns the old value."""
-        symbol = augmented or op
-        t = target.type
-        dtype = element_dtype(t)
-        expr = typed.to_expr(value)
-        if isinstance(t, StructType) or isinstance(expr.type, StructType):
-            raise QuadrantsTypeError(f"unsupported operand type(s) for 'atomic_{op}': '{t}' and '{expr.type}'")
-        if isinstance(expr.type, TensorType) and (not isinstance(t, TensorType) or t.shape != expr.type.shape):
-            name = typed.OPS[symbol].symbol if symbol in typed.OPS else f"atomic_{op}"
-            name = name if augmented else f"atomic_{op}"
-            raise QuadrantsTypeError(f"unsupported operand type(s) for '{name}': '{t}' and '{expr.type}'")
-        if op in ("and", "or", "xor") and (dtype.is_real or element_dtype(expr.type).is_real):
-            raise QuadrantsTypeError(
-                f"unsupported operand type(s) for '{typed.OPS[augmented].symbol if augmented else 'atomic_' + op}': "
-                f"'{t}' and '{expr.type}'"
-            )
-        if not isinstance(t, TensorType):
-            args = (typed.cast_expr(expr, dtype),) + tuple(typed.cast_expr(e, dtype) for e in extra)
-            return self.emit_atomic(op, target.place, args, t)
-        held = self.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
-        stable = self.stable_target(target)
-        places = self._component_targets(stable)
-        olds = []
-        for k, place in enumerate(places):
-            item = held[k] if len(t.shape) == 1 else held[k // t.shape[1], k % t.shape[1]]
-            olds.append(self.emit_atomic(op, place, (item.expr,), dtype))
-        from quadrants.lang import tensor
-
-        return LazyTensor(lambda: tensor.make(olds, t))
-
-    def _component_targets(self, target: Value) -> list:
-        place = target.place
-        if isinstance(place, Cell) and place.array.components is not None:
-            return self.component_places(place)
-        shape = target.type.shape
-        if len(shape) == 1:
-            return [target[i].place for i in range(shape[0])]
-        return [target[i, j].place for i in range(shape[0]) for j in range(shape[1])]
-
-    def emit_atomic(self, op: str, place, args: tuple, t):
-        """An atomic whose old value is declared only if somebody reads it."""
-        from quadrants.ir.nodes import Eval
-
-        node = Atomic(op, place, args, t)
-        stmt = Eval(node)
-        self.emit(stmt)
-        return OldValue(self, self.block, stmt, node)
 
     # ------------------------------------------------------------ if, assert, return, delete
 

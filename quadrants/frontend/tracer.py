@@ -17,6 +17,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend.arguments import Arguments
+from quadrants.frontend.atomics import Atomics
 from quadrants.frontend.calls import Calls
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.expressions import Expressions
@@ -69,6 +70,7 @@ class Tracer(
     Memory,
     Views,
     Purity,
+    Atomics,
     Simt,
 ):
     def __init__(self, options):

@@ -28,8 +28,7 @@ def values(name: str, count: int, seed: int = 0) -> np.ndarray:
 
 def array(data: np.ndarray):
     """An ndarray of the runtime with these values."""
-    t = getattr(qd, {"int": "i", "uint": "u", "float": "f"}[data.dtype.name.rstrip("0123456789")] + data.dtype.name[-2:])
-    out = qd.ndarray(t, data.shape)
+    out = qd.ndarray(getattr(qd, data.dtype.name), data.shape)
     out.from_numpy(data)
     return out
 

@@ -13,6 +13,7 @@ from quadrants.lang import scope, typed
 from quadrants.lang.value import Value
 
 HOST_ARCHS = ("x64", "arm64")
+_NO_LANES = "qd.simt.{} is not available on the python arch: it needs a GPU."
 LANE_TYPES = (i32, u32, i64, u64, f32, f64)
 
 
@@ -22,6 +23,8 @@ def arch_name() -> str:
     if tracer is not None:
         name: str = tracer.arch_name
         return name
+    if session.is_python_backend():
+        raise QuadrantsRuntimeError(_NO_LANES.format("subgroup.group_size"))
     return session.require_runtime().arch.name
 
 
@@ -30,7 +33,7 @@ def tracer_of(what: str):
     tracer = scope.current()
     if tracer is None:
         if session.is_python_backend():
-            raise QuadrantsRuntimeError(f"qd.simt.{what} is not available on the python arch: it needs a GPU.")
+            raise QuadrantsRuntimeError(_NO_LANES.format(what))
         raise AssertionError(f"qd.simt.{what} cannot be called in Python-scope")
     return tracer
 
@@ -50,7 +53,8 @@ def in_block(what: str):
     """As `on_device`, for the operations of blocks and grids: ValueError."""
     tracer = tracer_of(what)
     if tracer.arch_name in HOST_ARCHS:
-        raise ValueError(f"qd.simt.{what} is not supported for arch {Arch(tracer.arch_name)!r}")
+        name = what if what.startswith("block.") else f"simt.{what}"
+        raise ValueError(f"qd.{name} is not supported for arch {Arch(tracer.arch_name)!r}")
     return tracer
 
 

@@ -27,6 +27,7 @@ def log2_group_size() -> int:
 
 def tile_size(log2_size, name: str) -> int:
     """`log2_size` after a check: a compile-time integer; a tile of more than one lane fits in a subgroup."""
+    at.tracer_of(name)
     log2 = at.constant(log2_size, "log2_size", name)
     if log2 < 0:
         raise QuadrantsCompilationError(f"qd.simt.{name}: log2_size must not be negative, got {log2}")

@@ -191,6 +191,7 @@ def all_equal_tiled(value, log2_size):
 
 def _mask(lane_id, make):
     """A u32 mask of `lane_id`, by `make` of u32 values."""
+    at.tracer_of("subgroup.lanemask")
     lane = at.integer(lane_id, u32, 1)
     bit = typed.binary("shl", at.const(1, u32), lane)
     return make(bit, typed.binary("sub", bit, at.const(1, u32)))
