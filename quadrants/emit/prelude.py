@@ -24,6 +24,7 @@ The printer asks while it prints and splices the rendered text in front of the k
     map     name, spelling, result type, *operand types      one function that applies `spelling`, a format string over
                               {a} {b} {c} {d} such as "({a} + {b})", to every element. Operands are tensors of the
                               result's shape or scalars. The value is converted to the result's dtype as by assignment.
+                              Where a dialect has operators, + - * / is returned instead of a name: to be called so.
     linalg  op, type, ...     see quadrants.emit.prelude_rules.LINALG
     atomic  op, type          add sub mul min max and or xor exchange (T *p, T x) [old value]; cas (T *p, expected,
                               desired) [old value]; a tensor type works element by element (not cas)
@@ -73,7 +74,7 @@ class Prelude:
         self.fast_math = fast_math
         self._names: dict = {}  # (family, *params) -> name
         self._owners: dict = {}  # name -> (family, *params)
-        self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments)
+        self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments, shown)
         self._levels: dict = {}  # name -> (family, depth)
         self._open: list = []  # [family, depth] of each request whose needs are being met
 
@@ -120,10 +121,11 @@ class Prelude:
         """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""
         return self.spelling.identifier(name)
 
-    def add(self, family: str, name: str, macro: str, *arguments, needs=()) -> str:
+    def add(self, family: str, name: str, macro: str, *arguments, needs=(), shown: str = "") -> str:
         """For rules: request `macro(name, *arguments)` of `family` after everything in `needs`; returns name.
 
-        needs: types, or tuples (family, *params), that must be declared before.
+        needs: types, or tuples (family, *params), that must be declared before. shown: what the macro is told instead
+        of the name; names are unique, operators are not.
         """
         level = [family, 0]
         self._open.append(level)
@@ -134,7 +136,7 @@ class Prelude:
                 self.type(what)
         self._open.pop()
         self._levels[name] = (family, level[1])
-        self._requests.setdefault(family, {}).setdefault(name, (level[1], name, macro, arguments))
+        self._requests.setdefault(family, {}).setdefault(name, (level[1], name, macro, arguments, shown or name))
         return name
 
     def unique(self, name: str, key: tuple) -> str:
@@ -159,9 +161,9 @@ class Prelude:
             ordered = sorted(requests.values(), key=lambda r: r[:2])
             whole = library.find("family")
             if whole is not None:
-                sections.append(whole([(name, *arguments) for _, name, _, arguments in ordered]).strip("\n"))
+                sections.append(whole([(name, *arguments) for _, _, _, arguments, name in ordered]).strip("\n"))
             else:
-                texts = [library[macro](name, *arguments).strip("\n") for _, name, macro, arguments in ordered]
+                texts = [library[macro](name, *arguments).strip("\n") for _, _, macro, arguments, name in ordered]
                 sections.append("\n\n".join(texts))
         return "\n\n".join(sections) + "\n" if sections else ""
 

@@ -26,10 +26,25 @@ LINALG = frozenset(
 )
 
 
+# Elementwise operations that a dialect with operators writes as a + b.
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "neg": "-"}
+
+
+def _operator(spelling, stem: str, result: TensorType, operands) -> str:
+    """The symbol by which an elementwise operation is called, or "" where it has a name."""
+    fits = all(t in (result, result.dtype) for t in operands) and result.dtype is not u1
+    return OPERATORS.get(stem, "") if spelling.operators and fits else ""
+
+
 def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
     for t in operands:
         if isinstance(t, TensorType) and t.shape != result.shape:
             raise ValueError(f"'{stem}' cannot combine {t} with a result of type {result}")
+    if stem.startswith(("cast_", "bit_cast_")) and len(operands) == 1:
+        # qd_vec3_i32_from_f32
+        parts = [suffix(result), "bits_of" if stem.startswith("bit") else "from", operands[0].dtype.name]
+        name = p.unique("_".join(["qd", *parts]), (stem, spelling, result, *operands))
+        return p.add("map", name, "elementwise", spelling, result, operands, needs=(result, *operands))
     if all(t in (result, result.dtype) for t in operands):
         # qd_mul_vec3_f32 of two vectors, qd_mul_vec3_f32_vs of a vector and a scalar.
         kinds = "".join("v" if t is result else "s" for t in operands)
@@ -37,7 +52,12 @@ def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
     else:
         parts = [suffix(t) for t in (result, *operands)]
     name = p.unique("_".join(["qd", stem, *parts]), (stem, spelling, result, *operands))
-    return p.add("map", name, "elementwise", spelling, result, operands, needs=(result, *operands))
+    symbol = _operator(p.spelling, stem, result, operands)
+    p.add(
+        "map", name, "elementwise", spelling, result, operands,
+        needs=(result, *operands), shown=symbol and f"operator{symbol}",
+    )  # fmt: skip
+    return symbol or name
 
 
 def linalg(p, op: str, t: TensorType, other: TensorType | None = None) -> str:

@@ -24,7 +24,8 @@ class Spelling:
 
     parents: dialects whose prelude files serve where this one has none. narrow: widest type, in bits, whose
     compare-and-swap the device has not and the prelude makes from a wider one; 0 where the atomics need none at all.
-    leave: statement that ends a thread. lanes: threads that exchange values without a barrier.
+    leave: statement that ends a thread. lanes: threads that exchange values without a barrier. operators:
+    tensors may have operators.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class Spelling:
         narrow: int = 0,
         leave: str = "",
         lanes: int = 1,
+        operators: bool = False,
     ):
         self.dialect = dialect
         self.parents = parents
         self.narrow = narrow
         self.lanes = lanes
+        self.operators = operators
         self.declared = frozenset(PRIMITIVES[name] for name in declared.split())
         """Primitive types that the prelude has to declare."""
         self.builtin = frozenset(builtin.split())
@@ -155,6 +158,7 @@ SPELLINGS: dict[str, Spelling] = {
         narrow=8,
         leave="qd_exit();",
         lanes=32,
+        operators=True,
     ),
     "hip": Spelling(
         "hip",
@@ -168,5 +172,6 @@ SPELLINGS: dict[str, Spelling] = {
         narrow=16,
         leave="__builtin_amdgcn_endpgm();",
         lanes=64,
+        operators=True,
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from quadrants.emit.arithmetic import WRAPPING, SignedArithmetic
+from quadrants.emit.arithmetic import WRAPPING, SignedArithmetic, unsigned_of
 from quadrants.emit.cells import CellIndices, cell_unit
 from quadrants.emit.ranges import carries
 from quadrants.emit.spelling import (
@@ -100,7 +100,10 @@ class Printer(SignedArithmetic, CellIndices):
         if self.wraps(e):
             return self.wrapped(e)
         if isinstance(e.type, TensorType):
-            return self._map(e.op, self.unary_text(e.op, t, "{a}", UNARY)[0], e.type, e.a)
+            spelling = self.unary_text(e.op, t, "{a}", UNARY)[0]
+            if e.op == "neg" and self.may_wrap("neg", t):
+                spelling = f"({self.type(t)})-({self.type(unsigned_of(t))}){{a}}"
+            return self._map(e.op, spelling, e.type, e.a)
         return self.unary_text(e.op, t, None, 0, e.a)
 
     def unary_text(self, op: str, t: DType, text, have, e=None):
@@ -129,6 +132,9 @@ class Printer(SignedArithmetic, CellIndices):
     def print_Binary(self, e):
         t = element_dtype(e.a.type)
         if isinstance(e.type, TensorType):
+            if e.op == "powi" and isinstance(e.b, n.Const) and e.b.value in (2, 3) and t in (f32, f64):
+                stem, factors = ("square", 2) if e.b.value == 2 else ("cube", 3)
+                return self._map(stem, f"({' * '.join(['{a}'] * factors)})", e.type, e.a)
             spelling = self.binary_text(e.op, t, element_dtype(e.b.type), "{a}", "{b}", PRIMARY, PRIMARY)[0]
             stem = e.op
             if e.op in WRAPPING and self.may_wrap(e.op, t):
@@ -140,6 +146,8 @@ class Printer(SignedArithmetic, CellIndices):
             power = self._small_power(e)
             if power is not None:
                 return power
+            if isinstance(e.b, n.Const) and e.b.value in (2, 3) and t in (f32, f64):
+                return f"{self.prelude.need('float', 'half_power', t, 2 * e.b.value)}({self.text(e.a)})", PRIMARY
         if e.op == "pow":
             halves = self._halves(e.b, t)
             if halves:
@@ -207,7 +215,13 @@ class Printer(SignedArithmetic, CellIndices):
     def _map(self, stem: str, spelling: str, result, *operands):
         if not spelling.startswith("("):
             spelling = f"({spelling})"
-        name = self.prelude.need("map", stem, spelling, result, *(o.type for o in operands))
+        types = [o.type for o in operands]
+        name = self.prelude.need("map", stem, spelling, result, *types)
+        if name == "-" and len(operands) == 1:
+            return _negated(self.text(operands[0], UNARY)), UNARY
+        if name in ("+", "-", "*", "/"):
+            need = INFIX[stem][1]
+            return f"{self.text(operands[0], need)} {name} {self.text(operands[1], need + 1)}", need
         return f"{name}({', '.join(self.text(o) for o in operands)})", PRIMARY
 
     def print_Select(self, e):

@@ -81,41 +81,17 @@ __device__ static inline float qd_bit_cast_u32_f32(uint32_t x) {
     return bits.to;
 }
 
-/* Integer power by repeated squaring; a negative exponent gives the reciprocal. */
-__device__ static inline float qd_powi_f32_i32(float base, int32_t exponent) {
-    uint32_t n = exponent < 0 ? -(uint32_t)exponent : (uint32_t)exponent;
-    float square = base, power = 1;
-    for (; n != 0; n >>= 1, square *= square)
-        if (n & 1)
-            power *= square;
-    return exponent < 0 ? 1 / power : power;
-}
-
-__device__ static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
+__device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] + b.v[0];
     r.v[1] = a.v[1] + b.v[1];
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_add_vec2_f32_vs(qd_vec2_f32 a, float b) {
+__device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] + b;
     r.v[1] = a.v[1] + b;
-    return r;
-}
-
-__device__ static inline qd_vec2_i32 qd_cast_f32_i32_vec2_i32_vec2_f32(qd_vec2_f32 a) {
-    qd_vec2_i32 r;
-    r.v[0] = ((int32_t)a.v[0]);
-    r.v[1] = ((int32_t)a.v[1]);
-    return r;
-}
-
-__device__ static inline qd_vec2_f32 qd_cast_i32_f32_vec2_f32_vec2_i32(qd_vec2_i32 a) {
-    qd_vec2_f32 r;
-    r.v[0] = ((float)a.v[0]);
-    r.v[1] = ((float)a.v[1]);
     return r;
 }
 
@@ -126,52 +102,66 @@ __device__ static inline qd_vec2_i32 qd_index_add_vec2_i32(qd_vec2_i32 a, qd_vec
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_mul_vec2_f32_sv(float a, qd_vec2_f32 b) {
+__device__ static inline qd_vec2_f32 operator*(float a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a * b.v[0];
     r.v[1] = a * b.v[1];
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_mul_vec2_f32_vs(qd_vec2_f32 a, float b) {
+__device__ static inline qd_vec2_f32 operator*(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] * b;
     r.v[1] = a.v[1] * b;
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_powi_vec2_f32_vec2_f32_i32(qd_vec2_f32 a, int32_t b) {
+__device__ static inline qd_vec2_f32 qd_square_vec2_f32(qd_vec2_f32 a) {
     qd_vec2_f32 r;
-    r.v[0] = (qd_powi_f32_i32(a.v[0], b));
-    r.v[1] = (qd_powi_f32_i32(a.v[1], b));
+    r.v[0] = a.v[0] * a.v[0];
+    r.v[1] = a.v[1] * a.v[1];
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_sub_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
+__device__ static inline qd_vec2_f32 operator-(qd_vec2_f32 a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] - b.v[0];
     r.v[1] = a.v[1] - b.v[1];
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_sub_vec2_f32_sv(float a, qd_vec2_f32 b) {
+__device__ static inline qd_vec2_f32 operator-(float a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a - b.v[0];
     r.v[1] = a - b.v[1];
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_sub_vec2_f32_vs(qd_vec2_f32 a, float b) {
+__device__ static inline qd_vec2_f32 operator-(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] - b;
     r.v[1] = a.v[1] - b;
     return r;
 }
 
-__device__ static inline qd_vec2_f32 qd_truediv_vec2_f32_vs(qd_vec2_f32 a, float b) {
+__device__ static inline qd_vec2_f32 operator/(qd_vec2_f32 a, float b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] / b;
     r.v[1] = a.v[1] / b;
+    return r;
+}
+
+__device__ static inline qd_vec2_f32 qd_vec2_f32_from_i32(qd_vec2_i32 a) {
+    qd_vec2_f32 r;
+    r.v[0] = ((float)a.v[0]);
+    r.v[1] = ((float)a.v[1]);
+    return r;
+}
+
+__device__ static inline qd_vec2_i32 qd_vec2_i32_from_f32(qd_vec2_f32 a) {
+    qd_vec2_i32 r;
+    r.v[0] = ((int32_t)a.v[0]);
+    r.v[1] = ((int32_t)a.v[1]);
     return r;
 }
 
@@ -232,9 +222,9 @@ struct qd_frame_step {
 /* Quadratic B-spline weights of the three nearest nodes, one a column. */
 static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 {
-    const qd_vec2_f32 t = qd_mul_vec2_f32_sv(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_sv(1.5f, offset), 2));  // weights:3
-    const qd_vec2_f32 t_1 = qd_sub_vec2_f32_sv(0.75f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vs(offset, 1.0f), 2));
-    const qd_vec2_f32 t_2 = qd_mul_vec2_f32_sv(0.5f, qd_powi_vec2_f32_vec2_f32_i32(qd_sub_vec2_f32_vs(offset, 0.5f), 2));
+    const qd_vec2_f32 t = 0.5f * qd_square_vec2_f32(1.5f - offset);       // weights:3
+    const qd_vec2_f32 t_1 = 0.75f - qd_square_vec2_f32(offset - 1.0f);
+    const qd_vec2_f32 t_2 = 0.5f * qd_square_vec2_f32(offset - 0.5f);
     return qd_mat2x3_f32{{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};  // weights:1
 }
 
@@ -249,13 +239,13 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
     float *__restrict__ mass = args.mass;
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= 64) return;
-    qd_vec2_i32 base = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(field[p], 0.0625f), 0.5f));  // step:2
-    qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f), qd_cast_i32_f32_vec2_f32_vec2_i32(base));  // step:3
+    qd_vec2_i32 base = qd_vec2_i32_from_f32(field[p] / 0.0625f - 0.5f);   // step:2
+    qd_vec2_f32 offset = field[p] / 0.0625f - qd_vec2_f32_from_i32(base);  // step:3
     qd_mat2x3_f32 w = weights(offset);                                    // step:4
     qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:6
     float weight = w.v[0] * w.v[3];                                       // step:7
     const qd_vec2_i32 t = qd_index_add_vec2_i32(base, corner);            // step:8
-    const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner), offset), 0.0625f))));
+    const qd_vec2_f32 t_1 = weight * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner) - offset) * 0.0625f));
     qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
     qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
     const qd_vec2_i32 t_2 = qd_index_add_vec2_i32(base, corner);          // step:9
@@ -263,7 +253,7 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
     qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:6
     float weight_1 = w.v[0] * w.v[4];                                     // step:7
     const qd_vec2_i32 t_3 = qd_index_add_vec2_i32(base, corner_1);        // step:8
-    const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_1), offset), 0.0625f))));
+    const qd_vec2_f32 t_4 = weight_1 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_1) - offset) * 0.0625f));
     qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
     qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
     const qd_vec2_i32 t_5 = qd_index_add_vec2_i32(base, corner_1);        // step:9
@@ -271,7 +261,7 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
     qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:6
     float weight_2 = w.v[1] * w.v[3];                                     // step:7
     const qd_vec2_i32 t_6 = qd_index_add_vec2_i32(base, corner_2);        // step:8
-    const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_2), offset), 0.0625f))));
+    const qd_vec2_f32 t_7 = weight_2 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_2) - offset) * 0.0625f));
     qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
     qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
     const qd_vec2_i32 t_8 = qd_index_add_vec2_i32(base, corner_2);        // step:9
@@ -279,7 +269,7 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
     qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:6
     float weight_3 = w.v[1] * w.v[4];                                     // step:7
     const qd_vec2_i32 t_9 = qd_index_add_vec2_i32(base, corner_3);        // step:8
-    const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_cast_i32_f32_vec2_f32_vec2_i32(corner_3), offset), 0.0625f))));
+    const qd_vec2_f32 t_10 = weight_3 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_3) - offset) * 0.0625f));
     qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
     qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
     const qd_vec2_i32 t_11 = qd_index_add_vec2_i32(base, corner_3);       // step:9
@@ -297,7 +287,7 @@ step_1_struct_for(const qd_args_step args, qd_frame_step *frame)
     const int32_t i = qd_p / 16;
     const int32_t j = qd_p % 16;
     if (mass[i * 16 + j] > 0.0f) {                                        // step:11
-        momentum[i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[i * 16 + j], mass[i * 16 + j]);  // step:12
+        momentum[i * 16 + j] = momentum[i * 16 + j] / mass[i * 16 + j];   // step:12
         momentum[i * 16 + j].v[1] -= gravity * 0.001f;                    // step:13
     }
 }
@@ -313,11 +303,11 @@ step_2_struct_for(const qd_args_step args, qd_frame_step *frame)
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= 64) return;
     lane->rng = qd_rng_begin(args.qd_seed, args.qd_launch, 2, p);
-    qd_vec2_i32 cell = qd_cast_f32_i32_vec2_i32_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f));  // step:15
+    qd_vec2_i32 cell = qd_vec2_i32_from_f32(field[p] / 0.0625f);          // step:15
     const qd_vec2_i32 t = cell;                                           // step:16
     v[p] = momentum[t.v[0] * 16 + t.v[1]];
     const float random_ = qd_random_f32(&lane->rng);                      // step:17
-    const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
+    const qd_vec2_f32 t_1 = 0.001f * v[p] + 1e-06f * (random_ - 0.5f);
     field[p].v[0] += t_1.v[0];
     field[p].v[1] += t_1.v[1];
 }
