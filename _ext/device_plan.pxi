@@ -207,7 +207,7 @@ cdef class DeviceProgram:
         if self.kernel.prefix_bytes:
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
-                landing = self.buffers[<size_t> stream, "landing"] = Landing(self.device, self.kernel.prefix_bytes)
+                landing = self.kept((<size_t> stream, "landing"), Landing(self.device, self.kernel.prefix_bytes))
             found.landing = (<Landing> landing).data
         if not self.first_known:
             self.first, self.first_stream, self.first_known = found, stream, True
@@ -217,8 +217,12 @@ cdef class DeviceProgram:
         key = (<size_t> stream, what)
         found = self.buffers.get(key)
         if found is None:
-            found = self.buffers[key] = DeviceBuffer(self.device, nbytes)
+            found = self.kept(key, DeviceBuffer(self.device, nbytes))
         return (<DeviceBuffer> found).data
+
+    cdef object kept(self, tuple key, made):
+        # Allocating lets other threads run: the first to come back keeps its own, and all use that.
+        return self.buffers.setdefault(key, made)
 
     cdef int launch(self, Plan plan, char *block, Launch *launch, uint64_t seed, uint64_t ordinal) except -1:
         # Starts all tasks; waits only where results, failures or prints are due.
