@@ -22,7 +22,7 @@ def test_sums_of_every_kind_of_place(arch):
     qd.root.dense(qd.i, 2).place(separate.get_scalar_field(0))
     qd.root.dense(qd.i, 2).place(separate.get_scalar_field(1))
     small = qd.field(qd.i16, shape=())
-    flag = qd.field(qd.u1, shape=())
+    flag = qd.field(qd.u8, shape=())
     byte = qd.field(qd.u8, shape=())
 
     @qd.kernel
