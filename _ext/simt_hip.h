@@ -68,30 +68,40 @@ QD_SIMT_ATOMIC(atomicExch, double, x)
 QD_SIMT_ATOMIC(unsafeAtomicAdd, float, old + x)
 QD_SIMT_ATOMIC(unsafeAtomicAdd, double, old + x)
 
-/* The compiler's own atomic operations take any type, an order and a scope. */
+/* The compiler's own atomic operations take any type, an order and a scope. clang knows their names on every machine. */
+#define __hip_atomic_compare_exchange_strong qd_simt_hip_compare_exchange_strong
+#define __hip_atomic_exchange qd_simt_hip_exchange
+#define __hip_atomic_fetch_add qd_simt_hip_fetch_add
+#define __hip_atomic_fetch_and qd_simt_hip_fetch_and
+#define __hip_atomic_fetch_max qd_simt_hip_fetch_max
+#define __hip_atomic_fetch_min qd_simt_hip_fetch_min
+#define __hip_atomic_fetch_or qd_simt_hip_fetch_or
+#define __hip_atomic_fetch_xor qd_simt_hip_fetch_xor
+#define __hip_atomic_load qd_simt_hip_load
+#define __hip_atomic_store qd_simt_hip_store
 #define QD_SIMT_HIP_FETCH(name, next)                                       \
     template <class T, class X> QD_SIMT_FN T name(T *p, X y, int, int) {     \
         T x = (T)y, old = *(volatile T *)p;                                 \
         *(volatile T *)p = (T)(next);                                       \
         return old;                                                         \
     }
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_add, old + x)
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_min, old < x ? old : x)
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_max, old > x ? old : x)
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_and, old & x)
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_or, old | x)
-QD_SIMT_HIP_FETCH(__hip_atomic_fetch_xor, old ^ x)
-QD_SIMT_HIP_FETCH(__hip_atomic_exchange, x)
-template <class T> QD_SIMT_FN T __hip_atomic_load(const T *p, int, int) { return *(const volatile T *)p; }
-template <class T, class X> QD_SIMT_FN void __hip_atomic_store(T *p, X x, int, int) { *(volatile T *)p = (T)x; }
-template <class T, class X> QD_SIMT_FN bool __hip_atomic_compare_exchange_strong(T *p, T *expected, X desired, int, int, int) {
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_add, old + x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_min, old < x ? old : x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_max, old > x ? old : x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_and, old & x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_or, old | x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_fetch_xor, old ^ x)
+QD_SIMT_HIP_FETCH(qd_simt_hip_exchange, x)
+template <class T> QD_SIMT_FN T qd_simt_hip_load(const T *p, int, int) { return *(const volatile T *)p; }
+template <class T, class X> QD_SIMT_FN void qd_simt_hip_store(T *p, X x, int, int) { *(volatile T *)p = (T)x; }
+template <class T, class X> QD_SIMT_FN bool qd_simt_hip_compare_exchange_strong(T *p, T *expected, X desired, int, int, int) {
     T old = *(volatile T *)p;
     bool same = old == *expected;
     if (same) *(volatile T *)p = (T)desired;
     *expected = old;
     return same;
 }
-#define __hip_atomic_compare_exchange_weak __hip_atomic_compare_exchange_strong
+#define __hip_atomic_compare_exchange_weak qd_simt_hip_compare_exchange_strong
 
 /* Half precision as a number. Compilers that lack it in C++ get one that is rounded after each operation, as theirs is. */
 #if !defined(__clang__) && __GNUC__ < 13
