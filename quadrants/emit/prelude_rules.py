@@ -147,7 +147,8 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
     to_bits = from_bits = None
     if p.spelling.narrow and family == "atomic":
         bits = bits_of(dtype)
-        if dtype.is_real:
+        native = dtype.bits >= 32 and op in ("add", "sub") or dtype is f32 and op == "exchange"
+        if dtype.is_real and not native:
             there, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
             needs += [bits, there, back]
             to_bits, from_bits = p.need(*there), p.need(*back)

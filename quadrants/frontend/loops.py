@@ -294,6 +294,7 @@ class Loops:
             obj = self._first_leaf(obj)
             kind = kind_of(obj)
         if kind in FIELD_KINDS:
+            self.hint = _name_of(node.iter)
             self._field_for(node, self.field_decl(obj), grouped)
         elif isinstance(obj, ArrayRef):
             decl = obj.decl
@@ -453,3 +454,10 @@ def _storage_order(decl):
         return None
     order = [axis for axis, _, _, _ in sorted(decl.levels, key=lambda level: -level[3])]
     return None if order == list(range(decl.ndim)) or sorted(order) != list(range(decl.ndim)) else order
+
+
+def _name_of(iterated: ast.expr) -> str:
+    """The name under which a loop mentions what it runs over, also inside `qd.grouped`."""
+    while isinstance(iterated, ast.Call) and iterated.args:
+        iterated = iterated.args[0]
+    return getattr(iterated, "attr", getattr(iterated, "id", ""))

@@ -24,8 +24,8 @@ def floats(n: int = 8):
 
 
 def section(text: str, start: str) -> str:
-    """From the line that holds `start` to the next empty line."""
-    return text[text.index(start) :].split("\n\n")[0]
+    """From the line that holds `start` to the end of the function or struct."""
+    return re.split(r"\n\};?\n", text[text.index(start) :])[0]
 
 
 def test_user_names_that_cuda_has_itself():
@@ -82,7 +82,7 @@ def test_every_thread_adds_its_part_once():
     text = text_of(cuda_shapes.reductions, floats(), floats(1), np.zeros(1, np.int32))
     compile_cuda([("reductions", text)])
     loop = section(text, "reductions_1_range_for")
-    assert "qd_atomic" not in loop
+    assert "qd_atomic" not in loop.split("__shared__")[0]
     # Parts of the warps first, one barrier for all, then one thread of a block.
     together = section(text, "    __shared__")
     order = re.findall("__shared__|qd_warp_|__syncthreads|threadIdx.x == 0|qd_block_|qd_atomic_", together)

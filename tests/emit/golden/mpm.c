@@ -191,7 +191,7 @@ static inline float qd_random_f32(qd_rng *rng) {
 }
 
 struct qd_args_step {
-    qd_vec2_f32 *field;
+    qd_vec2_f32 *x;
     qd_vec2_f32 *momentum;
     qd_vec2_f32 *v;
     qd_mat2x2_f32 *C;
@@ -217,15 +217,15 @@ static qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
 {
     struct qd_frame_step *frame = qd_frame;
-    qd_vec2_f32 *restrict field = frame->args->field;
+    qd_vec2_f32 *restrict x = frame->args->x;
     qd_vec2_f32 *restrict momentum = frame->args->momentum;
     qd_vec2_f32 *restrict v = frame->args->v;
     qd_mat2x2_f32 *restrict C = frame->args->C;
     float *restrict mass = frame->args->mass;
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
-        qd_vec2_i32 base = qd_vec2_i32_from_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(field[p], 0.0625f), 0.5f));  // step:2
-        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f), qd_vec2_f32_from_i32(base));  // step:3
+        qd_vec2_i32 base = qd_vec2_i32_from_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(x[p], 0.0625f), 0.5f));  // step:2
+        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f), qd_vec2_f32_from_i32(base));  // step:3
         qd_mat2x3_f32 w = weights(offset);                                // step:4
         qd_vec2_i32 corner = (qd_vec2_i32){{0, 0}};                       // step:6
         float weight = w.v[0] * w.v[3];                                   // step:7
@@ -287,7 +287,7 @@ static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
 static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
 {
     struct qd_frame_step *frame = qd_frame;
-    qd_vec2_f32 *restrict field = frame->args->field;
+    qd_vec2_f32 *restrict x = frame->args->x;
     qd_vec2_f32 *restrict momentum = frame->args->momentum;
     qd_vec2_f32 *restrict v = frame->args->v;
     qd_lane qd_self = {.rt = rt, .frame = frame, .worker = worker};
@@ -295,13 +295,13 @@ static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
         lane->rng = qd_rng_begin(rt->seed, rt->launch, 2, p);
-        qd_vec2_i32 cell = qd_vec2_i32_from_f32(qd_truediv_vec2_f32_vs(field[p], 0.0625f));  // step:15
+        qd_vec2_i32 cell = qd_vec2_i32_from_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f));  // step:15
         const qd_vec2_i32 t = cell;                                       // step:16
         v[p] = momentum[t.v[0] * 16 + t.v[1]];
         const float random_ = qd_random_f32(&lane->rng);                  // step:17
         const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
-        field[p].v[0] += t_1.v[0];
-        field[p].v[1] += t_1.v[1];
+        x[p].v[0] += t_1.v[0];
+        x[p].v[1] += t_1.v[1];
     }
 }
 

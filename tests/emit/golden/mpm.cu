@@ -63,24 +63,6 @@ typedef struct {
     void *frame;
 } qd_lane;
 
-__device__ static inline uint32_t qd_bit_cast_f32_u32(float x) {
-    union {
-        float from;
-        uint32_t to;
-    } bits;
-    bits.from = x;
-    return bits.to;
-}
-
-__device__ static inline float qd_bit_cast_u32_f32(uint32_t x) {
-    union {
-        uint32_t from;
-        float to;
-    } bits;
-    bits.from = x;
-    return bits.to;
-}
-
 __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] + b.v[0];
@@ -205,7 +187,7 @@ __device__ static inline float qd_random_f32(qd_rng *rng) {
 }
 
 struct qd_args_step {
-    qd_vec2_f32 *field;
+    qd_vec2_f32 *x;
     qd_vec2_f32 *momentum;
     qd_vec2_f32 *v;
     qd_mat2x2_f32 *C;
@@ -232,15 +214,17 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 extern "C" __global__ void __launch_bounds__(128)
 step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *__restrict__ field = args.field;
+    qd_vec2_f32 *__restrict__ x = args.x;
     qd_vec2_f32 *__restrict__ momentum = args.momentum;
     qd_vec2_f32 *__restrict__ v = args.v;
     qd_mat2x2_f32 *__restrict__ C = args.C;
     float *__restrict__ mass = args.mass;
+
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= 64) return;
-    qd_vec2_i32 base = qd_vec2_i32_from_f32(field[p] / 0.0625f - 0.5f);   // step:2
-    qd_vec2_f32 offset = field[p] / 0.0625f - qd_vec2_f32_from_i32(base);  // step:3
+
+    qd_vec2_i32 base = qd_vec2_i32_from_f32(x[p] / 0.0625f - 0.5f);       // step:2
+    qd_vec2_f32 offset = x[p] / 0.0625f - qd_vec2_f32_from_i32(base);     // step:3
     qd_mat2x3_f32 w = weights(offset);                                    // step:4
     qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:6
     float weight = w.v[0] * w.v[3];                                       // step:7
@@ -282,10 +266,12 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_vec2_f32 *__restrict__ momentum = args.momentum;
     float *__restrict__ mass = args.mass;
     const float gravity = args.gravity;
+
     const uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x;
     if (qd_p >= 256) return;
     const int32_t i = qd_p / 16;
     const int32_t j = qd_p % 16;
+
     if (mass[i * 16 + j] > 0.0f) {                                        // step:11
         momentum[i * 16 + j] = momentum[i * 16 + j] / mass[i * 16 + j];   // step:12
         momentum[i * 16 + j].v[1] -= gravity * 0.001f;                    // step:13
@@ -295,21 +281,23 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
 extern "C" __global__ void __launch_bounds__(128)
 step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *__restrict__ field = args.field;
+    qd_vec2_f32 *__restrict__ x = args.x;
     qd_vec2_f32 *__restrict__ momentum = args.momentum;
     qd_vec2_f32 *__restrict__ v = args.v;
     qd_lane qd_self = {nullptr, (int32_t)(blockIdx.x * blockDim.x + threadIdx.x), {}, &args, frame};
     qd_lane *lane = &qd_self;
+
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= 64) return;
     lane->rng = qd_rng_begin(args.qd_seed, args.qd_launch, 2, p);
-    qd_vec2_i32 cell = qd_vec2_i32_from_f32(field[p] / 0.0625f);          // step:15
+
+    qd_vec2_i32 cell = qd_vec2_i32_from_f32(x[p] / 0.0625f);              // step:15
     const qd_vec2_i32 t = cell;                                           // step:16
     v[p] = momentum[t.v[0] * 16 + t.v[1]];
     const float random_ = qd_random_f32(&lane->rng);                      // step:17
     const qd_vec2_f32 t_1 = 0.001f * v[p] + 1e-06f * (random_ - 0.5f);
-    field[p].v[0] += t_1.v[0];
-    field[p].v[1] += t_1.v[1];
+    x[p].v[0] += t_1.v[0];
+    x[p].v[1] += t_1.v[1];
 }
 
 

@@ -8,24 +8,6 @@ typedef unsigned long long uint64_t;
 #include <stdint.h>
 #endif
 
-__device__ static inline uint32_t qd_bit_cast_f32_u32(float x) {
-    union {
-        float from;
-        uint32_t to;
-    } bits;
-    bits.from = x;
-    return bits.to;
-}
-
-__device__ static inline float qd_bit_cast_u32_f32(uint32_t x) {
-    union {
-        uint32_t from;
-        float to;
-    } bits;
-    bits.from = x;
-    return bits.to;
-}
-
 __device__ static inline float qd_atomic_add_f32(float *p, float x) {
     return atomicAdd(p, x);
 }
@@ -77,9 +59,11 @@ saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *fr
     float *y = args.y;
     const float a = args.a;
     const int32_t n = args.n;
+
     const uint32_t qd_threads = gridDim.x * blockDim.x;
     const uint32_t qd_count = n > 0 ? n : 0;
     float qd_acc = 0.0f;
+
     const uint32_t qd_first = blockIdx.x * blockDim.x + threadIdx.x;
     /* Rounds are counted before the first, so that the loads of several can be in flight at once. */
     const uint32_t qd_rounds = qd_first < qd_count ? (qd_count - 1 - qd_first) / qd_threads + 1 : 0;
