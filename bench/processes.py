@@ -22,7 +22,7 @@ class Worker:
     def __init__(self, subject: Subject, case: str, driver_cache: Path | None = None) -> None:
         """`driver_cache`: where the CUDA driver may keep what it compiles; nowhere unless given."""
         self.subject = subject
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
         environment["CUDA_CACHE_DISABLE"] = "1" if driver_cache is None else "0"
         if driver_cache is not None:
             environment["CUDA_CACHE_PATH"] = str(driver_cache)

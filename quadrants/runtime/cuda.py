@@ -25,11 +25,11 @@ class CudaBackend(DeviceBackend):
     dlpack_device = (2, 0)
 
     def __init__(self):
+        if session.current_cfg().offline_cache is False:
+            # Nothing is on disk, so a kernel will be compiled soon: the compiler starts while the device does.
+            nvrtc.prepare()
         super().__init__("cuda", Device("cuda"))
         self.arch = f"sm_{self.device.attribute('compute_capability')}"
-        if self.cache.root is None:
-            # Nothing is on disk, so a kernel will be compiled soon.
-            nvrtc.prepare()
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""

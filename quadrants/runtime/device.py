@@ -45,6 +45,7 @@ class DeviceBackend(Backend):
     def plan(self, kernel, args: tuple, recipe: Recipe, code):
         """Describe to the launch core how to launch the tasks of that code."""
         self._check_block(recipe)
+        self._check_shared(recipe)
         handles, keepalive = self.functions(code, recipe)
         program = DeviceProgram(
             self.device,
@@ -62,7 +63,6 @@ class DeviceBackend(Backend):
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
 
     def _task(self, launch, handle: int) -> tuple:
-        self._check_limits(launch)
         most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
         return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)
 
@@ -74,13 +74,14 @@ class DeviceBackend(Backend):
                 "driver pass to a kernel; update the driver, or pass fewer arguments"
             )
 
-    def _check_limits(self, launch) -> None:
+    def _check_shared(self, recipe: Recipe) -> None:
         most = self.device.attribute("max_shared_bytes")
-        if launch.shared_bytes > most:
-            raise RuntimeError(
-                f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
-                f"capacity of {most} bytes."
-            )
+        for launch in recipe.launches:
+            if launch.shared_bytes > most:
+                raise RuntimeError(
+                    f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
+                    f"capacity of {most} bytes."
+                )
 
     def _most_blocks(self, launch, handle: int) -> int:
         """Blocks that keep the device busy; more would only repeat what they do at their end."""

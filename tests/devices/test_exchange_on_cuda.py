@@ -9,12 +9,23 @@ from quadrants.runtime import exchange
 
 N = 1 << 20
 LONG = 200_000_000  # cycles: about a tenth of a second
+ROUNDS = 2_000_000
 
 
 @qd.kernel
 def triple(x: qd.types.ndarray(qd.f32, ndim=1)):
     for i in range(x.shape[0]):
         x[i] = 3 * x[i] + 1
+
+
+@qd.kernel
+def triple_slowly(x: qd.types.ndarray(qd.f32, ndim=1), rounds: qd.i32):
+    """Takes long enough for another stream to overtake it."""
+    for i in range(x.shape[0]):
+        state = qd.u32(i)
+        for _ in range(rounds):
+            state = state * qd.u32(1664525) + qd.u32(1013904223)
+        x[i] = 3 * x[i] + 1 + qd.cast(state == qd.u32(12345), qd.f32)
 
 
 @pytest.fixture
@@ -36,11 +47,13 @@ def cupy(torch):
 def work_on_a_stream(torch):
     """torch fills a tensor late on its own stream, a kernel changes it, torch reads it on that stream."""
     x = torch.zeros(N, device="cuda")
+    triple_slowly(x, 1)  # compiles: the launch below must come while torch's stream is busy
+    x.clone()
     torch.cuda.synchronize()
     with torch.cuda.stream(torch.cuda.Stream()):
         torch.cuda._sleep(LONG)
         x.fill_(2.0)
-        triple(x)
+        triple_slowly(x, ROUNDS)
         y = x.clone()
         x.fill_(-1.0)
         torch.cuda.current_stream().synchronize()
@@ -55,11 +68,7 @@ def test_in_order_with_a_stream_of_torch(torch):
 @pytest.mark.parametrize("half", ["before_use", "after_use"])
 def test_the_order_is_ours_to_make(torch, monkeypatch, half):
     """Without either half of the synchronisation the result is wrong: the test above would notice."""
-    if half == "after_use":
-        # The kernel alone takes longer than torch needs to clone, so it has to come late.
-        monkeypatch.setattr(exchange, "after_use", lambda array: None)
-    else:
-        monkeypatch.setattr(exchange, "before_use", lambda array: None)
+    monkeypatch.setattr(exchange, half, lambda array: None)
     assert not (work_on_a_stream(torch) == 7.0).all()
 
 
@@ -67,6 +76,7 @@ def test_in_order_on_a_stream_of_ours(torch):
     """The launch is on a stream of ours, torch on its default one."""
     stream = qd.create_stream()
     x = torch.zeros(N, device="cuda")
+    triple(x)
     torch.cuda._sleep(LONG)
     x.fill_(2.0)
     triple(x, qd_stream=stream)
@@ -78,6 +88,8 @@ def test_in_order_with_a_stream_of_cupy(cupy):
     spin = cupy.RawKernel(
         'extern "C" __global__ void spin(long long n) { long long t = clock64(); while (clock64() - t < n); }', "spin"
     )
+    triple(x)
+    spin((1,), (1,), (1,))
     cupy.cuda.Device().synchronize()
     with cupy.cuda.Stream(non_blocking=True) as stream:
         spin((1,), (1,), (LONG,))

@@ -57,6 +57,7 @@ def run(qd):
     @qd.kernel
     def hash32(n: qd.u32) -> qd.u32:
         h = n
+        qd.loop_config(serialize=True)
         for _ in range(4):
             h ^= h >> 16
             h *= qd.u32(0x85EBCA6B)
