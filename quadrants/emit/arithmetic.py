@@ -67,6 +67,17 @@ class SignedArithmetic:
             return self.unsigned(e)[0]
         return self.text(e)
 
+    def counts_freely(self, count, t: DType) -> bool:
+        """Whether a shift may be asked for more places than there are: then its count is taken modulo the width, as the
+        CPU does, where a device would clamp it.
+        """
+        if self.dialect.signed_wraps or t.bits < 8:
+            return False
+        if isinstance(count, str) or self.ranges is None:
+            return True
+        low, high = self.ranges.of(count)
+        return low < 0 or high >= max(t.bits, 32)
+
     def elementwise(self, op: str, t: DType) -> str:
         """The spelling of an operation on the elements of tensors."""
         symbol = INFIX[op][0]

@@ -172,6 +172,8 @@ class Printer(SignedArithmetic, CellIndices):
             if op == "mul" and t is u16 and not self.dialect.signed_wraps:
                 # Both become int, which the product may exceed.
                 left = f"({self.type(u32)}){self._operand(a, have_a, UNARY)}"
+            if op in ("shl", "shr") and self.counts_freely(b, t):
+                right = f"({self._operand(b, have_b, UNARY)} & {max(t.bits, 32) - 1})"
             return self._narrowed(op, t, f"{left} {symbol} {right}", precedence)
         if op == "powi":
             name = self.prelude.need("scalar", "powi", t, tb)

@@ -137,3 +137,18 @@ def test_spellings(arch):
         "z[i] = (uint16_t)((uint32_t)z[i] * z[i]);",
     ):
         assert line in text
+
+
+@qd.kernel
+def shifts(x: qd.types.ndarray(qd.i32, 1), y: qd.types.ndarray(qd.i64, 1)):
+    for i in x:
+        x[i] = x[i] << 3
+        x[i] = x[i] >> (i & 7)
+        x[i] = x[i] << x[i]
+        y[i] = y[i] >> y[i]
+
+
+def test_counts_of_shifts_are_taken_modulo_the_width(arch):
+    text = text_of(shifts, ints(), ints(np.int64))
+    assert "x[i] << 3;" in text and "x[i] >> (i & 7);" in text
+    assert "x[i] << (x[i] & 31);" in text and "y[i] >> (y[i] & 63);" in text
