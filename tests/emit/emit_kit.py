@@ -42,7 +42,7 @@ def compile_cuda(texts: list) -> None:
     """Compile (kernel name, CUDA text) pairs; every task must be an entry of the cubin."""
     assert texts, "no kernel was compiled"
     for name, text in texts:
-        cubin = nvrtc.compile(text, name, "sm_90")
+        cubin = nvrtc.compile(text, name, "sm_90", nvrtc.flags({"fast_math": True}))
         for line in text.splitlines():
             if line.startswith(f"{name}_") and line.endswith("*frame)"):
                 assert line.split("(")[0].encode() in cubin
