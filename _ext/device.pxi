@@ -242,7 +242,7 @@ cdef class DeviceBuffer:
     """`nbytes` zeroed bytes of device memory at `ptr`, freed with the last reference, from any thread.
 
     owner: an object that the memory belongs to (and then `ptr` is its address), for memory out of a pool; None takes it
-    from the driver. Raises `QuadrantsRuntimeError` if there is not that much memory."""
+    from the driver. clear=False leaves what was there. Raises `QuadrantsRuntimeError` if there is not that much memory."""
     cdef readonly Device device
     cdef readonly Py_ssize_t nbytes
     cdef readonly object owner
@@ -250,7 +250,7 @@ cdef class DeviceBuffer:
     cdef bint taken
     cdef object __weakref__
 
-    def __init__(self, Device device not None, nbytes, ptr=0, owner=None):
+    def __init__(self, Device device not None, nbytes, ptr=0, owner=None, *, clear=True):
         cdef int status
         if nbytes < 0:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
@@ -270,7 +270,7 @@ cdef class DeviceBuffer:
                 )
             self.taken = True
         count_allocation()
-        if self.nbytes > 0:
+        if clear and self.nbytes > 0:
             # Waited for: streams other than the default one are not ordered with it.
             with nogil:
                 status = device.api.fill(self.data, 0, self.nbytes, NULL)

@@ -49,6 +49,13 @@ def allocate(nbytes: int):
     return memory.allocate(nbytes)
 
 
+def borrow(nbytes: int):
+    """Device memory of at least that size, with anything in it: `buffer` of what comes back, lent while that is kept."""
+    from quadrants.runtime import memory
+
+    return memory.borrow(nbytes)
+
+
 def is_device(buffer) -> bool:
     """True for what `allocate` gives on a device."""
     return not isinstance(buffer, Buffer)

@@ -15,10 +15,11 @@ from quadrants.data import memory
 class _Copy:
     """Device memory that stands for a piece of host memory while a launch uses it."""
 
-    __slots__ = ("buffer", "stream", "__weakref__")
+    __slots__ = ("buffer", "_borrowed", "stream", "__weakref__")
 
     def __init__(self, nbytes: int):
-        self.buffer = memory.allocate(nbytes)
+        self._borrowed = memory.borrow(nbytes)
+        self.buffer = self._borrowed.buffer
         self.stream = 0
 
 

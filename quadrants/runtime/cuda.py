@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 from quadrants import profiler, session
-from quadrants._ext.core import Device, device_count
+from quadrants._ext.core import Device, DeviceBuffer, device_count
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated, registry
 from quadrants.runtime.device import DeviceBackend
@@ -30,6 +33,21 @@ class CudaBackend(DeviceBackend):
             nvrtc.prepare()
         super().__init__("cuda", Device("cuda"))
         self.arch = f"sm_{self.device.attribute('compute_capability')}"
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        """Zeroed memory: out of cupy's pool in programs that use cupy, so that the two do not hoard apart."""
+        cupy = sys.modules.get("cupy")
+        if cupy is None or nbytes == 0:
+            return super().allocate(nbytes)
+        try:
+            with cupy.cuda.Device(0), cupy.cuda.Stream.null:
+                taken = cupy.get_default_memory_pool().malloc(nbytes)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise QuadrantsRuntimeError(
+                f"cannot allocate {nbytes} bytes of cuda device memory: {error}; use smaller fields or free some that are "
+                "not needed"
+            ) from None
+        return DeviceBuffer(self.device, nbytes, taken.ptr, taken)
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""

@@ -21,6 +21,7 @@ class DeviceBackend(Backend):
         super().__init__(dialect)
         self.device = device
         self._events = threading.local()
+        self._scratch = _Scratch(device)
         self.multiprocessors = device.attribute("multiprocessors")
 
     def synchronize(self) -> None:
@@ -30,6 +31,10 @@ class DeviceBackend(Backend):
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """Zeroed memory of the device. QuadrantsRuntimeError naming the bytes when there is not that much."""
         return DeviceBuffer(self.device, nbytes)
+
+    def borrow(self, nbytes: int) -> Borrowed:
+        """Memory of at least that size for the time of a launch, with anything in it; lent while the result is kept."""
+        return Borrowed(self._scratch, nbytes)
 
     def exchange_event(self) -> int:
         """An event of the calling thread, for waits that are recorded at once."""
@@ -90,3 +95,45 @@ class DeviceBackend(Backend):
             return chosen
         resident = self.device.residency(handle, launch.block_dim, launch.shared_bytes)
         return max(1, min(launch.blocks, resident)) * self.multiprocessors
+
+
+class Borrowed:
+    """A `buffer` that goes back to where it is from with the last reference to this."""
+
+    __slots__ = ("buffer", "_scratch")
+
+    def __init__(self, scratch: _Scratch, nbytes: int):
+        self._scratch = scratch
+        self.buffer = scratch.take(nbytes)
+
+    def __del__(self) -> None:
+        if hasattr(self, "buffer"):
+            self._scratch.put(self.buffer)
+
+
+class _Scratch:
+    """Buffers that were given back, by size: a power of two, so that few sizes serve all."""
+
+    SMALLEST = 1 << 12
+    MOST = 1 << 28  # bytes kept
+
+    def __init__(self, device):
+        self.device = device
+        self.lock = threading.Lock()
+        self.free: dict[int, list] = {}
+        self.bytes = 0
+
+    def take(self, nbytes: int) -> DeviceBuffer:
+        size = max(self.SMALLEST, 1 << max(nbytes - 1, 0).bit_length())
+        with self.lock:
+            kept = self.free.get(size)
+            if kept:
+                self.bytes -= size
+                return kept.pop()
+        return DeviceBuffer(self.device, size, clear=False)
+
+    def put(self, buffer: DeviceBuffer) -> None:
+        with self.lock:
+            if self.bytes + buffer.nbytes <= self.MOST:
+                self.bytes += buffer.nbytes
+                self.free.setdefault(buffer.nbytes, []).append(buffer)

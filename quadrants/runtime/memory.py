@@ -15,6 +15,11 @@ def allocate(nbytes: int):
     return Buffer(nbytes) if backend.device is None else backend.allocate(nbytes)
 
 
+def borrow(nbytes: int):
+    """Memory for the time of a launch; see `DeviceBackend.borrow`. Needs a device."""
+    return registry.current().borrow(nbytes)
+
+
 def dlpack_device() -> tuple | None:
     """DLPack's (device type, number) of that memory, None where no other package can address it."""
     return registry.current().dlpack_device

@@ -6,6 +6,7 @@ Its addresses are those of the host, so kernels of the CPU backend run on it.
 from __future__ import annotations
 
 import ctypes
+import types
 
 import numpy as np
 
@@ -75,6 +76,7 @@ def install(monkeypatch, dlpack=None) -> FakeDevice:
     device = FakeDevice()
     monkeypatch.setattr(memory, "on_device", lambda: True)
     monkeypatch.setattr(memory, "allocate", device.allocate)
+    monkeypatch.setattr(memory, "borrow", lambda nbytes: types.SimpleNamespace(buffer=device.allocate(nbytes)))
     monkeypatch.setattr(memory, "dlpack_device", lambda: dlpack)
     monkeypatch.setattr(memory, "stream", lambda: 1)
     return device
