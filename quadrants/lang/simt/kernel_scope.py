@@ -9,7 +9,7 @@ from quadrants.arch import Arch
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import DType, f32, f64, i32, i64, u1, u32, u64
-from quadrants.lang import scope, typed
+from quadrants.lang import kernel_hook, scope, typed
 from quadrants.lang.value import Value
 
 HOST_ARCHS = ("x64", "arm64")
@@ -23,7 +23,7 @@ def arch_name() -> str:
     if tracer is not None:
         name: str = tracer.arch_name
         return name
-    if session.is_python_backend():
+    if kernel_hook.python_arch():
         raise QuadrantsRuntimeError(_NO_LANES.format("subgroup.group_size"))
     return session.require_runtime().arch.name
 
@@ -32,7 +32,7 @@ def tracer_of(what: str):
     """The tracer at work. `what` is the public name of the operation that needs it."""
     tracer = scope.current()
     if tracer is None:
-        if session.is_python_backend():
+        if kernel_hook.python_arch():
             raise QuadrantsRuntimeError(_NO_LANES.format(what))
         raise AssertionError(f"qd.simt.{what} cannot be called in Python-scope")
     return tracer

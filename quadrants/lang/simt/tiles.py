@@ -178,7 +178,7 @@ class Tile(KernelObject):
         def column(k):
             """Column k of L; then what it contributes to the columns behind it."""
             own = self.register(k)
-            least = self.of_lane(eps, k)
+            least = eps if isinstance(eps.expr, Const) else self.of_lane(eps, k)
             pivot = self.of_lane(own, k)
             pivot = typed.select(typed.binary("gt", pivot, least), pivot, least)  # least for NaN too
             root = tracer.temp(typed.unary("sqrt", pivot), "root")
