@@ -129,3 +129,29 @@ def test_a_kernel_without_needs_has_no_failure_record_or_seed(monkeypatch):
 def test_an_unknown_dialect_names_those_there_are():
     with pytest.raises(ValueError, match="unknown dialect 'fortran'; there are c, cuda, hip"):
         cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch="fortran")
+
+
+def test_no_array_is_taken_for_read_only():
+    """A function and its caller use one array. NVRTC reads it through a cache that no write reaches, and so gets old
+    values, as soon as any pointer is declared `restrict`."""
+    x, other = qd.field(qd.i32, (8,)), qd.field(qd.f32, (8,))
+
+    @qd.func
+    def add_to(i: qd.i32) -> qd.i32:
+        x[0] += x[1] + qd.cast(other[i], qd.i32)
+        return x[2]
+
+    @qd.kernel
+    def run():
+        for i in range(1):
+            first = add_to(i)
+            x[1] += 8
+            second = add_to(i)
+            x[3] = first + second
+
+    require_nvrtc()
+    from quadrants.toolchain import nvrtc
+
+    text = text_of(run)
+    assert "restrict" not in text
+    assert b".nc." not in nvrtc.compile(text, "run", "compute_90", nvrtc.flags({"fast_math": True}))
