@@ -16,7 +16,21 @@ from quadrants.emit.printer import cell_unit
 from quadrants.emit.ranges import Ranges
 from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Check, Const, ElemPlace, For, MemberPlace, Module, Rand, Store, While
+from quadrants.ir.nodes import (
+    Atomic,
+    Call,
+    Cell,
+    Check,
+    Const,
+    ElemPlace,
+    For,
+    Intrinsic,
+    MemberPlace,
+    Module,
+    Rand,
+    Store,
+    While,
+)
 from quadrants.ir.types import element_dtype, result_struct
 
 
@@ -100,6 +114,8 @@ class Renderer:
 
     def function(self, f) -> Piece:
         p = self.printer(self.serial_atomics, f.body)
+        if self.dialect.parallel == "grid":
+            self.writes = _written([t.body for t in self.module.tasks])
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
             p.result_name = result_struct(f.result)
@@ -131,7 +147,7 @@ class Renderer:
         for decl in sorted(p.arrays.values(), key=lambda d: d.number):
             if decl.components is not None or decl.kind == "shared":
                 continue
-            restrict = self.dialect.restrict if decl.number in self.restrict else ""
+            restrict = self.dialect.restrict if decl.number in self.restrict - self.writes else ""
             lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {source}{decl.name};")
             if decl.shape is None:
                 used = "\n".join(p.lines) + "\n".join(lines)
@@ -144,6 +160,8 @@ class Renderer:
         return lines
 
     loop_text = ""
+    # Arrays for which the qualifier would be a lie, or might be taken for more than it says.
+    writes: frozenset = frozenset()
 
     def extra_use(self, name: str) -> bool:
         return name in self.loop_text
@@ -159,6 +177,8 @@ class Renderer:
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
         loop = t.loop
         self.loop_text = ""
+        if self.dialect.parallel == "grid":
+            self.writes = _written([t.body, [final for _, final in t.reductions]])
         opening = []
         form, block_dim, times = self.form(t)
         p.leaves_by_return = form == "flat"
@@ -211,8 +231,9 @@ class Renderer:
             return "serial", 1, 1
         config = t.loop.config
         chosen = config.block_dim if config is not None else None
-        # Where a block ends in one atomic, fewer and larger blocks are better.
-        block_dim = chosen or self.dialect.block_dim * (2 if t.reductions else 1)
+        # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
+        larger = t.reductions and not t.collective and not t.shared_arrays
+        block_dim = chosen or self.dialect.block_dim * (2 if larger else 1)
         count = count_of(t.loop, self.layout, t.pre)
         if not t.loop.vars:
             block_dim = chosen or 1
@@ -459,6 +480,36 @@ def _written_in_functions(module: Module) -> set:
             elif isinstance(node, (Store, Atomic)):
                 written.add(_array_number(node.place))
     return used & written
+
+
+def _written(bodies: list) -> frozenset:
+    """Numbers of the arrays that bodies write, also in the functions that they call.
+
+    Compilers for devices read what a restrict pointer leads to through a cache that no write reaches. Whether a task
+    writes it they may not see, so the qualifier is for arrays that it only reads.
+    """
+    found, seen, left = set(), set(), list(bodies)
+    while left:
+        for node in walk.walk(left.pop()):
+            if isinstance(node, (Store, Atomic)):
+                number = _array_number(node.place)
+                found |= {number, *_component_numbers(node.place)}
+            elif isinstance(node, Call):
+                for a in node.args:
+                    found.add(_array_number(a))
+                if id(node.func) not in seen:
+                    seen.add(id(node.func))
+                    left.append(node.func.body)
+            elif isinstance(node, Intrinsic):
+                for a in node.args:
+                    found.add(_array_number(a))
+    return frozenset(found)
+
+
+def _component_numbers(place) -> list:
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    return [c.number for c in place.array.components or ()] if isinstance(place, Cell) else []
 
 
 def _array_number(place) -> int:

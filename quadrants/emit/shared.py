@@ -6,6 +6,7 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.printer import cell_unit
 from quadrants.ir.types import element_dtype
 
+
 def declarations(task, dialect: Dialect, prelude) -> list:
     """Lines that declare the shared arrays of a task: each by itself, or as parts of one piece of memory."""
     dynamic = dynamic_bytes(task, dialect) > 0

@@ -401,6 +401,8 @@ class FuncCalls:
 
     def _pack_result(self, value, leaves: list):
         """A recipe that rebuilds the returned object from the leaves the emitted function returns."""
+        if isinstance(value, KernelObject):
+            self.must_inline()
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, Value):

@@ -112,9 +112,11 @@ class Simt:
         return known
 
     def must_inline(self) -> None:
-        """The function under translation uses what belongs to a task: it and its callers become part of the task."""
+        """The function under translation has, or returns, what belongs to a task: it and its callers are inlined."""
         if any(f.kind == "real" for f in self.frames):
-            raise QuadrantsCompilationError("A @qd.real_func cannot use shared memory; make it a @qd.func.")
+            raise QuadrantsCompilationError(
+                "A @qd.real_func cannot have shared arrays or return tiles; make it a @qd.func."
+            )
         inner = False
         for frame in self.frames:
             inner = inner or frame.kind == "function"

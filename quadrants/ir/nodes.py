@@ -377,7 +377,7 @@ class Function:
 class Task:
     """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
 
-    collective: its threads wait for, or read from, one another. shared_arrays: (declaration, offset in bytes) of the
+    collective: its threads wait for, read from or count on one another. shared_arrays: (declaration, offset in bytes) of the
     shared arrays of a block, `shared_bytes` long in all. Both are set by `passes.blocks`.
     """
 

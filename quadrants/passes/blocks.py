@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Call, Cell, Intrinsic, Module
+from quadrants.ir.nodes import Builtin, Call, Cell, Intrinsic, Module
 from quadrants.ir.types import size_align
 
 ALIGNMENT = 16
@@ -21,11 +21,13 @@ def describe_blocks(module: Module) -> Module:
 
 
 def _look(body, arrays: dict, seen: set) -> bool:
-    """Collect the shared arrays below `body`; whether it has an operation of several threads."""
+    """Collect the shared arrays below `body`. Whether it has an operation of several threads, or asks where one is."""
     collective = False
     for node in walk.walk(body):
         if isinstance(node, Intrinsic):
             collective |= node.op not in ALONE
+        elif isinstance(node, Builtin):
+            collective |= "." in node.name
         elif isinstance(node, Cell) and node.array.kind == "shared":
             arrays[node.array.id] = node.array
         elif isinstance(node, Call) and id(node.func) not in seen:
