@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.emit import environment, shared, template_errors
+from quadrants.emit import aliases, environment, shared, template_errors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.launches import Launch, count_of
@@ -17,18 +17,12 @@ from quadrants.emit.ranges import Ranges
 from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
 from quadrants.ir.nodes import (
-    Atomic,
     Call,
-    Cell,
     Check,
     Const,
-    ElemPlace,
     For,
-    Intrinsic,
-    MemberPlace,
     Module,
     Rand,
-    Store,
     While,
 )
 from quadrants.ir.types import element_dtype, result_struct
@@ -95,7 +89,7 @@ class Renderer:
         self.layout = args_layout(module, by_value=by_value, random=uses["random"], profile=profile)
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
-        self.restrict = _disjoint(module)
+        self.restrict = aliases.disjoint(module)
         self.needs_lane = _functions_with_lane(module)
         self.first_lines = _first_lines(module)
 
@@ -115,7 +109,7 @@ class Renderer:
     def function(self, f) -> Piece:
         p = self.printer(self.serial_atomics, f.body)
         if self.dialect.parallel == "grid":
-            self.writes = _written([t.body for t in self.module.tasks])
+            self.unqualified = self.restrict
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
             p.result_name = result_struct(f.result)
@@ -147,7 +141,7 @@ class Renderer:
         for decl in sorted(p.arrays.values(), key=lambda d: d.number):
             if decl.components is not None or decl.kind == "shared":
                 continue
-            restrict = self.dialect.restrict if decl.number in self.restrict - self.writes else ""
+            restrict = self.dialect.restrict if decl.number in self.restrict - self.unqualified else ""
             lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {source}{decl.name};")
             if decl.shape is None:
                 used = "\n".join(p.lines) + "\n".join(lines)
@@ -160,8 +154,7 @@ class Renderer:
         return lines
 
     loop_text = ""
-    # Arrays for which the qualifier would be a lie, or might be taken for more than it says.
-    writes: frozenset = frozenset()
+    unqualified: set = set()
 
     def extra_use(self, name: str) -> bool:
         return name in self.loop_text
@@ -178,7 +171,7 @@ class Renderer:
         loop = t.loop
         self.loop_text = ""
         if self.dialect.parallel == "grid":
-            self.writes = _written([t.body, [final for _, final in t.reductions]])
+            self.unqualified = self.restrict - aliases.only_read(t, self.restrict)
         opening = []
         form, block_dim, times = self.form(t)
         p.leaves_by_return = form == "flat"
@@ -319,7 +312,10 @@ class Renderer:
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
         launches = tuple(_launch(t) for t in tasks if t.form)
-        return Rendered(text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"), self.args_in_memory)
+        return Rendered(
+            text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
+            self.args_in_memory
+        )
 
     def args_members(self) -> list:
         lines = []
@@ -451,71 +447,6 @@ def _first_lines(module: Module) -> dict:
                 for _, line, function in loc.frames:
                     lines[function] = min(line, lines.get(function, line))
     return lines
-
-
-def _disjoint(module: Module) -> set:
-    """Numbers of the field declarations that no other array of the kernel can overlap."""
-    if any(d.kind != "field" for d in module.arrays):
-        return set()
-    seen: dict = {}
-    for d in module.arrays:
-        cell = d.source
-        count = d.type.count if hasattr(d.type, "count") else 1
-        for k in range(count):
-            key = (id(cell.tree), cell.offset + k * element_dtype(d.type).size)
-            seen.setdefault(key, []).append(d.number)
-    shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
-    return {d.number for d in module.arrays} - shared - _written_in_functions(module)
-
-
-def _written_in_functions(module: Module) -> set:
-    """Numbers of the arrays that somebody writes and that functions use: a task and a function it calls have a pointer
-    each, and neither may then claim to be the only one.
-    """
-    used, written = set(), set()
-    for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):
-        for node in walk.walk(body):
-            if isinstance(node, Cell) and is_function:
-                used.add(node.array.number)
-            elif isinstance(node, (Store, Atomic)):
-                written.add(_array_number(node.place))
-    return used & written
-
-
-def _written(bodies: list) -> frozenset:
-    """Numbers of the arrays that bodies write, also in the functions that they call.
-
-    Compilers for devices read what a restrict pointer leads to through a cache that no write reaches. Whether a task
-    writes it they may not see, so the qualifier is for arrays that it only reads.
-    """
-    found, seen, left = set(), set(), list(bodies)
-    while left:
-        for node in walk.walk(left.pop()):
-            if isinstance(node, (Store, Atomic)):
-                number = _array_number(node.place)
-                found |= {number, *_component_numbers(node.place)}
-            elif isinstance(node, Call):
-                for a in node.args:
-                    found.add(_array_number(a))
-                if id(node.func) not in seen:
-                    seen.add(id(node.func))
-                    left.append(node.func.body)
-            elif isinstance(node, Intrinsic):
-                for a in node.args:
-                    found.add(_array_number(a))
-    return frozenset(found)
-
-
-def _component_numbers(place) -> list:
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    return [c.number for c in place.array.components or ()] if isinstance(place, Cell) else []
-
-
-def _array_number(place) -> int:
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    return place.array.number if isinstance(place, Cell) else -1
 
 
 def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:

@@ -155,3 +155,20 @@ def test_no_array_is_taken_for_read_only():
     text = text_of(run)
     assert "restrict" not in text
     assert b".nc." not in nvrtc.compile(text, "run", "compute_90", nvrtc.flags({"fast_math": True}))
+
+
+def test_only_what_a_task_reads_and_no_function_uses_is_restrict():
+    x, y, z = (qd.field(qd.f32, (8,)) for _ in range(3))
+
+    @qd.kernel
+    def run():
+        for i in x:
+            y[i] = x[i]
+            y[0] += x[i]
+        for i in y:
+            x[i] = y[i] + z[i]
+
+    text = text_of(run)
+    first, second = section(text, "run_0_struct_for("), section(text, "run_1_struct_for(")
+    assert "*__restrict__ x" in first and "*y" in first and first.count("restrict") == 1
+    assert "*__restrict__ y" in second and "*__restrict__ z" in second and second.count("restrict") == 2

@@ -10,9 +10,7 @@ DIALECT = Dialect(
     args="args.",
     result="frame->result",
     lane="lane",
-    # NVRTC takes the keyword on a local pointer as leave to read other arrays through the cache that no write reaches:
-    # a kernel whose functions use the same arrays then reads old values.
-    restrict="",
+    restrict="__restrict__ ",
     function="static __device__ ",
     literals={
         ("f16", "inf"): "qd_half(__int_as_float(0x7f800000))",

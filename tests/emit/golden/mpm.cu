@@ -214,10 +214,10 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 extern "C" __global__ void __launch_bounds__(128)
 step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *x = args.x;
+    qd_vec2_f32 *__restrict__ x = args.x;
     qd_vec2_f32 *momentum = args.momentum;
-    qd_vec2_f32 *v = args.v;
-    qd_mat2x2_f32 *C = args.C;
+    qd_vec2_f32 *__restrict__ v = args.v;
+    qd_mat2x2_f32 *__restrict__ C = args.C;
     float *mass = args.mass;
 
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
@@ -264,7 +264,7 @@ extern "C" __global__ void __launch_bounds__(128)
 step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
     qd_vec2_f32 *momentum = args.momentum;
-    float *mass = args.mass;
+    float *__restrict__ mass = args.mass;
     const float gravity = args.gravity;
 
     const uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x;
@@ -282,7 +282,7 @@ extern "C" __global__ void __launch_bounds__(128)
 step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
     qd_vec2_f32 *x = args.x;
-    qd_vec2_f32 *momentum = args.momentum;
+    qd_vec2_f32 *__restrict__ momentum = args.momentum;
     qd_vec2_f32 *v = args.v;
     qd_lane qd_self = {nullptr, (int32_t)(blockIdx.x * blockDim.x + threadIdx.x), {}, &args, frame};
     qd_lane *lane = &qd_self;

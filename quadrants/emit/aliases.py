@@ -1,0 +1,76 @@
+"""Which pointers may be declared to share their memory with no other."""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import Atomic, Call, Cell, ElemPlace, Intrinsic, MemberPlace, Module, Store
+from quadrants.ir.types import element_dtype
+
+
+def disjoint(module: Module) -> set:
+    """Numbers of the field declarations that no other array of the kernel can overlap."""
+    if any(d.kind != "field" for d in module.arrays):
+        return set()
+    seen: dict = {}
+    for d in module.arrays:
+        cell = d.source
+        count = d.type.count if hasattr(d.type, "count") else 1
+        for k in range(count):
+            key = (id(cell.tree), cell.offset + k * element_dtype(d.type).size)
+            seen.setdefault(key, []).append(d.number)
+    shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
+    return {d.number for d in module.arrays} - shared - _written_in_functions(module)
+
+
+def _written_in_functions(module: Module) -> set:
+    """Numbers of the arrays that somebody writes and that functions use: a task and a function it calls have a pointer
+    each, and neither may then claim to be the only one.
+    """
+    used, written = set(), set()
+    for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):
+        for node in walk.walk(body):
+            if isinstance(node, Cell) and is_function:
+                used.add(node.array.number)
+            elif isinstance(node, (Store, Atomic)):
+                written.add(_array_number(node.place))
+    return used & written
+
+
+def only_read(task, candidates: set) -> set:
+    """Of some arrays, those whose pointer may be declared `restrict` in a task of a device.
+
+    Compilers for devices read through such a pointer by way of a cache that no write reaches. Whether the task writes
+    the array by another pointer they may not see: so it may not write it at all, and no function that it calls may have
+    pointers of its own.
+    """
+    written: set = set()
+    seen: set = set()
+    bodies = [task.body]
+    while bodies:
+        called = bool(seen)
+        for node in walk.walk(bodies.pop()):
+            if isinstance(node, Cell) and called:
+                return set()
+            if isinstance(node, (Store, Atomic)):
+                written |= _numbers(node.place)
+            elif isinstance(node, Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+            if isinstance(node, (Call, Intrinsic)):
+                written.update(*map(_numbers, node.args))
+    return candidates - written
+
+
+def _numbers(place) -> set:
+    """The array that a place is in, also as the arrays of its components."""
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    if not isinstance(place, Cell):
+        return set()
+    return {place.array.number, *(c.number for c in place.array.components or ())}
+
+
+def _array_number(place) -> int:
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    return place.array.number if isinstance(place, Cell) else -1
