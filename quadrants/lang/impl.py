@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ pyquadrants = get_runtime()
 # Shared memory that every device of the arch has; the CPU has none, its blocks are loops.
 _SHARED_MEMORY_LOWER_BOUND = {"x64": 0, "arm64": 0, "metal": 32768, "vulkan": 32768, "opencl": 32768, "amdgpu": 65536}
 _queries: dict[tuple, Callable[[], int]] = {}
+_BACKENDS = {name: f"quadrants.runtime.{name}" for name in ("cuda", "amdgpu")}
 _PUBLIC = frozenset(
     "Field Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray Struct StructField Vector VectorNdarray "
     "deactivate_all_snodes field grouped ndarray one root static static_assert static_print stop_grad zero".split()
@@ -46,16 +48,23 @@ def register_device_query(arch_name: str, what: str, query: Callable[[], int]) -
     _queries[arch_name, what] = query
 
 
+def _query(arch_name: str, what: str) -> Callable[[], int] | None:
+    """What a backend registered; its module is imported where nothing else has needed it yet."""
+    if (arch_name, what) not in _queries and arch_name in _BACKENDS:
+        importlib.import_module(_BACKENDS[arch_name])
+    return _queries.get((arch_name, what))
+
+
 def device_query(arch_name: str, what: str, default: int) -> int:
     """What the backend of the arch says about `what`, or `default` where it says nothing."""
-    query = _queries.get((arch_name, what))
+    query = _query(arch_name, what)
     return default if query is None else query()
 
 
 def clock_freq_hz() -> float:
     """Nominal ticks a second of `qd.clock_counter()` on the current device. NotImplementedError where it is unknown."""
     name = require_runtime().arch.name
-    query = _queries.get((name, "clock_freq_hz"))
+    query = _query(name, "clock_freq_hz")
     if query is None:
         raise NotImplementedError(f"clock_freq_hz is not available for arch {name}")
     return float(query())
@@ -67,7 +76,7 @@ def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
     Where the device cannot be asked, a lower bound if `is_lowerbound_ok`, else RuntimeError.
     """
     name = require_runtime().prog.config().arch.name
-    query = _queries.get((name, "max_shared_memory_bytes"))
+    query = _query(name, "max_shared_memory_bytes")
     if query is not None:
         return query()
     if is_lowerbound_ok and name in _SHARED_MEMORY_LOWER_BOUND:
@@ -79,8 +88,8 @@ def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
 
 def get_cuda_compute_capability() -> int:
     """10 * major + minor of the current CUDA device, e.g. 90. RuntimeError when the arch is not CUDA."""
-    query = _queries.get(("cuda", "compute_capability"))
-    if query is None or require_runtime().arch is not _arch.cuda:
+    query = _query("cuda", "compute_capability") if require_runtime().arch is _arch.cuda else None
+    if query is None:
         raise RuntimeError("get_cuda_compute_capability needs qd.init(arch=qd.cuda)")
     return query()
 

@@ -89,3 +89,4 @@ def _attribute(name: str):
 registry.register(("cuda",), _make)
 register_device_query("cuda", "max_shared_memory_bytes", _attribute("max_shared_bytes"))
 register_device_query("cuda", "compute_capability", _attribute("compute_capability"))
+register_device_query("cuda", "clock_freq_hz", lambda: 1000 * _attribute("clock_khz")())

@@ -154,10 +154,20 @@ def test_the_clock_runs(arch):
     assert out[0] > 0
 
 
-@pytest.mark.runtime(exclude=("cuda",))
-def test_the_frequency_of_the_clock_is_unknown(arch):
+def test_what_the_device_says_of_itself(arch):
+    """10: right after init, before any kernel."""
+    limit = qd.lang.impl.get_max_shared_memory_bytes(is_lowerbound_ok=True)
+    if arch is qd.cuda:
+        assert qd.clock_freq_hz() > 1e6 and qd.lang.impl.get_cuda_compute_capability() >= 50 and limit >= 48 * 1024
+        return
+    assert limit == {"amdgpu": 65536}.get(arch.name, 0)
     with pytest.raises(NotImplementedError):
         qd.clock_freq_hz()
+    with pytest.raises(RuntimeError):
+        qd.lang.impl.get_cuda_compute_capability()
+    if arch is qd.cpu:
+        with pytest.raises(RuntimeError, match=f"get_max_shared_memory_bytes not implemented for arch {arch.name}"):
+            qd.lang.impl.get_max_shared_memory_bytes(is_lowerbound_ok=False)
 
 
 def test_bit_counts_are_signed(arch):
