@@ -30,6 +30,7 @@ The printer asks while it prints and splices the rendered text in front of the k
                               desired) [old value]; a tensor type works element by element (not cas)
     plain   op, type          the same functions without atomicity, for serial tasks and locals
     lane                      name of the per-worker struct; also declares the runtime structs it points to
+    subgroup, block, warp, grid, clock       threads together and the machine: see quadrants.emit.prelude_simt
     random  "begin"           (seed, launch, task, iteration) [qd_rng]
     random  "draw", dtype     (qd_rng *) f16 f32 f64 in [0, 1); i32 u32 i64 u64 over all bit patterns
     random  "normal", dtype   (qd_rng *) f32 f64: standard normal
