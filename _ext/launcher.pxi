@@ -45,6 +45,7 @@ cdef class Launcher:
     cdef int selector_count
     cdef Selector *selectors
     cdef object compile_miss, bind, slow_token
+    cdef public str stream_refusal  # why calls with qd_stream are refused, None where they are not
     cdef dict plans
     cdef Specialisation last
     cdef object __weakref__
@@ -135,7 +136,9 @@ cdef class Launcher:
         if not _active:
             return self.compile(args).run(tuple_items(<PyObject *> args), &frame)
         if _on_launch is not None:
-            _on_launch(self, args)
+            instead = _on_launch(self, args)
+            if instead is not None:
+                return (<Launcher?> instead).launch(tuple_items(<PyObject *> args), args)
         return self.launch(tuple_items(<PyObject *> args), args)
 
     cdef call_on_stream(self, tuple args, dict kwargs):
@@ -144,6 +147,9 @@ cdef class Launcher:
             return self.call_carefully(args, kwargs)
         if not isinstance(stream, StreamBase):
             raise TypeError(f"qd_stream must be a qd.Stream or None, not {type(stream).__name__}")
+        refusal = self.stream_refusal or _stream_refusal
+        if refusal is not None:
+            raise QuadrantsRuntimeError(refusal)
         before = set_stream(stream._launch_handle())
         try:
             return self.call_carefully(args, kwargs)
@@ -259,6 +265,8 @@ cdef class BoundLauncher:
 
     def __getattr__(self, name):
         value = getattr(self.__func__, name)
+        if name == "source":  # it takes the arguments of a call
+            return lambda *args, **options: value(self.__self__, *args, **options)
         return BoundLauncher(value, self.__self__) if isinstance(value, Launcher) else value
 
     def __eq__(self, other):

@@ -76,3 +76,11 @@ def golden_texts() -> dict:
         }
     finally:
         qd.reset()
+
+
+PAGE = GOLDEN.parents[2] / "docs" / "guide" / "gpu.md"
+
+
+def shown_in_docs(text: str) -> str:
+    """The part of the CUDA text of the material point method that PAGE shows: functions and tasks."""
+    return text[text.index("/* Quadratic B-spline weights") : text.index("/* Launches, in order:")].strip()

@@ -9,7 +9,7 @@ import re
 
 import pytest
 from emit_kit import compile_cuda, require_nvrtc
-from golden_kernels import GOLDEN, golden_texts
+from golden_kernels import GOLDEN, PAGE, golden_texts, shown_in_docs
 from hip_kit import compile_hip, require_hiprtc
 
 
@@ -21,6 +21,11 @@ def texts():
 @pytest.mark.parametrize("name", [f"{name}.{suffix}" for name in ("saxpy", "mpm") for suffix in ("c", "cu", "hip")])
 def test_text(texts, name):
     assert texts[name] == (GOLDEN / name).read_text(), "the generated code changed: run tests/emit/update_golden.py"
+
+
+def test_the_manual_shows_it(texts):
+    shown = PAGE.read_text().split("```cuda\n")[1].split("\n```")[0]
+    assert shown == shown_in_docs(texts["mpm.cu"]), "the generated code changed: run tests/emit/update_golden.py"
 
 
 def test_there_are_no_other_files(texts):

@@ -262,3 +262,20 @@ def test_assignment_and_aliases(arch):
     with raises(qd.QuadrantsCompilationError, "nothing"):
         w.missing()
     alive()
+
+
+def test_the_source_of_a_method(arch):
+    """`obj.kernel.source(...)` takes the arguments of `obj.kernel(...)`."""
+
+    @qd.data_oriented
+    class Scaled:
+        def __init__(self):
+            self.x = qd.field(qd.f32, shape=4)
+
+        @qd.kernel
+        def fill(self, value: qd.f32):
+            for i in self.x:
+                self.x[i] = value
+
+    made = Scaled()
+    assert "value" in made.fill.source(2.0) and made.fill.source(2.0) == Scaled.fill.source(made, 2.0)
