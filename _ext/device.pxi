@@ -111,9 +111,14 @@ cdef class Device:
     cdef int check(self, int status, str what) except -1:
         if status != 0:
             raise QuadrantsRuntimeError(f"{self.vendor}: {what} failed: {self.api.describe(status).decode(errors='replace')}")
+        return 0
+
+    cdef int usable(self) except -1:
+        # Drivers do not survive a fork, and say so in ways of their own, or hang.
         if self.forks != _forks:
             raise QuadrantsRuntimeError(
-                f"a {self.vendor} device cannot be used in a forked process; call qd.init() in it, or start it by spawn"
+                f"the {self.vendor} device of the parent process cannot be used in a forked one; start it by spawn, or "
+                "call qd.init() only in the child"
             )
         return 0
 
@@ -135,6 +140,7 @@ cdef class Device:
         """Wait for all work of a stream. Raises what that work did wrong."""
         cdef void *handle = <void *> <size_t> stream
         cdef int status
+        self.usable()
         with nogil:
             status = self.api.synchronize(handle)
         self.check(status, "waiting for earlier work")
@@ -254,6 +260,7 @@ cdef class DeviceBuffer:
         cdef int status
         if nbytes < 0:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
+        device.usable()
         self.device = device
         self.nbytes = nbytes
         self.owner = owner
@@ -300,6 +307,7 @@ cdef class DeviceBuffer:
     cdef int check_range(self, Py_ssize_t offset, Py_ssize_t count) except -1:
         if offset < 0 or count < 0 or offset > self.nbytes - count:
             raise ValueError(f"bytes {offset} to {offset + count} are outside a buffer of {self.nbytes} bytes")
+        self.device.usable()
         return 0
 
     def fetch(self, Py_ssize_t offset, Py_ssize_t nbytes, /):

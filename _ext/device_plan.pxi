@@ -229,6 +229,7 @@ cdef class DeviceProgram:
         cdef DeviceRun run
         cdef DeviceKernel *kernel = self.kernel
         cdef int status
+        self.device.usable()
         if kernel.seed_offset >= 0:
             memcpy(block + kernel.seed_offset, &seed, 8)
             memcpy(block + kernel.seed_offset + 8, &ordinal, 8)
@@ -243,7 +244,7 @@ cdef class DeviceProgram:
         run.times = <double *> (run.prefix + kernel.prefix_bytes)
         with nogil:
             status = run_on_device(kernel, &run)
-        if status != 0 or self.device.forks != _forks:
+        if status != 0:
             self.device.check(status, self.what_failed(plan, run.failed))
         if run.hit:
             memcpy(&launch.rt.error, run.prefix + kernel.error_offset, sizeof(qd_error))
