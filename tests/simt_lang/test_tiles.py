@@ -152,7 +152,9 @@ def test_outer_products(arch, Tile):
             out[0, 0:n, 0:n] = t
             u = Tile.zeros(dtype=qd.f32)
             short = data[0, 0:5, 1]
-            product = qd.outer(short, i * 1.0)
+            number = i * 1.0
+            product = qd.outer(short, number)
+            number = -1.0
             u -= product
             out[1, 0:n, 0:n] = u
 

@@ -7,6 +7,7 @@ from quadrants.ir.types import i32, u32, u64
 from quadrants.lang import typed
 from quadrants.lang.simt import folds
 from quadrants.lang.simt import kernel_scope as at
+from quadrants.lang.simt.block_folds import exclusive_add
 from quadrants.lang.simt.lanes import group_size
 from quadrants.lang.simt.shared import SharedArray, scratch
 from quadrants.lang.value import Value
@@ -42,8 +43,8 @@ def radix_rank_match_atomic_or(key, block_dim, radix_bits, bit_start, num_bits, 
 
 class _Rank:
     """
-    seen[part, d]      which lanes of the subgroup have digit d, gathered by atomic_or; then replaced by
-    before[part, d]    how many keys of earlier subgroups have digit d
+    seen[part, d]    which lanes of the subgroup have digit d, gathered by atomic_or;
+                     then how many keys of earlier subgroups have it
 
     rank = keys with a smaller digit + keys of earlier subgroups with this digit + earlier lanes with this digit
     """
@@ -54,10 +55,9 @@ class _Rank:
         self.parts = max(1, dim // size)
         self.word = u32 if size == 32 else u64
         self.seen = scratch((self.parts, dim), self.word, "seen")
-        self.before = scratch((self.parts, dim), i32, "before")
         thread = tracer.builtin("block.thread_idx", i32)
         self.thread = tracer.temp(thread, "thread")
-        self.lane = tracer.temp(typed.binary("bit_and", thread, size - 1), "lane")
+        self.lane = tracer.temp(typed.binary("bit_and", thread, size - 1), "lane_id")
         self.part = tracer.temp(typed.binary("raw_div", thread, size), "part")
 
     def sync(self) -> None:
@@ -74,20 +74,23 @@ class _Rank:
         bit = typed.binary("shl", at.const(1, self.word), typed.cast(self.lane, self.word))
         tracer.atomic("or", self.seen[self.part, digit], bit)
         self.sync()
+        earlier = typed.binary("sub", bit, at.const(1, self.word))
+        same = typed.unary("popcnt", typed.binary("bit_and", self.seen[self.part, digit], earlier))
+        same = tracer.temp(same, "same")
+        self.sync()
         self._count()
         self._prefix()
-        earlier = typed.binary("sub", bit, at.const(1, self.word))
-        same = typed.binary("bit_and", self.seen[self.part, digit], earlier)
-        rank = typed.binary("add", self.excl_prefix[digit], self.before[self.part, digit])
-        return tracer.temp(typed.binary("add", rank, typed.unary("popcnt", same)), "rank")
+        before = typed.cast(self.seen[self.part, digit], i32)
+        rank = typed.binary("add", typed.binary("add", self.excl_prefix[digit], before), same)
+        return tracer.temp(rank, "rank")
 
     def _count(self) -> None:
         """Thread d adds up digit d over the subgroups."""
         total = self.tracer.declare("total", at.const(0, i32).expr)
 
         def add(k):
-            self.tracer.assign_to(self.before[k, self.thread], total)
-            count = typed.unary("popcnt", self.seen[k, self.thread])
+            count = self.tracer.temp(typed.unary("popcnt", self.seen[k, self.thread]), "count")
+            self.tracer.assign_to(self.seen[k, self.thread], typed.cast(total, self.word))
             self.tracer.assign_to(total, typed.binary("add", total, count))
 
         self.tracer.repeat(0, self.parts, add)
@@ -95,8 +98,6 @@ class _Rank:
 
     def _prefix(self) -> None:
         """excl_prefix from bins: thread d has the count of digit d."""
-        from quadrants.lang.simt.block_folds import exclusive_add
-
         if self.dim % self.size == 0:
             count = self.bins[self.thread]
             self.tracer.assign_to(self.excl_prefix[self.thread], exclusive_add(count, self.dim, i32))

@@ -298,5 +298,8 @@ def _factor(x: Any, t: DType) -> Value:
 
 def outer(a: Any, b: Any) -> OuterProduct:
     """The product a_i b_j of two per-lane scalars or columns `x[r0:r1, c]`, for `tile -= qd.outer(a, b)`."""
-    at.tracer_of("outer")
-    return OuterProduct(a, b)
+    tracer = at.tracer_of("outer")
+    held = tracer.temp(a) if isinstance(a, Value) else a
+    if b is a:
+        return OuterProduct(held, held)
+    return OuterProduct(held, tracer.temp(b) if isinstance(b, Value) else b)
