@@ -172,8 +172,9 @@ def _enabled(name: str) -> bool:
 
 
 def is_arch_supported(arch: object, emulate: bool = False) -> bool:
-    """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never raises
-    for a backend in trouble: a probe that raises is logged and counts as unsupported."""
+    """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never
+    raises for a backend in trouble: a probe that raises is logged and counts as unsupported.
+    """
     if not isinstance(arch, Arch) or arch.name not in _backends or not _enabled(arch.name):
         return False
     backend = _backends[arch.name]
@@ -225,7 +226,8 @@ def from_environment() -> Arch | list | None:
 def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) -> Arch:
     """The first supported arch of `wanted`: an Arch, a list or tuple of them, or None for the CPU.
 
-    emulate: devices that can be emulated count as supported. If none is supported, the CPU with a warning, or RuntimeError.
+    emulate: devices that can be emulated count as supported. If none is supported, the CPU with a warning, or
+    RuntimeError.
     """
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
     for arch in candidates:

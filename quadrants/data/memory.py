@@ -50,7 +50,7 @@ def allocate(nbytes: int):
 
 
 def borrow(nbytes: int):
-    """Device memory of at least that size, with anything in it: `buffer` of what comes back, lent while that is kept."""
+    """Device memory of at least that size, with anything in it: `buffer` of what comes back, while that is kept."""
     from quadrants.runtime import memory
 
     return memory.borrow(nbytes)

@@ -92,4 +92,6 @@ def _make():
 
 
 registry.register(("amdgpu",), _make)
-register_device_query("amdgpu", "max_shared_memory_bytes", lambda: registry.current().device.attribute("max_shared_bytes"))
+register_device_query(
+    "amdgpu", "max_shared_memory_bytes", lambda: registry.current().device.attribute("max_shared_bytes")
+)

@@ -44,8 +44,8 @@ class CudaBackend(DeviceBackend):
                 taken = cupy.get_default_memory_pool().malloc(nbytes)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise QuadrantsRuntimeError(
-                f"cannot allocate {nbytes} bytes of cuda device memory: {error}; use smaller fields or free some that are "
-                "not needed"
+                f"cannot allocate {nbytes} bytes of cuda device memory: {error}; use smaller fields or free some that "
+                "are not needed"
             ) from None
         return DeviceBuffer(self.device, nbytes, taken.ptr, taken)
 

@@ -36,9 +36,8 @@ class EmulatedBackend(DeviceBackend):
 
         self.flavour = flavour
         self.warp = _WARPS[flavour]
-        device = emulated_device(
-            flavour, simt.launch_address(), simt.describe_address(), simt.shared_limit(self.warp), _CAPABILITIES[flavour]
-        )
+        limit, capability = simt.shared_limit(self.warp), _CAPABILITIES[flavour]
+        device = emulated_device(flavour, simt.launch_address(), simt.describe_address(), limit, capability)
         super().__init__(flavour, device)
 
     def identity(self, options: dict) -> str:

@@ -44,8 +44,8 @@ class Recipe:
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
-    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print. in_memory:
-    whether the argument block is passed by its address.
+    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
+    in_memory: whether the argument block is passed by its address.
     """
 
     name: str
