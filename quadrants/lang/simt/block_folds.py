@@ -50,7 +50,7 @@ class _Fold:
         self.size, self.log2, self.parts = size, size.bit_length() - 1, dim // size
         thread = self.tracer.builtin("block.thread_idx", i32)
         self.lane = self.tracer.builtin("subgroup.invocation_id", i32)
-        self.part = self.tracer.temp(typed.binary("raw_div", thread, size), "part")
+        self.part = self.tracer.temp(typed.binary("shr", thread, self.log2), "part")
 
     def combine(self, earlier: Value, later: Value) -> Value:
         if isinstance(self.op, str):

@@ -56,9 +56,9 @@ class _Rank:
         self.word = u32 if size == 32 else u64
         self.seen = scratch((self.parts, dim), self.word, "seen")
         thread = tracer.builtin("block.thread_idx", i32)
-        self.thread = tracer.temp(thread, "thread")
-        self.lane = tracer.temp(typed.binary("bit_and", thread, size - 1), "lane_id")
-        self.part = tracer.temp(typed.binary("raw_div", thread, size), "part")
+        self.thread = tracer.temp(thread, "own")
+        self.lane = tracer.temp(typed.binary("bit_and", self.thread, size - 1), "lane_id")
+        self.part = tracer.temp(typed.binary("shr", self.thread, size.bit_length() - 1), "part")
 
     def sync(self) -> None:
         self.tracer.intrinsic("block.sync")
