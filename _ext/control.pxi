@@ -10,6 +10,7 @@ cdef bint _active = True
 cdef int _tracing = 0
 cdef object _on_traced_call = None
 cdef object _on_launch = None
+cdef str _stream_refusal = None
 cdef object _interpreter = None
 
 
@@ -61,11 +62,15 @@ def set_interpreter(run, /):
     update_special()
 
 
-def set_on_launch(hook, /):
+def set_on_launch(hook, /, stream_refusal=None):
     """hook(kernel, args) is called before every launch, with complete positional arguments; for gradient tapes and
-    graph capture. None removes the hook."""
-    global _on_launch
+    graph capture. A launcher that it returns is launched instead, without another call of the hook; None goes on.
+
+    stream_refusal: while the hook is set, calls with `qd_stream` raise `QuadrantsRuntimeError` with this text. None as
+    the hook removes both."""
+    global _on_launch, _stream_refusal
     _on_launch = hook
+    _stream_refusal = stream_refusal if hook is not None else None
     update_special()
 
 

@@ -269,6 +269,11 @@ def test_traced_calls_are_routed_to_the_hook():
         core.leave_tracing()
 
 
+class SomeStream(core.StreamBase):
+    def _launch_handle(self):
+        return 0
+
+
 def test_the_launch_hook_sees_complete_arguments():
     kernel = echo()
     seen = []
@@ -279,6 +284,43 @@ def test_the_launch_hook_sees_complete_arguments():
         core.set_on_launch(None)
     kernel(5)
     assert seen == [(kernel.launcher, (3,)), (kernel.launcher, (4,))]
+
+
+def test_the_launch_hook_may_name_another_launcher():
+    kernel, other = echo(), echo()
+    seen = []
+
+    def instead(called, args):
+        seen.append((called, args))
+        return other.launcher
+
+    core.set_on_launch(instead)
+    try:
+        assert kernel(3) == 3
+        assert (len(kernel.launcher), len(other.launcher), seen) == (0, 1, [(kernel.launcher, (3,))])
+        core.set_on_launch(lambda called, args: "another")
+        with pytest.raises(TypeError, match="Launcher"):
+            kernel(3)
+    finally:
+        core.set_on_launch(None)
+    assert kernel(3) == 3 and len(kernel.launcher) == 1
+
+
+def test_launches_that_may_not_go_to_a_stream():
+    kernel = echo()
+    stream = SomeStream()
+    core.set_on_launch(lambda called, args: None, "no streams here")
+    try:
+        with pytest.raises(QuadrantsRuntimeError, match="no streams here"):
+            kernel(3, qd_stream=stream)
+        assert kernel(3, qd_stream=None) == 3
+    finally:
+        core.set_on_launch(None)
+    assert kernel(3, qd_stream=stream) == 3
+    kernel.launcher.stream_refusal = "not this one"
+    with pytest.raises(QuadrantsRuntimeError, match="not this one"):
+        kernel(3, qd_stream=stream)
+    assert kernel(3) == 3
 
 
 def test_seed_and_ordinal_reach_the_kernel():
