@@ -72,6 +72,7 @@ cdef extern from "launch.hpp" namespace "qd" nogil:
 
     cdef cppclass Frame:
         void release_members()
+        bint hold(PyObject *object)
         void *block(size_t bytes)
         External *external(int32_t source)
         Launch launch

@@ -39,7 +39,8 @@ cdef class ArrayBase(TokenBase):
             self.shape[axis] = checked[axis]
         self.ndim = ndim
         self.data = <void *> address
-        _, self.grad = self.grad, grad  # the old one must not die while the attribute still points to it
+        replaced, self.grad = self.grad, grad
+        bury(replaced)
         previous, self.owner = self.owner, buffer
         bury(previous)
 

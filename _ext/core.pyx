@@ -8,6 +8,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     tokens     what stands for an argument in the lookup of a specialisation
     buffer     memory
     arrays     array arguments
+    export     DLPack capsules of device memory
     pack       argument block
     plan       one specialisation: members, packing, run, errors, result
     launcher   calls, hits and misses, binding of methods
@@ -24,7 +25,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_FillInfo
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
@@ -35,6 +36,7 @@ include "tokens.pxi"
 include "buffer.pxi"
 include "device.pxi"
 include "arrays.pxi"
+include "export.pxi"
 include "pack.pxi"
 include "device_plan.pxi"
 include "plan.pxi"

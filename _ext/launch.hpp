@@ -73,11 +73,20 @@ class Frame {
     Frame &operator=(const Frame &) = delete;
     ~Frame() {
         release_members();
+        while (held_.count > 0) Py_DECREF(held_.data[--held_.count]);
         std::free(big_block_);
     }
 
     void release_members() {
         while (members.count > 0) Py_DECREF(members.data[--members.count]);
+    }
+
+    // Keeps an object that nothing else might until the call ends. False when memory is out.
+    bool hold(PyObject *object) {
+        if (!held_.reserve(held_.count + 1)) return false;
+        Py_INCREF(object);
+        held_.data[held_.count++] = object;
+        return true;
     }
 
     // Memory for the argument block, or null. Once a call.
@@ -103,6 +112,7 @@ class Frame {
     StackArray<External, 8> externals;
 
   private:
+    StackArray<PyObject *, 8> held_;  // owned references
     int cursor_ = 0;
     void *big_block_ = nullptr;
     alignas(64) char block_[4096];

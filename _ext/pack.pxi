@@ -82,12 +82,15 @@ cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fram
     return 0
 
 
-cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan) except -1:
+cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
     cdef ViewBase view
     cdef int64_t length
     if not is_instance(value, <PyObject *> ViewBase) or (<ViewBase> value).arr is None:
         raise QuadrantsRuntimeTypeError.get(plan.place(op.source), "a BufferView", type(<object> value))
     view = <ViewBase> value
+    # The view may be given another array while the kernel runs.
+    if not frame.hold(<PyObject *> view.arr):
+        raise MemoryError()
     store_pointer(block + op.offset, live_data(view.arr, op, plan))
     length = view.arr.shape[0]
     if view.offset < 0 or view.size < 0 or view.offset > length - view.size or length > INT32_MAX:

@@ -254,7 +254,7 @@ cdef class Plan:
             elif op.kind == OP_ARRAY:
                 pack_array(op, value, block, self, frame)
             elif op.kind == OP_VIEW:
-                pack_view(op, value, block, self)
+                pack_view(op, value, block, self, frame)
             else:
                 keep = (<object> op.packer)(<object> value, view, op.offset)
                 if keep is not None:
@@ -288,7 +288,7 @@ cdef class Plan:
                 with nogil:
                     run_kernel(self.entry, launch, block)
         finally:
-            _running -= 1
+            _running = max(_running - 1, 0)  # a packer that forks leaves 0 to the child
             if _running == 0 and _graveyard:
                 _graveyard.clear()
         if kept is not None or launch.printed or launch.rt.error.flag != 0:
@@ -303,10 +303,7 @@ cdef class Plan:
         # The writes of a kernel that failed stay, so arrays are copied back and text is shown before it is raised.
         try:
             if kept is not None:
-                for keep in kept:
-                    finish = getattr(keep, "finish", None)
-                    if finish is not None:
-                        finish()
+                finish_all(kept)
             if launch.printed and launch.capture and sys.stdout is not None:
                 sys.stdout.write(launch.text.data()[: launch.text.size()].decode("utf-8", "replace"))
         finally:
@@ -321,3 +318,18 @@ cdef class Plan:
             return QuadrantsRuntimeError(f"kernel {self.name} failed and left no valid record of why")
         values = tuple([error.values[at].f if error.kinds >> at & 1 else error.values[at].i for at in range(count)])
         return self.sites[error.site](values, error.worker)
+
+
+cdef int finish_all(list kept) except -1:
+    # Every array is copied back, also behind one that cannot be; the first error is raised.
+    error = None
+    for keep in kept:
+        try:
+            finish = getattr(keep, "finish", None)
+            if finish is not None:
+                finish()
+        except BaseException as problem:
+            error = error or problem
+    if error is not None:
+        raise error
+    return 0

@@ -23,7 +23,7 @@ inline bool weakly_refers(PyObject *weak, PyObject *object) {
     Py_XDECREF(target);
     return target == object;
 #else
-    return PyWeakref_GET_OBJECT(weak) == object;
+    return PyWeakref_GET_OBJECT(weak) == object && object != Py_None;  // a dead reference gives None
 #endif
 }
 
