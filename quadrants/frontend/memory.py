@@ -9,7 +9,6 @@ from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, Var
 from quadrants.ir.types import i32, tensor_type
 from quadrants.lang import access, typed
 from quadrants.lang.kinds import kind_of
-from quadrants.lang.simt.tile_slices import sliced
 from quadrants.lang.value import Value
 
 
@@ -79,6 +78,8 @@ class Memory:
         flat = access.flatten_indices(indices)
         if any(isinstance(x, slice) for x in flat):
             if decl.ndim > 1:
+                from quadrants.lang.simt.tile_slices import sliced  # few kernels have tiles
+
                 return sliced(decl, flat, checked=decl.kind != "field")
             raise QuadrantsSyntaxError(
                 f"{what} cannot be sliced in a kernel; index it, or pass a qd.BufferView of a 1-D array."
