@@ -58,7 +58,7 @@ class FuncCalls:
         try:
             return self.call_emitted(func, bound)
         except CannotPass:
-            if before["inner"] and func.fn in self.inline_only:
+            if before[-1] and func.fn in self.inline_only:
                 raise  # the function around it is inlined too
             self.return_to(before)
             return self.inline(func, bound)

@@ -31,10 +31,12 @@ class CannotPass(Exception):
     """A call that only inlining can express."""
 
 
-_POSITION = (
-    "frames", "call_stack", "function_list", "block", "loop_stack", "static_depths", "runtime_depth", "parallel_depth",
-    "in_function", "loop_config", "stack_matters", "hint",
+# What a function under translation replaces, and what it makes longer.
+_STATE = (
+    "block", "local_names", "loop_stack", "static_depths", "runtime_depth", "parallel_depth", "in_function",
+    "loop_config", "stack_matters", "hint",
 )  # fmt: skip
+_GROWING = ("block", "frames", "call_stack", "function_list", "functions")
 
 
 class Simt:
@@ -124,18 +126,23 @@ class Simt:
                 self.inline_only.add(frame.fn)
         raise CannotPass
 
-    def position(self) -> dict:
-        """Where translation is, for `return_to`."""
-        state = {name: getattr(self, name) for name in _POSITION}
-        lists = {name: list(state[name]) for name in ("frames", "call_stack", "function_list")}
-        copies = {"functions": dict(self.functions), "local_names": set(self.local_names)}
-        return {"state": state | lists | copies, "length": len(self.block), "inner": self.in_function > 0}
+    def position(self) -> tuple:
+        """Where translation is, for `return_to`. Cheap: it is asked for at every call of a func."""
+        lengths = tuple(len(getattr(self, name)) for name in _GROWING)
+        return tuple(getattr(self, name) for name in _STATE), lengths, self.in_function > 0
 
-    def return_to(self, before: dict) -> None:
+    def return_to(self, before: tuple) -> None:
         """Give up the function under translation: as if its call had not begun."""
-        for name, value in before["state"].items():
+        values, lengths, _ = before
+        for name, value in zip(_STATE, values):
             setattr(self, name, value)
-        del self.block[before["length"] :]
+        for name, length in zip(_GROWING, lengths):
+            items = getattr(self, name)
+            if isinstance(items, dict):
+                for key in list(items)[length:]:
+                    del items[key]
+            else:
+                del items[length:]
 
     def volatile_load(self, target):
         """`qd.volatile_load(target)`: component by component for vectors and matrices."""

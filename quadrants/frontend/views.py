@@ -17,7 +17,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend.refs import ArrayRef
-from quadrants.ir.nodes import ArrayDecl, Const, Extent, Var
+from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var
 from quadrants.ir.types import i32, u1
 from quadrants.lang import access, typed
 from quadrants.lang.func import Func
@@ -57,9 +57,10 @@ class Views:
         if kind_of(x) != "view":
             raise QuadrantsRuntimeTypeError(not_a_view(name, x))
         self.check_view_element(annotation, x, name)
+        clamp = getattr(annotation, "boundary", 0) == 1
         decl = ArrayDecl(
             name=self.array_name(name), kind="array", type=x.arr.element_type, ndim=1, label=name, source=source,
-            clamp=getattr(annotation, "boundary", 0) == 1,
+            clamp=clamp, extents=clamp or self.check_bounds and not self.debug,
         )  # fmt: skip
         self.add_array(decl)
         variables = tuple(
@@ -114,10 +115,14 @@ class Views:
 
     def subview(self, view: ViewRef, offset, size) -> ViewRef:
         """The window of `size` elements from element `offset` of a view on."""
-        offset, size = self.temp(_integer(offset, "offset")), self.temp(_integer(size, "size"))
+        offset, size = self.temp(_integer(offset, "offset")), self._held(_integer(size, "size"))
         if self.debug:
             self._check_view("subview", _fits(offset, size, view.size), (offset, size, view.size))
         return ViewRef(view.decl, self.temp(typed.binary("add", view.offset, offset)), size)
+
+    def _held(self, size: Value) -> Value:
+        """A size that no later statement changes: most windows are not asked for it, so it costs nothing until then."""
+        return self.temp(size) if self.debug or not _is_lasting(size.expr) else size
 
     def view_attribute(self, view: ViewRef, name: str):
         if name == "size":
@@ -196,6 +201,13 @@ def _integer(x, what: str) -> Value:
     if x < 0:
         raise QuadrantsSyntaxError(f"BufferView: {what}={x}; negative bounds are not supported in kernels.")
     return Value(Const(int(x), i32))
+
+
+def _is_lasting(e) -> bool:
+    """Whether an expression of constants and variables that are never assigned has the same value wherever it is."""
+    if isinstance(e, Binary):
+        return e.loc is None and _is_lasting(e.a) and _is_lasting(e.b)
+    return isinstance(e, Const) or isinstance(e, Load) and is_settled(e.place)
 
 
 def _fits(offset: Value, size: Value, length: Value) -> Value:
