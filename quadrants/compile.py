@@ -17,8 +17,8 @@ from quadrants.toolchain import build
 
 OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
-    "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir", "print_kernel_llvm_ir",
-    "print_kernel_llvm_ir_optimized", "debug_dump_path",
+    "default_gpu_block_dim", "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir",
+    "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path",
 )  # fmt: skip
 
 

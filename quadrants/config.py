@@ -65,6 +65,11 @@ def _positive(value) -> str | None:
     return None if value > 0 else "must be positive"
 
 
+def _block_size(value) -> str | None:
+    fits = 0 <= value <= 1024 and value & (value - 1) == 0
+    return None if fits else "must be a power of two up to 1024, or 0 for the usual size"
+
+
 def _fraction_or_off(value) -> str | None:
     return None if 0 <= value <= 1 else "must be 0 (off) or lie in (0, 1]"
 
@@ -117,7 +122,7 @@ def _rows() -> Iterable[Option]:
         ),
         key("make_cpu_multithreading_loop", bool, True, "False: every CPU loop is serial."),
         key("default_cpu_block_dim", int, 32, "Least iterations of a CPU work item.", check=_not_negative),
-        key("default_gpu_block_dim", int, 128, "GPU block size of loops that set none.", check=_not_negative),
+        key("default_gpu_block_dim", int, 128, "GPU block size of loops that set none.", check=_block_size),
         key("saturating_grid_dim", int, 0, "Most GPU blocks of a launch; 0 chooses by occupancy.", check=_not_negative),
         key("max_block_dim", int, 0, "Largest GPU block size; 0 takes the device's limit.", check=_not_negative),
         key("emulate", bool, False, "Run the code of a GPU on the CPU, thread by thread; for tests and for debugging."),

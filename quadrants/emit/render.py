@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.emit import aliases, environment, shared, template_errors
+from quadrants.emit import aliases, environment, shared, template_errors, vectors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.launches import Launch, count_of
@@ -113,8 +113,7 @@ class Renderer:
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
             p.result_name = result_struct(f.result)
-        for s in f.body:
-            p.statement(s)
+        p.statements(f.body)
         params = []
         for v in f.params:
             const, star = "" if v.mutable or v.by_ref else "const ", "*" if v.by_ref else ""
@@ -142,7 +141,7 @@ class Renderer:
             if decl.components is not None or decl.kind == "shared":
                 continue
             restrict = self.dialect.restrict if decl.number in self.restrict - self.unqualified else ""
-            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {source}{decl.name};")
+            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {self.pointer(decl)};")
             if decl.shape is None:
                 used = "\n".join(p.lines) + "\n".join(lines)
                 for axis in range(decl.ndim):
@@ -152,6 +151,14 @@ class Renderer:
         for var in p.values.values():
             lines.append(f"const {p.type(var.type)} {var.name} = {source}{var.name};")
         return lines
+
+    def pointer(self, decl) -> str:
+        """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
+        text = f"{self.dialect.args}{decl.name}"
+        known = vectors.alignment(decl)
+        if self.dialect.parallel != "grid" or known <= element_dtype(decl.type).size:
+            return text
+        return f"({self.element_type(decl)} *)__builtin_assume_aligned({text}, {known})"
 
     loop_text = ""
     unqualified: set = set()
@@ -179,8 +186,7 @@ class Renderer:
             p.depth = self.body_depth(loop) if form != "flat" else 1
         for declare, _ in t.reductions:
             opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
-        for s in t.body:
-            p.statement(s)
+        p.statements(t.body)
         count, p.depth = len(p.lines), 2 if form else 0
         for _, final in t.reductions:
             p.statement(final)
@@ -226,7 +232,8 @@ class Renderer:
         chosen = config.block_dim if config is not None else None
         # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
         larger = t.reductions and not t.collective and not t.shared_arrays
-        block_dim = chosen or self.dialect.block_dim * (2 if larger else 1)
+        usual = self.options.get("default_gpu_block_dim") or self.dialect.block_dim
+        block_dim = chosen or min(usual * (2 if larger else 1), 1024)
         count = count_of(t.loop, self.layout, t.pre)
         if not t.loop.vars:
             block_dim = chosen or 1

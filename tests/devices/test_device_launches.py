@@ -125,3 +125,23 @@ def test_printing(arch, capfd):
     assert "at 2 0.500000" in capfd.readouterr().out
     show(2)
     assert "at" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("size", [32, 256])
+def test_the_usual_size_of_a_block(init, size):
+    """`default_gpu_block_dim` is for loops that ask for none."""
+    init(default_gpu_block_dim=size)
+
+    @qd.kernel
+    def add(x: qd.types.ndarray(qd.i32, ndim=1)):
+        for i in range(x.shape[0]):
+            x[i] += i
+        qd.loop_config(block_dim=64)
+        for i in range(x.shape[0]):
+            x[i] += 1
+
+    x = qd.ndarray(qd.i32, (1000,))
+    add(x)
+    assert (x.to_numpy() == np.arange(1000) + 1).all()
+    text = add.source(x, arch="cuda")
+    assert f"__launch_bounds__({size})" in text and "__launch_bounds__(64)" in text
