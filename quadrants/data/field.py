@@ -157,6 +157,8 @@ class Field(TokenBase):
         if found is None:
             found = self._companions[which] = self._make_companion(which)
             found._is_primal = False
+            for leaf in found._leaves:
+                leaf.role = which
             if self._dead:
                 found._kill()
         return found

@@ -24,10 +24,11 @@ class Leaf:
     """One scalar component of a field: its type, its place in a tree and, once allocated, its cell.
 
     `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
-    `owners` are weak references to the field objects that show this component; they die with the storage.
+    `owners` are weak references to the field objects that show this component; they die with the storage. `role` is
+    "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal".
     """
 
-    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners")
+    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role")
 
     def __init__(self, dtype, name: str, order: tuple | None = None):
         self.dtype = dtype
@@ -38,6 +39,7 @@ class Leaf:
         self.offset: tuple | None = None
         self.group: tuple = ()
         self.owners: list = []
+        self.role = "primal"
 
     @property
     def shape(self) -> tuple:

@@ -1,0 +1,126 @@
+"""Gradients written by hand: grad_replaced, grad_for, no_grad."""
+
+from __future__ import annotations
+
+import functools
+
+from quadrants._ext.core import Launcher
+from quadrants.ad import recording
+
+
+class ReplacedFunction:
+    """A Python function that tapes record as one step, in place of the kernels it calls.
+
+    `grad` is the function that computes its gradient, called with the same arguments. As a class attribute it binds
+    like a function, and its gradient with it.
+    """
+
+    def __init__(self, func):
+        functools.update_wrapper(self, func)
+        self._func = func
+        self._gradient = None
+
+    def __call__(self, *args, **kwargs):
+        return self._run(_Call(self, kwargs), args, kwargs)
+
+    def _run(self, record, args: tuple, kwargs: dict):
+        listener = recording.active()
+        if listener is None or not hasattr(listener, "grad"):
+            return self._func(*args, **kwargs)
+        listener.insert(record if kwargs else self, args)
+        with recording.paused():
+            return self._func(*args, **kwargs)
+
+    def grad(self, *args, **kwargs):
+        """Call the registered gradient. `RuntimeError` if there is none."""
+        if self._gradient is None:
+            name = self.__qualname__
+            raise RuntimeError(
+                f"Primal function `{name}` has no gradient. Write one and decorate it with @qd.ad.grad_for({name}), or "
+                f"use @qd.ad.no_grad instead of grad_replaced."
+            )
+        return self._gradient(*args, **kwargs)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else BoundReplaced(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<{self.__qualname__} with a gradient of its own>"
+
+
+class BoundReplaced:
+    """A `ReplacedFunction` that is a method, bound to an instance."""
+
+    def __init__(self, replaced: ReplacedFunction, instance):
+        self.__func__ = replaced
+        self.__self__ = instance
+
+    def __call__(self, *args, **kwargs):
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def grad(self, *args, **kwargs):
+        """Call the registered gradient. `RuntimeError` if there is none."""
+        return self.__func__.grad(self.__self__, *args, **kwargs)
+
+    def __getattr__(self, name: str):
+        return getattr(self.__func__, name)
+
+
+class _Call:
+    """A call with keyword arguments, as tapes record it: its gradient gets the keywords too."""
+
+    def __init__(self, replaced: ReplacedFunction, kwargs: dict):
+        self.replaced = replaced
+        self.kwargs = kwargs
+
+    def __call__(self, *args):
+        return self.replaced(*args, **self.kwargs)
+
+    def grad(self, *args):
+        """Call the gradient with the keywords of the call."""
+        return self.replaced.grad(*args, **self.kwargs)
+
+
+def grad_replaced(func):
+    """Have tapes record `func` as a whole; its gradient is the function registered with `grad_for(func)`.
+
+    func: a Python function or method that calls kernels. Its return value is passed on. The kernels it calls are not
+    recorded and not validated.
+    """
+    return ReplacedFunction(func)
+
+
+def grad_for(primal):
+    """Register the decorated function as the gradient of `primal`; it is called with the arguments of the call.
+
+    primal: a function decorated with `grad_replaced` that has no gradient yet. `RuntimeError` for anything else.
+    """
+    if isinstance(primal, BoundReplaced):
+        primal = primal.__func__
+    if isinstance(primal, Launcher):
+        raise RuntimeError(
+            "Primal function must be a **python** function instead of a quadrants kernel. Wrap the kernel in a Python "
+            "function decorated with @qd.ad.grad_replaced."
+        )
+    name = getattr(primal, "__qualname__", repr(primal))
+    if not isinstance(primal, ReplacedFunction):
+        raise RuntimeError(f"Primal function `{name}` must be decorated by qd.ad.grad_replaced")
+    if primal._gradient is not None:
+        raise RuntimeError(f"Primal function `{name}` has a gradient already")
+
+    def register(func):
+        primal._gradient = func
+        return func
+
+    return register
+
+
+def no_grad(func):
+    """Have tapes record `func` as a step whose gradient does nothing: what it computes counts as constant."""
+    replaced = ReplacedFunction(func)
+    replaced._gradient = _nothing
+    return replaced
+
+
+def _nothing(*args, **kwargs) -> None:
+    pass

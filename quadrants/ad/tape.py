@@ -1,0 +1,120 @@
+"""qd.ad.Tape: records the kernels of a forward pass and runs their gradients backwards."""
+
+from __future__ import annotations
+
+import warnings
+
+from quadrants import session
+from quadrants.ad import recording
+from quadrants.ad.clearing import clear_all_gradients
+from quadrants.ad.grad_check import GradCheck
+from quadrants.ad.losses import loss_of
+from quadrants.data import check_flags
+from quadrants.lang.enums import AutodiffMode
+
+_NOT_IN_DEBUG = (
+    "Debug mode is disabled, autodiff valid check will not work. Please specify `qd.init(debug=True)` to enable the "
+    "check."
+)
+
+
+class Tape:
+    """Context manager: what its body computes is differentiated when the body ends.
+
+        with qd.ad.Tape(loss=y):
+            forward()
+        print(x.grad)
+
+    Args:
+        loss: where differentiation starts: a field of shape `()` with `needs_grad=True`, an ndarray of one element with
+            `needs_grad=True`, or a torch tensor of one element with `requires_grad=True`. Set to 0 on entry.
+        clear_gradients: zero the gradients of all fields on entry. Those of ndarrays and torch tensors are never
+            cleared: they accumulate from tape to tape.
+        validation: with `qd.init(debug=True)`, kernels check the global data access rule: what was read in a launch
+            must not be overwritten in it. `QuadrantsAssertionError` on a violation.
+        grad_check: list of fields whose gradients are compared with finite differences on exit, which runs the
+            recorded kernels again. The loss must be f64. `AssertionError` if they disagree.
+
+    Attributes: `calls`, a list of (callable, positional arguments) in order of recording; `modes`, in which mode each
+    one ran.
+
+    Only kernels and functions of `grad_replaced` and `no_grad` are recorded, on whatever thread they are called; what
+    Python writes into fields is not. If the body raises, no gradient is computed. Entering raises `RuntimeError` for a
+    loss of another kind and inside another tape, `AssertionError` the second time.
+    """
+
+    def __init__(self, loss=None, clear_gradients: bool = True, validation: bool = False, grad_check=None):
+        if grad_check is not None and not isinstance(grad_check, list):
+            raise AssertionError("grad_check should be a list of fields that need to check gradients.")
+        self.calls: list = []
+        self.modes: list = []
+        self.loss = loss
+        self.clear_gradients = clear_gradients
+        self.validation = validation
+        self.entered = False
+        self.gradient_evaluated = False
+        self._grad_check = GradCheck(grad_check) if grad_check is not None else None
+        if validation and not session.get_runtime().options.debug:
+            warnings.warn(_NOT_IN_DEBUG, Warning, stacklevel=2)
+            self.validation = False
+
+    def __enter__(self) -> Tape:
+        if self.entered:
+            raise AssertionError("Tape can be entered only once.")
+        session.require_runtime()
+        if session.is_python_backend():
+            raise RuntimeError("The python arch computes no gradients; use another one, such as qd.cpu.")
+        recording.check_free(self)
+        self._start = loss_of(self.loss)
+        session.get_runtime().materialize()
+        self._start.check()
+        if self._grad_check is not None:
+            self._grad_check.check(self._start)
+        self.entered = True
+        if self.clear_gradients:
+            clear_all_gradients()
+        self._start.zero()
+        if self._grad_check is not None:
+            self._grad_check.save()
+        recording.start(self, self._record)
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        recording.stop(self)
+        if kind is None:
+            self.grad()
+
+    def insert(self, func, args) -> None:
+        """Record a call: `func.grad(*args)` will be called on the way back, after that of every later record."""
+        self._insert(func, tuple(args), AutodiffMode.NONE)
+
+    def grad(self) -> None:
+        """Run the gradients of all records backwards; called on exit. `AssertionError` before entry or a second time.
+
+        Nothing is recorded any more once this was called.
+        """
+        if not self.entered:
+            raise AssertionError("Before evaluating gradients tape must be entered.")
+        if self.gradient_evaluated:
+            raise AssertionError("Gradients of grad can be evaluated only once.")
+        recording.stop(self)
+        self.gradient_evaluated = True
+        self._start.seed()
+        for func, args in reversed(self.calls):
+            func.grad(*args)
+        if self._grad_check is not None:
+            self._grad_check.run(self.calls, self._start)
+
+    def _record(self, kernel, args: tuple):
+        mode = AutodiffMode.VALIDATION if self.validation else AutodiffMode.NONE
+        self._insert(kernel, args, mode)
+        if not self.validation:
+            return None
+        check_flags.clear()  # the rule holds within a launch: each starts with nothing read
+        return kernel._in_mode(mode)
+
+    def _insert(self, func, args: tuple, mode: AutodiffMode) -> None:
+        if self._grad_check is not None:
+            self._grad_check.see(args)
+        self.calls.append((func, args))
+        self.modes.append(mode)
