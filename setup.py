@@ -1,11 +1,17 @@
 """Builds the launch core and maps the top-level folders `templates` and `_ext` into the package."""
 
+import os
 import sys
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
 WINDOWS = sys.platform == "win32"
+# For the memory checkers: what follows -fsanitize=, as in docs/development/testing.md.
+SANITIZE = os.environ.get("QD_SANITIZE")
+DEBUG_FLAGS = ["-g", "-O1", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}"] if SANITIZE else ["-g0"]
+UNIX_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-pthread", *DEBUG_FLAGS]
+LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 
 EXTRAS = {
     "cc": ["ziglang>=0.13"],
@@ -47,8 +53,8 @@ def extensions():
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
         language="c++",
-        extra_compile_args=["/std:c++17"] if WINDOWS else ["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread"],
-        extra_link_args=[] if WINDOWS else ["-pthread", "-ldl"],
+        extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
+        extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
     )
     return cythonize([core] if WINDOWS else [core, _simt(folder)])
 
@@ -61,8 +67,8 @@ def _simt(folder):
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.glob("simt*.h*")),
         language="c++",
-        extra_compile_args=["-std=c++17", "-g0", "-fvisibility=hidden", "-pthread", "-fno-omit-frame-pointer"],
-        extra_link_args=["-pthread"],
+        extra_compile_args=[*UNIX_FLAGS, "-fno-omit-frame-pointer"],
+        extra_link_args=["-pthread", *LINK_FLAGS],
     )
 
 

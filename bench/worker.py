@@ -37,6 +37,9 @@ def _steady(work: Work, n: int, budget: float) -> list[float]:
     while len(batches) < 3 or time.perf_counter() < deadline:
         if work.reset is not None:
             work.reset()
+        if work.difference is not None:
+            batches.append(work.difference(n))
+            continue
         start = time.perf_counter()
         work.run(n)
         batches.append((time.perf_counter() - start) / n)

@@ -27,11 +27,14 @@ class Work:
     `check()` returns None if the numbers are right, else a sentence that says what is wrong; it is called once, after
     the first run and outside any timing.
     `reset()`, if there is one, is called before each timed batch, so that all packages start from the same state.
+    `difference(n)`, if there is one, does what `run(n)` does and returns the seconds of a unit by itself: for cases
+    that subtract one time from another.
     """
 
     run: Callable[[int], None]
     check: Callable[[], str | None]
     reset: Callable[[], None] | None = None
+    difference: Callable[[int], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Case:
 
 
 _REGISTRY: dict[str, Case] = {}
-_TIMES = {"us": 1e6, "ms": 1e3, "s": 1.0}
+_TIMES = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 _RATES = {"GB/s": 1e-9, "Gcell/s": 1e-9, "Gpair/s": 1e-9, "Mparticle/s": 1e-6}
 
 
