@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants.emit.printer import Printer, _c_string
+from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType
 
@@ -25,9 +26,12 @@ class BlockPrinter(Printer):
 
     def block(self, body: list) -> None:
         self.depth += 1
-        for stmt in body:
-            self.statement(stmt)
+        self.statements(body)
         self.depth -= 1
+
+    def statements(self, body) -> None:
+        for s in whole_updates(body) if self.dialect.parallel == "grid" and not self.plain else body:
+            self.statement(s)
 
     def statement(self, s) -> None:
         self.mark(s)
@@ -145,8 +149,7 @@ class BlockPrinter(Printer):
             self.depth += 1
         if empty_rank:
             self.depth += 1
-        for stmt in s.body:
-            self.statement(stmt)
+        self.statements(s.body)
         for _ in range(max(1, len(s.vars))):
             self.depth -= 1
             self.put("}")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.emit.spelling import ADD, MUL, UNARY, paren
+from quadrants.emit.spelling import ADD, INFIX, MUL, UNARY, paren
 from quadrants.ir import nodes as n
-from quadrants.ir.types import TensorType, i64
+from quadrants.ir.types import TensorType, i32, i64
 
 
 class CellIndices:
     """The part of a printer that writes the index of a cell, in elements of what the array's pointer points to."""
 
+    dialect: Any
     type: Any
     text: Any
+    constant: Any
     indexing: bool
 
     def cell_index(self, p) -> str:
@@ -52,6 +54,25 @@ class CellIndices:
             text = f"{text} {'-' if constant < 0 else '+'} {abs(constant)}" if terms else str(constant)
         return text
 
+    def wide(self, e, need: int = 0) -> str:
+        """The index of a 1-d array argument. Where signed sums wrap, it is one of 64 bits: `v[(int64_t)offset + i]`.
+
+        The cells that it can reach are the same, but the compiler sees that they lie side by side, which a sum that may
+        wrap hides from it: no loop that reads and writes such an array would be vectorised.
+        """
+        return paren(*self._widened(e), need) if self.dialect.signed_wraps and _is_sum(e) else self.text(e, need)
+
+    def _widened(self, e):
+        """Text and precedence of a sum, difference or product in i64: the first operand decides for all after it."""
+        symbol, precedence = INFIX[e.op]
+        if _is_sum(e.a):
+            left = paren(*self._widened(e.a), precedence)
+        elif isinstance(e.a, n.Const):
+            left = paren(*self.constant(e.a.value, i64), precedence)
+        else:
+            left = f"({self.type(i64)}){self.text(e.a, UNARY)}"
+        return f"{left} {symbol} {self.wide(e.b, precedence + 1)}", precedence
+
     @staticmethod
     def _is_big(decl) -> bool:
         return sum(abs(stride) * (extent - 1) for _, extent, _, stride in decl.levels) >= 2**31 - 1
@@ -60,7 +81,7 @@ class CellIndices:
         """Array arguments: extents are known at launch only, so the arithmetic is 64 bits wide."""
         order = decl.layout or tuple(range(decl.ndim))
         if decl.ndim == 1:
-            return self.text(indices[0])
+            return self.wide(indices[0])
         text = ""
         for k, axis in enumerate(order):
             index = self.text(indices[axis], ADD if k else UNARY)
@@ -69,6 +90,17 @@ class CellIndices:
             else:
                 text = f"{paren(text, ADD if k > 1 else UNARY, MUL)} * {decl.name}_shape{axis} + {index}"
         return text
+
+
+def _is_sum(e) -> bool:
+    """Whether an index is a sum, difference or product of i32 variables and constants."""
+    if not isinstance(e, n.Binary) or e.op not in ("add", "sub", "mul") or e.type is not i32 or e.loc is not None:
+        return False
+    return all(_is_sum(x) or isinstance(x, (n.Const, n.Extent)) or _is_variable(x) for x in (e.a, e.b))
+
+
+def _is_variable(e) -> bool:
+    return isinstance(e, n.Load) and isinstance(e.place, n.VarPlace) and e.type is i32
 
 
 def cell_unit(decl) -> int:

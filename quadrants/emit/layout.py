@@ -65,7 +65,7 @@ def args_layout(
         pointer = place(8, 8)
         out.members.append(("pointer", decl))
         shape = -1
-        if decl.shape is None and decl.ndim:
+        if decl.shape is None and decl.ndim and decl.extents:
             shape = place(4 * decl.ndim, 4)
             out.members.append(("shape", decl))
         out.arrays[decl.number] = (pointer, shape)

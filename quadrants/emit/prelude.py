@@ -28,6 +28,7 @@ The printer asks while it prints and splices the rendered text in front of the k
     linalg  op, type, ...     see quadrants.emit.prelude_rules.LINALG
     atomic  op, type          add sub mul min max and or xor exchange (T *p, T x) [old value]; cas (T *p, expected,
                               desired) [old value]; a tensor type works element by element (not cas)
+    atomic  "add_whole", type  (T *p, T x): adds a vector of 2 or 4 f32 to one in memory, aligned to its size; devices
     plain   op, type          the same functions without atomicity, for serial tasks and locals
     lane                      name of the per-worker struct; also declares the runtime structs it points to
     subgroup, block, warp, grid, clock       threads together and the machine: see quadrants.emit.prelude_simt

@@ -131,6 +131,9 @@ def scalar(p, op: str, t: DType, *rest) -> str:
 def atomic(p, op: str, t=None, family: str = "atomic") -> str:
     if op == "cas_narrow":
         return p.add(family, f"qd_cas_{t}", "cas_narrow", t, needs=(t, u32))
+    if op == "add_whole":
+        name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t))
+        return p.add(family, name, "add_whole", t, needs=(t,))
     dtype = element_dtype(t)
     bitwise = op in ("and", "or", "xor", "cas")
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
@@ -138,6 +141,7 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
     name = f"qd_{family}_{op}_{suffix(t)}"
     if isinstance(t, TensorType):
         element = (family, op, dtype)
+        name = p.unique(name, (family, op, t))
         return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
     needs: list = [dtype, unsigned(dtype), u32]
     combine = None

@@ -314,7 +314,8 @@ class Printer(SignedArithmetic, CellIndices):
 
     def print_Atomic(self, e):
         family = "plain" if self.plain or e.plain or self._private(e.place) else "atomic"
-        name = self.prelude.need(family, e.op, e.type)
+        op = f"{e.op}_whole" if isinstance(e.type, TensorType) else e.op
+        name = self.prelude.need(family, op, e.type)
         args = ", ".join(self.text(a) for a in e.args)
         return f"{name}({self.address(e.place)}, {args})", PRIMARY
 

@@ -158,6 +158,16 @@ __device__ static inline float qd_atomic_add_f32(float *p, float x) {
     return atomicAdd(p, x);
 }
 
+/* Adds to each component of a vector whose address is a multiple of its size. */
+__device__ static inline void qd_atomic_add_vec2_f32(qd_vec2_f32 *p, qd_vec2_f32 x) {
+#if __CUDA_ARCH__ >= 900
+    atomicAdd((float2 *)p, make_float2(x.v[0], x.v[1]));
+#else
+    atomicAdd(&p->v[0], x.v[0]);
+    atomicAdd(&p->v[1], x.v[1]);
+#endif
+}
+
 /* A permutation of the 64-bit integers in which every input bit flips every output bit with probability 1/2. */
 __device__ static inline uint64_t qd_mix64(uint64_t x) {
     x = (x ^ (x >> 32)) * 0xe9846af9b1a615dull;
@@ -214,10 +224,10 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 extern "C" __global__ void __launch_bounds__(128)
 step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *__restrict__ x = args.x;
-    qd_vec2_f32 *momentum = args.momentum;
-    qd_vec2_f32 *__restrict__ v = args.v;
-    qd_mat2x2_f32 *__restrict__ C = args.C;
+    qd_vec2_f32 *__restrict__ x = (qd_vec2_f32 *)__builtin_assume_aligned(args.x, 8);
+    qd_vec2_f32 *momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
+    qd_vec2_f32 *__restrict__ v = (qd_vec2_f32 *)__builtin_assume_aligned(args.v, 8);
+    qd_mat2x2_f32 *__restrict__ C = (qd_mat2x2_f32 *)__builtin_assume_aligned(args.C, 16);
     float *mass = args.mass;
 
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
@@ -230,32 +240,28 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
     float weight = w.v[0] * w.v[3];                                       // step:7
     const qd_vec2_i32 t = qd_index_add_vec2_i32(base, corner);            // step:8
     const qd_vec2_f32 t_1 = weight * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner) - offset) * 0.0625f));
-    qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[0], t_1.v[0]);
-    qd_atomic_add_f32(&momentum[t.v[0] * 16 + t.v[1]].v[1], t_1.v[1]);
+    qd_atomic_add_vec2_f32(&momentum[t.v[0] * 16 + t.v[1]], t_1);
     const qd_vec2_i32 t_2 = qd_index_add_vec2_i32(base, corner);          // step:9
     qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
     qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:6
     float weight_1 = w.v[0] * w.v[4];                                     // step:7
     const qd_vec2_i32 t_3 = qd_index_add_vec2_i32(base, corner_1);        // step:8
     const qd_vec2_f32 t_4 = weight_1 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_1) - offset) * 0.0625f));
-    qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[0], t_4.v[0]);
-    qd_atomic_add_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]].v[1], t_4.v[1]);
+    qd_atomic_add_vec2_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]], t_4);
     const qd_vec2_i32 t_5 = qd_index_add_vec2_i32(base, corner_1);        // step:9
     qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
     qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:6
     float weight_2 = w.v[1] * w.v[3];                                     // step:7
     const qd_vec2_i32 t_6 = qd_index_add_vec2_i32(base, corner_2);        // step:8
     const qd_vec2_f32 t_7 = weight_2 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_2) - offset) * 0.0625f));
-    qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[0], t_7.v[0]);
-    qd_atomic_add_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]].v[1], t_7.v[1]);
+    qd_atomic_add_vec2_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]], t_7);
     const qd_vec2_i32 t_8 = qd_index_add_vec2_i32(base, corner_2);        // step:9
     qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
     qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:6
     float weight_3 = w.v[1] * w.v[4];                                     // step:7
     const qd_vec2_i32 t_9 = qd_index_add_vec2_i32(base, corner_3);        // step:8
     const qd_vec2_f32 t_10 = weight_3 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_3) - offset) * 0.0625f));
-    qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[0], t_10.v[0]);
-    qd_atomic_add_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]].v[1], t_10.v[1]);
+    qd_atomic_add_vec2_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]], t_10);
     const qd_vec2_i32 t_11 = qd_index_add_vec2_i32(base, corner_3);       // step:9
     qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
 }
@@ -263,7 +269,7 @@ step_0_struct_for(const qd_args_step args, qd_frame_step *frame)
 extern "C" __global__ void __launch_bounds__(128)
 step_1_struct_for(const qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *momentum = args.momentum;
+    qd_vec2_f32 *momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
     float *__restrict__ mass = args.mass;
     const float gravity = args.gravity;
 
@@ -281,9 +287,9 @@ step_1_struct_for(const qd_args_step args, qd_frame_step *frame)
 extern "C" __global__ void __launch_bounds__(128)
 step_2_struct_for(const qd_args_step args, qd_frame_step *frame)
 {
-    qd_vec2_f32 *x = args.x;
-    qd_vec2_f32 *__restrict__ momentum = args.momentum;
-    qd_vec2_f32 *v = args.v;
+    qd_vec2_f32 *x = (qd_vec2_f32 *)__builtin_assume_aligned(args.x, 8);
+    qd_vec2_f32 *__restrict__ momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
+    qd_vec2_f32 *v = (qd_vec2_f32 *)__builtin_assume_aligned(args.v, 8);
     qd_lane qd_self = {nullptr, (int32_t)(blockIdx.x * blockDim.x + threadIdx.x), {}, &args, frame};
     qd_lane *lane = &qd_self;
 
