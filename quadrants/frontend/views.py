@@ -17,7 +17,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.frontend.refs import ArrayRef
-from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var
+from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
 from quadrants.ir.types import i32, u1
 from quadrants.lang import access, typed
 from quadrants.lang.func import Func
@@ -207,7 +207,7 @@ def _is_lasting(e) -> bool:
     """Whether an expression of constants and variables that are never assigned has the same value wherever it is."""
     if isinstance(e, Binary):
         return e.loc is None and _is_lasting(e.a) and _is_lasting(e.b)
-    return isinstance(e, Const) or isinstance(e, Load) and is_settled(e.place)
+    return isinstance(e, Const) or isinstance(e, Load) and isinstance(e.place, VarPlace) and not e.place.var.mutable
 
 
 def _fits(offset: Value, size: Value, length: Value) -> Value:

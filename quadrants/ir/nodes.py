@@ -57,6 +57,7 @@ class ArrayDecl:
     in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one
     cell, in
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
+    `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions.
     """
 
     name: str
@@ -69,9 +70,12 @@ class ArrayDecl:
     components: tuple | None = None
     layout: tuple | None = None
     clamp: bool = False
+    extents: bool = True  # an array argument comes with its extents; that of a view has a size of its own
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1
     label: str = ""
+    grad: Any = None
+    dual: Any = None
     id: int = field(default_factory=lambda: next(_ids))
 
 
@@ -294,7 +298,8 @@ class For:
     """Product of ranges, the last axis fastest unless `order` says otherwise; one `(begin, end)` per variable.
 
     `parallel` marks a loop that becomes a task. `unroll`: "full" where the bounds are constants and no index may be
-    left for run time, "never" where the body is long, "" to leave it to the compiler.
+    left for run time, "never" where the body is long, "" to leave it to the compiler. `backward`: from the last
+    iteration to the first, in every axis; sequential loops only.
     """
 
     vars: tuple
@@ -306,6 +311,7 @@ class For:
     has_break: bool = False
     loc: Any = None
     unroll: str = ""
+    backward: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -350,6 +356,14 @@ class Print:
     """parts: literal strings and (expression, printf conversion or None)."""
 
     parts: tuple
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class StopGrad:
+    """Loads of `array` in this block and below pass no derivative on. Only where a kernel is differentiated."""
+
+    array: ArrayDecl
     loc: Any = None
 
 

@@ -215,24 +215,3 @@ def test_worker_numbers(arch) -> None:
 
     with pytest.raises(FAILS, match=r"kernel\[run\] tid=\d+, got index \d+ \(offset=0, size=32\)"):
         run(zeros()[:], 100000)
-
-
-def test_no_checks_without_debug(arch) -> None:
-    """9.6.21: leaving the view touches its neighbours, and the text is that of a hand-written kernel."""
-    a = zeros()
-    touch_element(a[8:16], 8)
-    assert np.flatnonzero(a.to_numpy()).tolist() == [16]
-
-    @qd.kernel
-    def by_view(v: BufferView[qd.f32]):
-        for i in range(v.size):
-            v[i] = 1.0
-
-    @qd.kernel
-    def by_hand(v: qd.types.ndarray(dtype=qd.f32, ndim=1), v_offset: qd.i32, v_size: qd.i32):
-        for i in range(v_size):
-            v[v_offset + i] = 1.0
-
-    first, second = by_view.source(a[:]), by_hand.source(a, 0, 32)
-    assert first.replace("by_view", "by_hand") == second
-    assert "qd_fail" not in first and "lane" not in first
