@@ -144,6 +144,7 @@ def test_impure_kernels_are_named_on_request(arch, capfd):
     assert "[NOT_PURE] Debug information: not pure: careless" in out and "careful" not in out
 
 
+@pytest.mark.cpu_only
 def test_cached_member_values_have_a_name():
     from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 
