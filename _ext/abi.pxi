@@ -53,6 +53,9 @@ cdef extern from "launch.hpp" namespace "qd" nogil:
         int32_t source
         int32_t ndim
         void *data
+        int32_t device_type
+        int32_t device_id
+        PyObject *producer
         int64_t *shape
 
     cdef cppclass TokenArray "qd::StackArray<int64_t, 64>":
@@ -70,15 +73,22 @@ cdef extern from "launch.hpp" namespace "qd" nogil:
         int count
         bint reserve(int wanted)
 
+    cdef cppclass StreamArray "qd::StackArray<void *, 4>":
+        void **data
+        int count
+
     cdef cppclass Frame:
         void release_members()
         bint hold(PyObject *object)
         void *block(size_t bytes)
         External *external(int32_t source)
+        bint meets(void *stream)
         Launch launch
         TokenArray tokens
         MemberArray members
         ExternalArray externals
+        StreamArray streams
+        PyObject *asked
 
 
 cdef extern from "scalar.hpp" namespace "qd" nogil:

@@ -147,13 +147,31 @@ cdef bint is_c_contiguous(Py_buffer *view) noexcept:
     return True
 
 
+cdef External *room_for_external(Frame *frame) except NULL:
+    # Becomes part of the frame when its count is raised.
+    if not frame.externals.reserve(frame.externals.count + 1):
+        raise MemoryError()
+    return &frame.externals.data[frame.externals.count]
+
+
+cdef int64_t plain_token(int code, int ndim) except? -2:
+    if _external_tokens[code][ndim] == 0:
+        _external_tokens[code][ndim] = intern_token(("external", SCALAR_NAMES[code], ndim))
+    return _external_tokens[code][ndim]
+
+
 cdef int64_t external_token(PyObject *value, int32_t source, Frame *frame) except? -2:
-    # The token of a plain NumPy array, which is noted in the frame for packing; 0 for everything else.
+    # The token of an array that is no ndarray of ours, noted in the frame for packing; 0 for what Python has to look at.
+    if (_numpy_array != NULL or numpy_loaded()) and is_instance(value, _numpy_array):
+        return numpy_token(value, source, frame)
+    return foreign_token(value, source, frame)
+
+
+cdef int64_t numpy_token(PyObject *value, int32_t source, Frame *frame) except? -2:
+    # The token of a C-contiguous NumPy array that may be written.
     cdef Py_buffer view
     cdef int code, axis
     cdef External *found
-    if (_numpy_array == NULL and not numpy_loaded()) or not is_instance(value, _numpy_array):
-        return 0
     if raw_get_buffer(value, &view, PyBUF_FORMAT | PyBUF_STRIDES) < 0:
         if PyErr_ExceptionMatches(<PyObject *> BufferError) or PyErr_ExceptionMatches(<PyObject *> ValueError):
             PyErr_Clear()  # a dtype that buffers cannot describe: the slow path says what to do about it
@@ -163,13 +181,17 @@ cdef int64_t external_token(PyObject *value, int32_t source, Frame *frame) excep
     if not view.readonly and view.ndim <= max_dims and is_c_contiguous(&view):
         code = scalar_of_format(view.format, view.itemsize)
     if code >= 0:
-        if not frame.externals.reserve(frame.externals.count + 1):
-            PyBuffer_Release(&view)
-            raise MemoryError()
         # The caller's reference keeps the memory during the launch, so the view itself need not be held.
-        found = &frame.externals.data[frame.externals.count]
+        try:
+            found = room_for_external(frame)
+        except MemoryError:
+            PyBuffer_Release(&view)
+            raise
         frame.externals.count += 1
         found.source = source
+        found.device_type = host_memory
+        found.device_id = 0
+        found.producer = NULL
         found.ndim = view.ndim
         found.data = view.buf
         for axis in range(view.ndim):
@@ -177,6 +199,4 @@ cdef int64_t external_token(PyObject *value, int32_t source, Frame *frame) excep
     PyBuffer_Release(&view)
     if code < 0:
         return 0
-    if _external_tokens[code][found.ndim] == 0:
-        _external_tokens[code][found.ndim] = intern_token(("external", SCALAR_NAMES[code], found.ndim))
-    return _external_tokens[code][found.ndim]
+    return plain_token(code, found.ndim)

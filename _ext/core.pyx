@@ -9,6 +9,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     buffer     memory
     arrays     array arguments
     export     DLPack capsules of device memory
+    dlpack     array arguments of packages other than NumPy
     pack       argument block
     plan       one specialisation: members, packing, run, errors, result
     launcher   calls, hits and misses, binding of methods
@@ -37,6 +38,7 @@ include "buffer.pxi"
 include "device.pxi"
 include "arrays.pxi"
 include "export.pxi"
+include "dlpack.pxi"
 include "pack.pxi"
 include "device_plan.pxi"
 include "plan.pxi"

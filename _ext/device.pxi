@@ -53,6 +53,8 @@ cdef extern from "memory.hpp" namespace "qd" nogil:
     void count_release()
 
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
+    cdef cppclass Crossing:
+        void *event
     void *current_stream  # where launches and copies of this thread go, null for the default stream
 
 cdef dict _attributes = {
@@ -87,7 +89,16 @@ cdef class Device:
     cdef const qd_device_api *api
     cdef readonly str vendor
     cdef int forks
+    cdef Crossing *crossing
     cdef object __weakref__
+
+    def __cinit__(self, *args):
+        self.crossing = new Crossing()
+
+    def __dealloc__(self):
+        if self.crossing.event != NULL and self.forks == _forks:
+            self.api.event_destroy(self.crossing.event)
+        del self.crossing
 
     def __init__(self, str vendor):
         cdef const char *why = b""
@@ -215,6 +226,14 @@ def emulated_device(str vendor, launch, describe, shared_bytes, compute_capabili
         name, <LaunchFunction> <void *> <size_t> launch, <DescribeFunction> <void *> <size_t> describe, shared_bytes,
         compute_capability,
     )
+    made.start(vendor)
+    return made
+
+
+def device_of_table(str vendor, table, /):
+    """A device behind the functions of the `qd_device_api` at the address `table`, which must outlive it."""
+    cdef Device made = Device.__new__(Device)
+    made.api = <const qd_device_api *> <size_t> table
     made.start(vendor)
     return made
 

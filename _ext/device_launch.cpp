@@ -172,6 +172,14 @@ int64_t iterations(const DeviceTask &task, const char *block) {
     return std::max<int64_t>(stack[0], 0);
 }
 
+int Crossing::order(const qd_device_api *api, void *first, void *then) {
+    std::lock_guard<std::mutex> alone(gate);
+    int status = event ? 0 : api->event_create(&event, 0);
+    if (status == 0) status = api->event_record(event, first);
+    if (status == 0) status = api->event_wait(event, then);
+    return status;
+}
+
 int run(DeviceKernel *kernel, DeviceRun *launch) {
     const qd_device_api *api = kernel->api;
     std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
@@ -185,6 +193,9 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
         status = api->to_device(launch->memory.block, launch->block, kernel->block_bytes, launch->stream);
         params[0] = &launch->memory.block;
     }
+    for (int at = 0; status == 0 && at < launch->other_count; ++at) {
+        status = launch->crossing->order(api, launch->others[at], launch->stream);
+    }
     Capture capture(kernel->waits ? launch->text : nullptr);
     Timer timer(api, kernel->tasks.size(), kernel->timed);
     timer.mark(0, launch->stream);
@@ -194,6 +205,9 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
         if (grid) status = api->launch(task.function, grid, task.block, task.shared_bytes, launch->stream, params);
         if (status) launch->failed = static_cast<int>(at);
         timer.mark(at + 1, launch->stream);
+    }
+    for (int at = 0; status == 0 && at < launch->other_count; ++at) {
+        status = launch->crossing->order(api, launch->stream, launch->others[at]);
     }
     if (status == 0 && kernel->prefix_bytes) {
         status = api->to_host(launch->memory.landing, frame, kernel->prefix_bytes, launch->stream);

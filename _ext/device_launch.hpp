@@ -51,6 +51,14 @@ struct StreamMemory {
     void *landing = nullptr;  // host memory for the start of the frame that the device writes by itself
 };
 
+// Where two streams meet: what the one has to do before is waited for by the other, and not by the host.
+struct Crossing {
+    void *event = nullptr;  // made on first use
+    std::mutex gate;        // an event is recorded and waited for by one thread at a time
+
+    int order(const qd_device_api *api, void *first, void *then);
+};
+
 struct DeviceRun {
     void *stream;
     StreamMemory memory;
@@ -59,6 +67,9 @@ struct DeviceRun {
     double *times;  // room for two a task, or null: seconds
     int failed;     // task that could not be launched, -1: something else failed
     bool hit;       // whether the failure record is set
+    void **others;  // streams that have worked on arguments: the launch is in order with them
+    int other_count;
+    Crossing *crossing;
     std::string *text;  // where what a kernel prints goes instead of C stdout, or null
 };
 

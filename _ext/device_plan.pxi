@@ -74,6 +74,9 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int failed
         bint hit
         string *text
+        void **others
+        int other_count
+        Crossing *crossing
 
     int run_on_device "qd::run"(DeviceKernel *kernel, DeviceRun *launch)
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
@@ -224,10 +227,11 @@ cdef class DeviceProgram:
         # Allocating lets other threads run: the first to come back keeps its own, and all use that.
         return self.buffers.setdefault(key, made)
 
-    cdef int launch(self, Plan plan, char *block, Launch *launch, uint64_t seed, uint64_t ordinal) except -1:
+    cdef int launch(self, Plan plan, char *block, Frame *frame, uint64_t seed, uint64_t ordinal) except -1:
         # Starts all tasks; waits only where results, failures or prints are due.
         cdef DeviceRun run
         cdef DeviceKernel *kernel = self.kernel
+        cdef Launch *launch = &frame.launch
         cdef int status
         self.device.usable()
         if kernel.seed_offset >= 0:
@@ -242,6 +246,9 @@ cdef class DeviceProgram:
         launch.text.clear()
         run.text = &launch.text if launch.capture else NULL
         run.times = <double *> (run.prefix + kernel.prefix_bytes)
+        run.others = frame.streams.data
+        run.other_count = frame.streams.count
+        run.crossing = self.device.crossing
         with nogil:
             status = run_on_device(kernel, &run)
         if status != 0:

@@ -25,11 +25,14 @@ void run(qd_kernel_fn fn, Launch *launch, void *args);
 
 constexpr int max_dims = 16;
 
-// What a launch needs to know of a NumPy array.
+// What a launch needs to know of an array of another package.
 struct External {
     int32_t source;
     int32_t ndim;
     void *data;
+    int32_t device_type;  // DLPack's number for where the memory is
+    int32_t device_id;
+    PyObject *producer;  // what describes its package, borrowed; null for NumPy
     int64_t shape[max_dims];
 };
 
@@ -106,10 +109,22 @@ class Frame {
         return nullptr;
     }
 
+    // Notes a stream that the launch has to be in order with. False when memory is out.
+    bool meets(void *stream) {
+        for (int at = 0; at < streams.count; ++at) {
+            if (streams.data[at] == stream) return true;
+        }
+        if (!streams.reserve(streams.count + 1)) return false;
+        streams.data[streams.count++] = stream;
+        return true;
+    }
+
     Launch launch;
     StackArray<int64_t, 64> tokens;
     StackArray<PyObject *, 192> members;  // owned references
     StackArray<External, 8> externals;
+    StackArray<void *, 4> streams;
+    PyObject *asked = nullptr;  // the producer whose stream was noted last
 
   private:
     StackArray<PyObject *, 8> held_;  // owned references

@@ -309,5 +309,6 @@ def clear_all():
     """Forget the plans of all launchers; for the end of a runtime."""
     global _generation
     _generation += 1
+    forget_producers()
     for launcher in list(_launchers):
         (<Launcher> launcher).clear()

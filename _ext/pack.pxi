@@ -21,7 +21,7 @@ cdef struct Op:
     int64_t start_offset
     int64_t size_offset
     int32_t extents
-    PyObject *packer
+    PyObject *packer  # of OP_CALL, and of OP_ARRAY for what is not passed by pointer
 
 
 cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
@@ -63,7 +63,8 @@ cdef int raise_not_convertible(Op *op, PyObject *value, Plan plan) except -1:
     raise QuadrantsRuntimeTypeError.get(plan.place(op.source), SCALAR_NAMES[op.code], type(<object> value))
 
 
-cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
+cdef bint pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
+    # False if that is left to the packer.
     cdef ArrayBase array
     cdef External *external
     value = unwrapped(value)
@@ -72,14 +73,18 @@ cdef int pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fram
         write_array(op, block, plan, live_data(array, op, plan), array.ndim, array.shape)
         if op.grad_offset >= 0 and array.grad is not None:
             store_pointer(block + op.grad_offset, live_data(<ArrayBase> array.grad, op, plan))
-        return 0
+        return True
     external = frame.external(op.source)
     if external == NULL and external_token(value, op.source, frame) != 0:
         external = frame.external(op.source)
-    if external == NULL:
-        raise_not_convertible_array(op, value, plan)
+    if external == NULL or external.device_type != plan.reach_type or external.device_id != plan.reach_id:
+        if op.packer == NULL:
+            raise_not_convertible_array(op, value, plan)
+        return False
+    if plan.device is not None:
+        order_with(external, frame)
     write_array(op, block, plan, external.data, external.ndim, external.shape)
-    return 0
+    return True
 
 
 cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:

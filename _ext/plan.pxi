@@ -20,6 +20,7 @@ cdef class Plan:
     sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
     parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
+    reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
     cdef const char *template
@@ -30,8 +31,8 @@ cdef class Plan:
     cdef int32_t *leaf_nodes
     cdef int ret_code
     cdef int64_t ret_offset
-    cdef bint python_block  # Python code sees the block, so it must not live on the stack
     cdef bint parallel_ok
+    cdef int32_t reach_type, reach_id
     cdef readonly DeviceProgram device
     cdef tuple names, packers
     cdef bytes template_bytes
@@ -43,7 +44,7 @@ cdef class Plan:
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
-                 parallel_ok=True, DeviceProgram device=None):
+                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0)):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -61,6 +62,7 @@ cdef class Plan:
         self.sites = list(sites)
         self.keepalive = keepalive
         self.parallel_ok = parallel_ok
+        self.reach_type, self.reach_id = reach if reach is not None else (0, 0)
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)
@@ -122,7 +124,11 @@ cdef class Plan:
             if code == "array":
                 op.kind = OP_ARRAY
                 self.check_room(offset, sizeof(void *))
-                op.shape_offset, op.grad_offset, op.extents = (*extra, -1)[:3] if extra is not None else (-1, -1, -1)
+                given = tuple(extra) if extra is not None else (-1, -1)
+                op.shape_offset, op.grad_offset, op.extents = (*given, -1)[:3]
+                packer = given[3] if len(given) > 3 else None
+                if packer is not None:
+                    op.packer = self.packer(packer, packers)
                 if op.shape_offset >= 0:
                     self.check_room(op.shape_offset, 0)
                 if op.grad_offset >= 0:
@@ -135,13 +141,9 @@ cdef class Plan:
                     if place >= 0:
                         self.check_room(place, sizeof(int32_t))
             elif code == "call":
-                if not callable(extra):
-                    raise TypeError(f"plan of {self.name}: a call packer must be callable, got {extra!r}")
                 op.kind = OP_CALL
-                op.packer = <PyObject *> extra
-                packers.append(extra)
+                op.packer = self.packer(extra, packers)
                 self.check_room(offset, 0)
-                self.python_block = True
             elif code in _scalar_codes:
                 op.kind = OP_SCALAR
                 op.code = _scalar_codes[code]
@@ -152,13 +154,18 @@ cdef class Plan:
         self.packers = tuple(packers)
         return 0
 
+    cdef PyObject *packer(self, function, list packers) except NULL:
+        if not callable(function):
+            raise TypeError(f"plan of {self.name}: a call packer must be callable, got {function!r}")
+        packers.append(function)
+        return <PyObject *> function
+
     cdef int build_ret(self, ret) except -1:
         self.ret_code = -1
         if ret is None:
             return 0
         if callable(ret):
             self.ret_reader = ret
-            self.python_block = True
             return 0
         dtype, offset = ret
         if dtype not in _scalar_codes:
@@ -239,11 +246,14 @@ cdef class Plan:
             return args[source]
         return frame.members.data[self.leaf_nodes[source - self.param_count]]
 
-    cdef list pack(self, PyObject *const *args, char *block, object view, Frame *frame):
-        # Returns what call packers want to keep until the end of the launch, None if there is nothing.
+    cdef list pack(self, PyObject *const *args, char **place, object view, Frame *frame):
+        # Returns what packers want to keep until the end of the launch, None if there is nothing. Python code must not
+        # see the stack: without a view the block moves when the first packer needs one, and `place` tells where to.
         cdef int at
         cdef Op *op
         cdef PyObject *value
+        cdef Buffer memory
+        cdef char *block = place[0]
         cdef list kept = None
         memcpy(block, self.template, self.block_bytes)
         for at in range(self.op_count):
@@ -251,16 +261,24 @@ cdef class Plan:
             value = self.source_value(op.source, args, frame)
             if op.kind == OP_SCALAR:
                 pack_scalar(op, value, block + op.offset, self)
-            elif op.kind == OP_ARRAY:
-                pack_array(op, value, block, self, frame)
+                continue
+            if op.kind == OP_ARRAY:
+                if pack_array(op, value, block, self, frame):
+                    continue
             elif op.kind == OP_VIEW:
                 pack_view(op, value, block, self, frame)
-            else:
-                keep = (<object> op.packer)(<object> value, view, op.offset)
-                if keep is not None:
-                    if kept is None:
-                        kept = []
-                    kept.append(keep)
+                continue
+            if view is None:
+                memory = Buffer(self.block_bytes)
+                memcpy(memory.data, block, self.block_bytes)
+                block = place[0] = <char *> memory.data
+                view = memoryview(memory)
+                kept = [memory]
+            keep = (<object> op.packer)(<object> value, view, op.offset)
+            if keep is not None:
+                if kept is None:
+                    kept = []
+                kept.append(keep)
         return kept
 
     cdef run(self, PyObject *const *args, Frame *frame):
@@ -269,7 +287,7 @@ cdef class Plan:
         cdef char *block
         cdef Launch *launch = &frame.launch
         view = None
-        if self.python_block:
+        if self.ret_reader is not None:
             memory = Buffer(self.block_bytes)
             view = memoryview(memory)
             block = <char *> (<Buffer> memory).data
@@ -279,10 +297,10 @@ cdef class Plan:
                 raise MemoryError()
         _running += 1
         try:
-            kept = self.pack(args, block, view, frame)
+            kept = self.pack(args, &block, view, frame)
             _launches += 1
             if self.device is not None:
-                self.device.launch(self, block, launch, _seed, _launches)
+                self.device.launch(self, block, frame, _seed, _launches)
             else:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 with nogil:

@@ -113,8 +113,8 @@ cdef int64_t token_of(
         value = unwrapped(value)
         if is_instance(value, base):
             return live_token(value, index)
-    if kind != KIND_TOKEN:
-        token = external_token(value, source, frame)
+    if kind != KIND_TOKEN and (_numpy_array != NULL or numpy_loaded()) and is_instance(value, _numpy_array):
+        token = numpy_token(value, source, frame)
         if token != 0:
             return token
     if memo.constant == value or (memo.weak != NULL and weakly_refers(memo.weak, value)):
@@ -124,6 +124,10 @@ cdef int64_t token_of(
         return <object> known
     if PyErr_Occurred() != NULL:
         return -2
+    if kind != KIND_TOKEN:
+        token = foreign_token(value, source, frame)
+        if token != 0:
+            return token
     return ask_slow_token(value, index, slow_token, memo)
 
 

@@ -101,7 +101,7 @@ def ceiling(name: str, python: str) -> Subject:
     return Subject(name, "cupy", Path(python), ours=False, ceiling=name)
 
 
-def has_cupy(python: str) -> bool:
-    """Whether `python` can measure ceilings."""
-    probe = "import importlib.util as u, sys; sys.exit(u.find_spec('cupy') is None)"
-    return subprocess.run([python, "-c", probe]).returncode == 0
+def has_package(python: str, name: str) -> bool:
+    """Whether `python` has a package installed."""
+    probe = "import importlib.util as u, sys; sys.exit(u.find_spec(sys.argv[1]) is None)"
+    return subprocess.run([python, "-c", probe, name]).returncode == 0

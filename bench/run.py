@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases import Case, all_cases
-from environments import ENVS, BenchError, Subject, ceiling, has_cupy, ours, peer
+from environments import ENVS, BenchError, Subject, ceiling, has_package, ours, peer
 from processes import Worker
 from report import Series, notes, table, to_json
 
@@ -152,6 +152,10 @@ def _select(arguments: argparse.Namespace) -> list[Case]:
     rows = arguments.rows or ("cpu" if arguments.arch == "cpu" else "gpu")
     known = [case for case in all_cases().values() if case.rows == rows]
     chosen = [c for c in known if not arguments.only or any(c.name.startswith(o) for o in arguments.only)]
+    missing = {c.needs for c in chosen if c.needs and not has_package(arguments.python, c.needs)}
+    for package in sorted(missing):
+        print(f"note: {arguments.python} has no {package}: its rows are left out", file=sys.stderr)
+    chosen = [c for c in chosen if c.needs not in missing]
     if not chosen:
         raise BenchError(f"no case starts with {arguments.only}; cases: {', '.join(c.name for c in known)}")
     return [c.make_tiny() for c in chosen] if arguments.quick and rows == "gpu" else chosen
@@ -167,7 +171,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     if not subjects:
         raise BenchError("--no-ours leaves nothing to measure: name a package with --peer NAME==VERSION")
     ceilings = arguments.arch == "cuda" and not arguments.emulate
-    if ceilings and not has_cupy(sys.executable):
+    if ceilings and not has_package(sys.executable, "cupy"):
         print(f"note: {sys.executable} has no CuPy: nothing tells what the GPU can do", file=sys.stderr)
         ceilings = False
     return Plan(arguments.arch, arguments.emulate, subjects, arguments.quick, ceilings)

@@ -14,7 +14,7 @@ import numpy as np
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 
 _serial = itertools.count()
 _identities: dict = {}
@@ -103,22 +103,16 @@ def member_token(x) -> int:
 def is_external(x) -> bool:
     if isinstance(x, np.ndarray):
         return True
-    return (type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")) or is_cuda_array(x)
-
-
-def is_copied(x) -> bool:
-    """Whether the launch core leaves this array to Python everywhere: tensors, and NumPy arrays that are read-only or
-    not C-contiguous. On devices plans leave the others to Python, too.
-    """
-    return not isinstance(x, np.ndarray) or not (x.flags.c_contiguous and x.flags.writeable)
+    return is_torch_tensor(x) or is_cuda_array(x)
 
 
 def external_token(x, annotation, name: str) -> int:
     from quadrants.data import external
 
     token = external.token(x, name)
-    if is_copied(x):
-        token = intern_token((token, "through a call"))
+    if not external.is_external(x):
+        # Never the plan of an array: what a tensor may stand for is decided where kernels are compiled.
+        token = intern_token((token, "torch is disabled"))
     dtype = getattr(annotation, "dtype", None)
     rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
     if rank:

@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-_MODULES = ("launch", "launch_members", "imports", "bandwidth", "nbody", "mpm", "cold", "startup")
+_MODULES = ("launch", "launch_members", "launch_torch", "imports", "bandwidth", "nbody", "mpm", "cold", "startup")
 KINDS = ("steady", "fresh", "warm", "import", "init")
 
 
@@ -56,7 +56,8 @@ class Case:
     """A named case of one table ("cpu" or "gpu").
 
     `target` is the largest allowed ratio of our median time to the reference's, or None. `amount(size)` is the bytes,
-    cells, ... of one unit of work where the case reports a rate; `unit` is then a unit of rate.
+    cells, ... of one unit of work where the case reports a rate; `unit` is then a unit of rate. `needs` is a package
+    that the case uses beside ours; it is left out where that is not installed.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Case:
     tiny: int | None
     amount: Callable[[int], float] | None
     ceilings: tuple[Ceiling, ...]
+    needs: str | None
     build: Callable[..., Work]
 
     def make_tiny(self) -> Case:
@@ -120,6 +122,7 @@ def case(
     tiny: int | None = None,
     amount: Callable[[int], float] | None = None,
     ceilings: tuple[Ceiling, ...] = (),
+    needs: str | None = None,
 ) -> Callable[[Callable[..., Work]], Callable[..., Work]]:
     """Register the decorated function as a case: called as `build(qd, size)` if there is a `size`, else `build(qd)`."""
     if kind not in KINDS:
@@ -132,7 +135,7 @@ def case(
             raise ValueError(f"two benchmark cases are named {name}")
         _REGISTRY[name] = Case(
             name, title, rows, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput,
-            size, tiny or size, amount, ceilings, build,
+            size, tiny or size, amount, ceilings, needs, build,
         )  # fmt: skip
         return build
 

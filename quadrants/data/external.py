@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import warnings
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import NamedTuple
 
 import numpy as np
 
-from quadrants._ext.core import intern_token
+from quadrants._ext.core import intern_token, set_array_producers
 from quadrants.data import dtypes, interop_torch, memory, staging
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import PRIMITIVES
@@ -50,10 +52,25 @@ def is_external(obj) -> bool:
     return torch_enabled() if interop_torch.is_tensor(obj) else is_cuda_array(obj)
 
 
-def through_python(obj) -> bool:
-    """True if a launch needs `describe_external` for this array, which the launch core could not pass by itself."""
-    in_place = isinstance(obj, np.ndarray) and obj.flags.c_contiguous and obj.flags.writeable
-    return not in_place or memory.on_device()
+def producer(cls: type):
+    """How the launch core reads arrays of a class by itself, as `set_array_producers` wants it; None if it does not."""
+    tensor = getattr(interop_torch.loaded(), "Tensor", None)
+    if tensor is not None and issubclass(cls, tensor):
+        return True if torch_enabled() and _is_plain_tensor(cls, tensor) else None
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and cls is getattr(cupy, "ndarray", None) and not hasattr(cls, "__dlpack_c_exchange_api__"):
+        return None if cupy.cuda.runtime.is_hip else cupy.cuda.get_current_stream
+    return True if hasattr(cls, "__cuda_array_interface__") else None
+
+
+def _is_plain_tensor(cls: type, tensor: type) -> bool:
+    # A class with hooks of its own in Python may have other memory than its base shows, or none.
+    function, dispatch = cls.__torch_function__, cls.__torch_dispatch__
+    ordinary = getattr(function, "__func__", function) is getattr(tensor.__torch_function__, "__func__", None)
+    return (ordinary or isinstance(function, BuiltinFunctionType)) and isinstance(dispatch, BuiltinFunctionType)
+
+
+set_array_producers(producer)
 
 
 def before_use(obj) -> None:
@@ -208,6 +225,8 @@ def _gradient_of(tensor):
 def _describe_plain(tensor, dtype) -> External:
     shape = tuple(tensor.shape)
     on_device = memory.on_device()
+    if tensor.data_ptr() == 0 and tensor.numel() and tensor.device.type != "meta":
+        raise TypeError(f"a {type(tensor).__name__} without memory cannot be passed to a kernel")
     if on_device and interop_torch.is_home(tensor.device):
         return _shared(dtype, shape, tensor.data_ptr(), tensor)
     if tensor.device.type == "cpu":

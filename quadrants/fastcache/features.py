@@ -43,7 +43,7 @@ def array(x, element_axes: int = 0) -> str:
         return repr(token_key(x.token))
     element = tuple(int(n) for n in x.shape[x.ndim - element_axes :]) if element_axes else ()
     grad = bool(getattr(x, "requires_grad", False))
-    return f"external {type(x).__module__} {x.dtype} {x.ndim} {element} {grad} {signature.is_copied(x)}"
+    return f"external {type(x).__module__} {x.dtype} {x.ndim} {element} {grad}"
 
 
 def of_member(obj, path: tuple, mode: str) -> str:

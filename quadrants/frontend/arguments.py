@@ -21,7 +21,7 @@ from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func
-from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
@@ -358,7 +358,7 @@ def _is_permutation(layout) -> bool:
 def _is_external(x) -> bool:
     if isinstance(x, np.ndarray):
         return True
-    return (type(x).__module__.split(".")[0] == "torch" and hasattr(x, "data_ptr")) or is_cuda_array(x)
+    return is_torch_tensor(x) or is_cuda_array(x)
 
 
 def _mode(obj, name: str, a) -> str:

@@ -14,6 +14,7 @@ _KINDS = {
     "Kernel": "kernel",
 }
 _cache: dict = {}
+_tensors: dict = {}
 
 FIELD_KINDS = ("field", "matrix_field", "struct_field")
 
@@ -34,5 +35,15 @@ def kind_of(x) -> str:
 
 def is_cuda_array(x) -> bool:
     """True for an array of another package on a CUDA device, such as cupy's; torch tensors are known otherwise."""
+    return hasattr(type(x), "__cuda_array_interface__") and kind_of(x) == "" and not is_torch_tensor(x)
+
+
+def is_torch_tensor(x) -> bool:
+    """True for a torch tensor, of a subclass too. Does not import torch."""
     t = type(x)
-    return hasattr(t, "__cuda_array_interface__") and kind_of(x) == "" and t.__module__.split(".")[0] != "torch"
+    found = _tensors.get(t)
+    if found is None:
+        found = any(base.__name__ == "Tensor" and base.__module__ == "torch" for base in t.__mro__)
+        if found:
+            _tensors[t] = True
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from quadrants import banner, signature
 from quadrants._ext.core import Plan
-from quadrants.data import external
+from quadrants.data import external, memory
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
@@ -31,7 +31,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), kernel.fn.__name__,
-        device=program,
+        device=program, reach=memory.dlpack_device(),
     )  # fmt: skip
 
 
@@ -68,10 +68,11 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             sample = _resolve(args[slot.param], slot.path)
             # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
             element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
-            if signature.is_external(sample) and (element or external.through_python(sample)):
-                pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element)))
+            python = external_packer(name, slot.shape, slot.ndim, element) if signature.is_external(sample) else None
+            if element and python:
+                pack.append(("call", source, slot.offset, python))
             else:
-                pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim)))
+                pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim, python)))
     return members, pack
 
 
@@ -101,7 +102,8 @@ class _Held:
 
 
 def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None):
-    """A function of the launch core's "call" code for arrays that need Python: torch tensors, Fortran order, members.
+    """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
+    kernels reach them, in Fortran order, with a gradient.
 
     element: extents that the trailing axes must have; None where the token of the array has settled that.
     """

@@ -1,7 +1,8 @@
 """Order between our launches and the work that torch or cupy do on the same array of the device.
 
 Each package works on a stream of its own choice. Where that is not the stream of the launch, an event makes the launch
-wait for the package before it, and the package for the launch after it; the host waits for neither.
+wait for the package before it, and the package for the launch after it; the host waits for neither. The launch core
+does the same for the arrays that it reads by itself.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from quadrants._ext import core
+from quadrants.lang.kinds import is_torch_tensor
 from quadrants.runtime import registry
 
 _LEGACY = 1  # how `__cuda_array_interface__` and cupy may write the default stream that the driver calls 0
@@ -37,10 +39,9 @@ def _wait(first: int, then: int) -> None:
 
 def _stream_of(array) -> int:
     """The driver's handle of the stream on which the array's package works now, on this thread."""
-    package = type(array).__module__.split(".")[0]
-    if package == "torch":
+    if is_torch_tensor(array):
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-    if package == "cupy":
+    if type(array).__module__.split(".")[0] == "cupy":
         stream = sys.modules["cupy"].cuda.get_current_stream().ptr
     else:
         stream = array.__cuda_array_interface__.get("stream") or 0

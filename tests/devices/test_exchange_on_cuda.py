@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import quadrants as qd
+from quadrants._ext.core import set_array_producers
+from quadrants.data import external
 from quadrants.runtime import exchange
 
 N = 1 << 20
@@ -65,9 +67,21 @@ def test_in_order_with_a_stream_of_torch(torch):
     assert (work_on_a_stream(torch) == 7.0).all()
 
 
+@pytest.fixture
+def through_python():
+    """Tensors and cupy's arrays are left to Python."""
+    before = set_array_producers(None)
+    yield
+    set_array_producers(before)
+
+
+def test_in_order_through_python(torch, through_python):
+    assert (work_on_a_stream(torch) == 7.0).all()
+
+
 @pytest.mark.parametrize("half", ["before_use", "after_use"])
-def test_the_order_is_ours_to_make(torch, monkeypatch, half):
-    """Without either half of the synchronisation the result is wrong: the test above would notice."""
+def test_the_order_is_ours_to_make(torch, through_python, monkeypatch, half):
+    """Without either half of the synchronisation the result is wrong: the tests above would notice."""
     monkeypatch.setattr(exchange, half, lambda array: None)
     assert not (work_on_a_stream(torch) == 7.0).all()
 
@@ -98,6 +112,31 @@ def test_in_order_with_a_stream_of_cupy(cupy):
         y = x.copy()
         stream.synchronize()
     assert (y == 7.0).all()
+
+
+def test_launches_do_not_ask_python(torch, cupy, monkeypatch):
+    tensor, array = torch.ones(N, device="cuda"), cupy.ones(N, dtype=cupy.float32)
+    triple(tensor)
+    triple(array)
+
+    def never(*_):
+        raise AssertionError("Python was asked")
+
+    monkeypatch.setattr(external, "token", never)
+    monkeypatch.setattr(external, "describe_external", never)
+    for stream in (None, qd.create_stream()):
+        triple(tensor, qd_stream=stream)
+        triple(array, qd_stream=stream)
+    assert (tensor == 40).all() and (array == 40).all()
+
+
+def test_the_memory_of_the_device_is_not_copied_for_the_host(torch):
+    """A tensor of the host is sent and brought back, between launches on tensors of the device."""
+    far, near = torch.ones(N, device="cuda"), torch.ones(N)
+    for _ in range(2):
+        triple(far)
+        triple(near)
+    assert (far == 13).all() and (near == 13).all()
 
 
 def test_no_copies(torch, cupy):
