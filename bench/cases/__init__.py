@@ -15,7 +15,18 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-_MODULES = ("launch", "launch_members", "launch_torch", "imports", "bandwidth", "nbody", "mpm", "cold", "startup")
+_MODULES = (
+    "launch",
+    "launch_members",
+    "launch_torch",
+    "imports",
+    "bandwidth",
+    "views",
+    "nbody",
+    "mpm",
+    "cold",
+    "startup",
+)
 KINDS = ("steady", "fresh", "warm", "import", "init")
 
 
@@ -28,7 +39,7 @@ class Work:
     the first run and outside any timing.
     `reset()`, if there is one, is called before each timed batch, so that all packages start from the same state.
     `difference(n)`, if there is one, does what `run(n)` does and returns the seconds of a unit by itself: for cases
-    that subtract one time from another.
+    that subtract one time from another. In unit "x" it returns one time divided by another.
     """
 
     run: Callable[[int], None]
@@ -97,7 +108,8 @@ class Case:
 
 
 _REGISTRY: dict[str, Case] = {}
-_TIMES = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+# "x" is for quotients of two times, which stand where seconds do.
+_TIMES = {"x": 1.0, "ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 _RATES = {"GB/s": 1e-9, "Gcell/s": 1e-9, "Gpair/s": 1e-9, "Mparticle/s": 1e-6}
 
 
