@@ -18,7 +18,8 @@ from quadrants.toolchain import build
 OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
     "default_gpu_block_dim", "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir",
-    "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path",
+    "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path", "ad_stack_experimental_enabled",
+    "ad_stack_size",
 )  # fmt: skip
 
 
@@ -29,7 +30,7 @@ def compile_kernel(kernel, args: tuple):
         started = time.perf_counter()
         runtime.materialize()
         backend = registry.current()
-        options = compile_options(runtime)
+        options = compile_options(runtime, kernel.mode)
         check_arguments(kernel, args, options)
         if runtime.side.print_non_pure and not kernel.is_pure and not kernel.materialized_kernels:
             print(f"[NOT_PURE] Debug information: not pure: {kernel.fn.__name__}")
@@ -99,8 +100,14 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
             )
     finally:
         core.leave_tracing()
+    observer.ir("trace", traced.module)
+    if kernel.mode:
+        from quadrants.ad.differentiate import differentiate
+
+        with profiler.scope("differentiate"):
+            differentiate(traced.module, kernel.mode, options)
+        observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
-        observer.ir("trace", traced.module)
         pipeline.run(traced.module, observer.ir)
     return traced
 
@@ -112,20 +119,21 @@ def source_of(kernel, args: tuple, arch=None) -> str:
     runtime = session.require_runtime()
     with runtime.compilation_lock:
         runtime.materialize()
-        options = compile_options(runtime)
+        options = compile_options(runtime, kernel.mode)
         name = registry.dialect_name(arch)
         options["arch"] = registry.arch_of(name) or options["arch"]
         traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options))
         return render(traced.module, dialects.get(name), options, kernel.template_path).text
 
 
-def compile_options(runtime) -> dict:
-    """Options of this runtime that the frontend, the passes and codegen read."""
+def compile_options(runtime, mode: str = "") -> dict:
+    """Options of this runtime that the frontend, the passes and codegen read; `mode` is that of a derivative."""
     cfg = runtime.cfg
     options = {name: getattr(cfg, name) for name in OPTIONS}
     side = runtime.side
     for name in ("short_circuit_operators", "unrolling_limit", "print_full_traceback", "template_path"):
         options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
+    options["ad_mode"] = mode
     options["arch"] = runtime.arch.name
     options["threads"] = 1 if not cfg.make_cpu_multithreading_loop else max(1, cfg.cpu_max_num_threads)
     return options

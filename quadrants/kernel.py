@@ -9,12 +9,22 @@ import weakref
 
 from quadrants import session, signature
 from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
-from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeTypeError, QuadrantsSyntaxError
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsRuntimeError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+)
 from quadrants.lang import parameters as ann
+from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
 EMPTY = inspect.Parameter.empty
+_MODES = {
+    AutodiffMode.NONE: "", AutodiffMode.REVERSE: "reverse", AutodiffMode.FORWARD: "forward",
+    AutodiffMode.VALIDATION: "validate",
+}  # fmt: skip
 
 
 _kernels: weakref.WeakSet = weakref.WeakSet()
@@ -23,11 +33,18 @@ _kernels: weakref.WeakSet = weakref.WeakSet()
 class Kernel(Launcher):
     """A compiled-on-demand function; a call with known argument types goes straight to the launch core.
 
-    Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`.
+    Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`, `mode` ("" or that of a
+    derivative: "reverse", "forward", "validate").
     """
 
-    def __init__(self, fn, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None):
+    def __init__(
+        self, fn, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None,
+        primal: Kernel | None = None, mode: str = "",
+    ):  # fmt: skip
         self.fn = fn
+        self.mode = mode
+        self._primal_kernel = primal
+        self._derivatives: dict = {}
         self.is_pure = fastcache
         self.graph = graph
         self.checkpoints = checkpoints
@@ -53,11 +70,27 @@ class Kernel(Launcher):
 
     @property
     def _primal(self) -> Kernel:
-        return self
+        return self if self._primal_kernel is None else self._primal_kernel
 
     @property
-    def grad(self):
-        raise NotImplementedError("Reverse-mode automatic differentiation is not available in this version.")
+    def grad(self) -> Kernel:
+        """The derivative in reverse mode: called with the arguments of the kernel, it reads the gradients of what the
+        kernel writes and adds to the gradients of what it reads. Returns what the kernel returns.
+        """
+        return self._in_mode(AutodiffMode.REVERSE)
+
+    def _in_mode(self, mode: AutodiffMode) -> Kernel:
+        """The kernel itself for NONE, else its derivative in that mode, the same object each time."""
+        primal = self._primal
+        name = _MODES[mode]
+        if not name:
+            return primal
+        found = primal._derivatives.get(name)
+        if found is None:
+            template = primal.template_path
+            made = Kernel(primal.fn, fastcache=primal.is_pure, template=template, primal=primal, mode=name)
+            found = primal._derivatives.setdefault(name, made)
+        return found
 
     def source(self, *args, arch=None) -> str:
         """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
@@ -122,7 +155,7 @@ class Kernel(Launcher):
         return tuple(bound[name] for name in names)
 
     def __repr__(self) -> str:
-        return f"<qd.kernel {self.fn.__qualname__}>"
+        return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}>"
 
 
 def _describe(a) -> str:
@@ -227,6 +260,8 @@ def _nested_call(called) -> None:
 def _interpret(called, args: tuple, kwargs: dict):
     """A call on the python arch: the user's function as it is."""
     kwargs.pop("qd_stream", None)
+    if called.mode:
+        raise QuadrantsRuntimeError("Kernels of the python arch have no derivatives; use another arch, such as qd.cpu.")
     return called.fn(*args, **kwargs)
 
 

@@ -39,7 +39,7 @@ def _key(kernel, args: tuple, options: dict, backend) -> str:
     paths = environment.search_path(kernel.template_path, options.get("template_path") or ())
     parts = [
         "fastcache", FORMAT, sources.package_state(), repr(sys.version_info[:2]),
-        code.co_filename, str(code.co_firstlineno), describe.name(kernel.fn),
+        code.co_filename, str(code.co_firstlineno), describe.name(kernel.fn), kernel.mode,
         repr(session.cache_key()), str(options["threads"]),
         backend.identity(options), repr(paths), repr(environment.state(paths)),
     ]  # fmt: skip

@@ -52,7 +52,7 @@ class FuncCalls:
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
-        if self.top_level or func.fn in self.inline_only or any(isinstance(x, KernelObject) for x in bound.values()):
+        if self.ad_mode or self.top_level or func.fn in self.inline_only or any(isinstance(x, KernelObject) for x in bound.values()):
             return self.inline(func, bound)
         before = self.position()
         try:

@@ -33,19 +33,21 @@ def _scalar_decl(field, cell, name: str) -> ArrayDecl:
 class Memory:
     """Part of the tracer: what `x[i]` means for fields and arrays."""
 
-    def field_decl(self, field) -> ArrayDecl:
-        """The declaration of a scalar or matrix field, made once a kernel."""
+    def field_decl(self, field, name: str = "") -> ArrayDecl:
+        """The declaration of a scalar or matrix field, made once a kernel; `name` is for the text."""
         found = self.fields.get(id(field))
         if found is not None:
             return found[1]
         field._check_usable()
-        name = self.array_name(getattr(field, "_name", "") or self.hint or "field")
+        name = self.array_name(name or getattr(field, "_name", "") or self.hint or "field")
         if kind_of(field) == "field":
             decl = _scalar_decl(field, field.cell, name)
         else:
             decl = self._matrix_decl(field, name)
         self.fields[id(field)] = (field, decl)
         self.add_array(decl)
+        if self.ad_mode:
+            self.field_companions(field, decl)
         return decl
 
     def _matrix_decl(self, field, name: str) -> ArrayDecl:

@@ -35,7 +35,7 @@ def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = Fals
         record: a Record that is to hear what the result depends on.
     """
     tracer = Tracer(options)
-    tracer.kernel_name = fn.__name__
+    tracer.kernel_name = derivative_name(fn.__name__, tracer.ad_mode)
     tracer.purity = fastcache
     if record is not None:
         tracer.record = record
@@ -68,6 +68,12 @@ def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = Fals
         scope.leave(previous)
 
 
+def derivative_name(name: str, mode: str) -> str:
+    """The name under which a kernel, or its derivative in `mode`, is compiled."""
+    suffix = {"": "", "reverse": "_reverse_grad", "forward": "_forward_grad", "validate": "_validate_grad"}
+    return name + suffix[mode]
+
+
 def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     for index, ((name, annotation), x) in enumerate(zip(parameters, args)):
         tracer.parameter_annotations[(index, ())] = annotation
@@ -78,7 +84,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         raise QuadrantsSyntaxError("Kernel has a return type but does not have a return statement")
     result = tuple(e.type for e in frame.result) if frame.result else ()
     module = Module(
-        name=fn.__name__,
+        name=tracer.kernel_name,
         body=tracer.block,
         functions=tracer.function_list,
         arrays=tracer.arrays,

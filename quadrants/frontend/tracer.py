@@ -19,6 +19,7 @@ from quadrants.errors import (
 from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.atomics import Atomics
 from quadrants.frontend.calls import Calls
+from quadrants.frontend.companions import Companions
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
@@ -68,6 +69,7 @@ class Tracer(
     Output,
     Returns,
     Memory,
+    Companions,
     Views,
     Purity,
     Atomics,
@@ -78,6 +80,7 @@ class Tracer(
         self.default_fp = options.get("default_fp", f32)
         self.default_ip = options.get("default_ip", i32)
         self.debug = bool(options.get("debug"))
+        self.ad_mode = options.get("ad_mode", "")
         self.check_bounds = bool(options.get("check_out_of_bound")) or self.debug
         self.short_circuit = options.get("short_circuit_operators", True)
         self.unrolling_limit = options.get("unrolling_limit", 32)

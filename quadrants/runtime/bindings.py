@@ -30,7 +30,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     members, pack = _members_and_packing(kernel, args, recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
-        entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), kernel.fn.__name__,
+        entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
         device=program, reach=memory.dlpack_device(),
     )  # fmt: skip
 

@@ -1,0 +1,144 @@
+"""Small expressions as derivative code needs them: typed, broadcast over tensors, without trivial factors."""
+
+from __future__ import annotations
+
+import math
+
+from quadrants.ir.nodes import Binary, Cast, Const, Elem, ElemPlace, Load, Make, MatOp, Select, Unary, Var, VarPlace
+from quadrants.ir.types import TensorType, element_dtype, i32, u1
+
+
+def const(value: float, t):
+    """`value` as every element of type `t`."""
+    number = Const(value, element_dtype(t))
+    return number if number.type is t else MatOp("splat", (number,), t)
+
+
+def zero(t):
+    return const(0.0 if element_dtype(t).is_real else 0, t)
+
+
+def value_of(e) -> float | None:
+    """The number that an expression is in all elements, or None."""
+    if isinstance(e, Const):
+        return float(e.value)
+    if isinstance(e, MatOp) and e.op == "splat":
+        return value_of(e.args[0])
+    if isinstance(e, Make) and e.parts:
+        first = value_of(e.parts[0])
+        return first if all(value_of(p) == first for p in e.parts[1:]) else None
+    return None
+
+
+def is_zero(e) -> bool:
+    value = value_of(e)
+    return value == 0 and math.copysign(1.0, value) > 0
+
+
+def is_atom(e) -> bool:
+    """A number or the value of a variable."""
+    return isinstance(e, Const) or isinstance(e, Load) and isinstance(e.place, VarPlace)
+
+
+def variable(var: Var) -> Load:
+    return Load(VarPlace(var, var.type), var.type)
+
+
+def index(k: int) -> Const:
+    return Const(k, i32)
+
+
+def _joint(a, b):
+    """The type of an element-by-element operation."""
+    return a.type if isinstance(a.type, TensorType) else b.type
+
+
+def unary(op: str, a):
+    return Unary(op, a, a.type)
+
+
+def binary(op: str, a, b):
+    return Binary(op, a, b, _joint(a, b))
+
+
+def compare(op: str, a, b):
+    t = _joint(a, b)
+    return Binary(op, a, b, t.with_dtype(u1) if isinstance(t, TensorType) else u1)
+
+
+def neg(a):
+    if isinstance(a, Unary) and a.op == "neg":
+        return a.a
+    if isinstance(a, Const):
+        return Const(-a.value, a.type)
+    return unary("neg", a)
+
+
+def add(a, b):
+    if is_zero(a) and b.type == _joint(a, b):
+        return b
+    if is_zero(b) and a.type == _joint(a, b):
+        return a
+    if isinstance(b, Unary) and b.op == "neg":
+        return binary("sub", a, b.a)
+    return binary("add", a, b)
+
+
+def sub(a, b):
+    return a if is_zero(b) and a.type == _joint(a, b) else binary("sub", a, b)
+
+
+def mul(a, b):
+    t = _joint(a, b)
+    for x, y in ((a, b), (b, a)):
+        one = value_of(x)
+        if y.type == t and one == 1:
+            return y
+        if y.type == t and one == -1:
+            return neg(y)
+    return binary("mul", a, b)
+
+
+def div(a, b):
+    return a if value_of(b) == 1 else binary("truediv", a, b)
+
+
+def select(cond, a, b):
+    """`a` where `cond` holds, else `b`; both are evaluated."""
+    if is_zero(a) and is_zero(b):
+        return a
+    t = cond.type if isinstance(cond.type, TensorType) else _joint(a, b)
+    full = t.with_dtype(element_dtype(a.type)) if isinstance(t, TensorType) else t
+    return Select(cond, a, b, full, lazy=False)
+
+
+def cast(a, dtype):
+    t = a.type.with_dtype(dtype) if isinstance(a.type, TensorType) else dtype
+    return a if a.type == t else Cast(a, t)
+
+
+def total(a):
+    """The sum over all elements."""
+    return MatOp("sum", (a,), a.type.dtype)
+
+
+def fitted(g, t):
+    """A contribution `g` in the type of the operand it belongs to: summed where the operand was broadcast."""
+    if isinstance(g.type, TensorType) and not isinstance(t, TensorType):
+        return total(g)
+    if isinstance(t, TensorType) and not isinstance(g.type, TensorType):
+        return MatOp("splat", (g,), t)
+    return g
+
+
+def element(a, k: int):
+    """Element `k`, row major."""
+    shape = a.type.shape
+    at = (index(k),) if len(shape) == 1 else (index(k // shape[1]), index(k % shape[1]))
+    if isinstance(a, Make):
+        return a.parts[k]
+    if isinstance(a, MatOp) and a.op == "splat":
+        return a.args[0]
+    if isinstance(a, Load):
+        return Load(ElemPlace(a.place, at, a.type.dtype), a.type.dtype)
+    return Elem(a, at, a.type.dtype)

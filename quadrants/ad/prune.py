@@ -1,0 +1,186 @@
+"""Leaves out what no effect depends on.
+
+The sweeps write down more than derivatives need: the whole primal, a saved copy of everything that a loop carries. What is
+needed follows from the effects (stores to arrays, atomics, checks) by way of values, indices, conditions and bounds; the
+rest goes, also where values only feed one another around a loop.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    Atomic,
+    Cell,
+    Check,
+    Declare,
+    Eval,
+    For,
+    If,
+    Load,
+    Print,
+    Return,
+    Store,
+    VarPlace,
+    While,
+)
+
+
+def prune(body: list) -> list:
+    """The statements of `body` that matter."""
+    needed = _needed(body)
+    return _swept(body, needed)
+
+
+def _stack(place):
+    """The stack that a place is in, or None."""
+    while not isinstance(place, (VarPlace, Cell)):
+        place = place.base
+    return place.array if isinstance(place, Cell) and place.array.kind == "stack" else None
+
+
+def target(s) -> object:
+    """What a statement defines that may turn out not to be needed: a variable or a stack, by id; None for an effect."""
+    if isinstance(s, Declare):
+        return None if isinstance(s.init, Atomic) else s.var.id
+    if isinstance(s, Store):
+        var = walk.root_var(s.place)
+        if var is not None:
+            return None if var.shared else var.id
+        stack = _stack(s.place)
+        return None if stack is None else ("stack", stack.id)
+    return None
+
+
+def _reads(items) -> set:
+    """Variables and stacks that expressions read."""
+    found = set()
+    for node in walk.walk(items):
+        if isinstance(node, VarPlace):
+            found.add(node.var.id)
+        elif isinstance(node, Cell) and node.array.kind == "stack":
+            found.add(("stack", node.array.id))
+    return found
+
+
+def _needed(body: list) -> set:
+    inputs: dict = {}  # definition -> what it needs
+    needed: set = set()
+
+    def visit(block: list, context: frozenset) -> None:
+        for s in block:
+            if isinstance(s, If):
+                inner = context | _reads([s.cond])
+                visit(s.then, inner)
+                visit(s.orelse, inner)
+            elif isinstance(s, For):
+                inner = context | _reads([e for pair in s.bounds for e in pair])
+                visit(s.body, inner)
+            elif isinstance(s, While):
+                visit(s.pre, context)
+                inner = context | _reads([s.cond])
+                needed.update(inner)
+                visit(s.body, inner)
+            elif isinstance(s, (Declare, Store, Eval, Check, Return, Print)):
+                _statement(s, context)
+
+    def _statement(s, context: frozenset) -> None:
+        key = target(s)
+        if isinstance(s, Declare):
+            reads = _reads([s.init])
+        elif isinstance(s, Store):
+            reads = _reads([s.value, *_indices(s.place)])
+        else:
+            reads = _reads([s])
+        if key is None:
+            needed.update(reads | context)
+        else:
+            inputs.setdefault(key, set()).update(reads | context)
+
+    visit(body, frozenset())
+    queue = list(needed)
+    while queue:
+        for item in inputs.get(queue.pop(), ()):
+            if item not in needed:
+                needed.add(item)
+                queue.append(item)
+    return needed
+
+
+def _indices(place) -> list:
+    """The index expressions of a place."""
+    found: list = []
+    while not isinstance(place, VarPlace):
+        found += getattr(place, "indices", ())
+        if isinstance(place, Cell):
+            break
+        place = place.base
+    return found
+
+
+def _swept(body: list, needed: set) -> list:
+    out: list = []
+    for s in body:
+        if isinstance(s, If):
+            s.then, s.orelse = _swept(s.then, needed), _swept(s.orelse, needed)
+            if s.then or s.orelse:
+                out.append(s)
+        elif isinstance(s, For):
+            s.body = _swept(s.body, needed)
+            if s.body:
+                out.append(s)
+        elif isinstance(s, (Declare, Store)):
+            key = target(s)
+            if key is None or key in needed:
+                out.append(s)
+        elif not isinstance(s, Eval) or any(isinstance(x, Atomic) for x in walk.walk([s.value])):
+            out.append(s)
+    return out
+
+
+def tidy(body: list) -> list:
+    """Join the declaration of an accumulator with the first thing added to it, where nothing comes between.
+
+    adj_v = 0          float adj_v = g * m
+    adj_v += g * m
+    """
+    out: list = []
+    waiting: dict = {}
+
+    def release(mentioned) -> None:
+        for var in [v for v in waiting if v in mentioned]:
+            out.append(waiting.pop(var))
+
+    for s in body:
+        for name in ("then", "orelse", "body"):
+            inner = getattr(s, name, None)
+            if isinstance(inner, list):
+                setattr(s, name, tidy(inner))
+        if isinstance(s, Declare) and s.var.mutable and s.var.name.startswith("adj_"):
+            release(_reads([s.init]))
+            waiting[s.var.id] = s
+            continue
+        first = _first_sum(s, waiting)
+        if first is not None:
+            declare = waiting.pop(s.place.var.id)
+            release(_reads([first]))
+            out.append(Declare(declare.var, first, s.loc))
+            continue
+        release(_reads([s]))
+        out.append(s)
+    return out + list(waiting.values())
+
+
+def _first_sum(s, waiting: dict):
+    """x of `v = v + x` where v has only been declared, as zero."""
+    from quadrants.ad.build import is_zero
+    from quadrants.ir.nodes import Binary
+
+    if not isinstance(s, Store) or not isinstance(s.place, VarPlace) or s.place.var.id not in waiting:
+        return None
+    e = s.value
+    if not (isinstance(e, Binary) and e.op == "add" and isinstance(e.a, Load) and isinstance(e.a.place, VarPlace)):
+        return None
+    var = s.place.var
+    if e.a.place.var is not var or var.id in _reads([e.b]) or e.b.type != var.type:
+        return None
+    return e.b if is_zero(waiting[var.id].init) else None

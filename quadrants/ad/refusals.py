@@ -1,0 +1,74 @@
+"""What cannot be differentiated, and the errors that say so with file, line and kernel."""
+
+from __future__ import annotations
+
+from quadrants.errors import QuadrantsCompilationError
+
+
+class Refusals:
+    """Raises for one kernel."""
+
+    def __init__(self, kernel: str, mode: str):
+        self.kernel = kernel
+        self.mode = mode
+
+    def raise_(self, text: str, loc=None, kind: type = RuntimeError):
+        where = f'File "{loc.file}", line {loc.line}, in {loc.frames[-1][2]}:\n' if loc is not None else ""
+        error = kind(f"{where}[kernel={self.kernel}, {self.mode} mode] {text}")
+        error._qd_located = True
+        raise error
+
+    def random(self, loc):
+        self.raise_(
+            "RandStmt not supported in automatic differentiation: a second run would draw other numbers. Draw them in "
+            "a kernel of their own and read them from a field.",
+            loc,
+        )
+
+    def mixed(self, loc):
+        self.raise_(
+            "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping at the top level. "
+            "Please split the kernel: one with the loops, one with the other statements, or put the statements into "
+            "the loops.",
+            loc,
+        )
+
+    def dynamic_loop(self, loc):
+        self.raise_(
+            "Cannot differentiate a loop with a non static range in reverse mode: its past values need an adstack. "
+            "Write qd.static(range(...)), or allow stacks by qd.init(ad_stack_experimental_enabled=True).",
+            loc,
+            QuadrantsCompilationError,
+        )
+
+    def construct(self, what: str, loc):
+        self.raise_(f"{what} is not supported in AutoDiff. {_INSTEAD.get(what, '')}".rstrip(), loc)
+
+    def atomic(self, op: str, array, loc):
+        self.raise_(
+            f"atomic_{op} on '{array.label or array.name}', which has a gradient, has no derivative: only atomic_add and "
+            "atomic_sub do. Use an array without gradient, or a kernel with a gradient of its own (qd.ad.grad_replaced).",
+            loc,
+        )
+
+    def unknown(self, what: str, loc):
+        self.raise_(
+            f"The derivative needs {what}, which a second run cannot know. Keep it in an array of integers in one "
+            "kernel, and read it in another.",
+            loc,
+        )
+
+    def cross_iteration(self, array, loc):
+        self.raise_(
+            f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop reads "
+            "a cell that another one writes, so the order of the derivative is not known. Put the loop inside "
+            "`for _ in range(1):` to run it in order, or read and write different arrays.",
+            loc,
+        )
+
+
+_INSTEAD = {
+    "`while`": "Write a `for` loop over a range.",
+    "`break`": "Put the rest of the loop's body under an `if`.",
+    "`continue`": "Put the rest of the loop's body under an `if`.",
+}
