@@ -63,6 +63,11 @@ def producer(cls: type):
     return True if hasattr(cls, "__cuda_array_interface__") else None
 
 
+def reach() -> tuple | None:
+    """DLPack's (device type, number) of the memory that kernels work on; None if no foreign array can be there."""
+    return memory.dlpack_device()
+
+
 def _is_plain_tensor(cls: type, tensor: type) -> bool:
     # A class with hooks of its own in Python may have other memory than its base shows, or none.
     function, dispatch = cls.__torch_function__, cls.__torch_dispatch__

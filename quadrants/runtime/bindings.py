@@ -9,7 +9,7 @@ import numpy as np
 
 from quadrants import banner, signature
 from quadrants._ext.core import Plan
-from quadrants.data import external, memory
+from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
@@ -31,7 +31,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
-        device=program, reach=memory.dlpack_device(),
+        device=program, reach=external.reach(),
     )  # fmt: skip
 
 
@@ -62,6 +62,9 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             pack.append((slot.type.name, source, slot.offset, None))
         elif slot.kind in ("tensor", "struct"):
             pack.append(("call", source, slot.offset, packer(slot.type, name)))
+        elif slot.kind == "grad":
+            element = slot.type.shape if isinstance(slot.type, TensorType) else None
+            pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element, True)))
         elif slot.kind == "view":
             pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
@@ -101,15 +104,18 @@ class _Held:
             self.external.finish()
 
 
-def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None):
+def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False):
     """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
     kernels reach them, in Fortran order, with a gradient.
 
-    element: extents that the trailing axes must have; None where the token of the array has settled that.
+    element: extents that the trailing axes must have; None where the token of the array has settled that. gradient:
+    whether it is the gradient that is passed; a tensor without one gets zeros.
     """
 
     def pack(value, block, offset: int):
         described = external.describe_external(value, name)
+        if gradient:
+            described = external.placed(described.grad)
         if element is not None and tuple(described.shape[ndim:]) != element:
             raise ValueError(
                 f"Invalid value for argument {name} - required element_shape={element}, "
