@@ -353,8 +353,7 @@ cdef class DeviceBuffer:
         cdef Py_buffer view
         cdef void *stream = current_stream
         cdef int status
-        if raw_get_buffer(<PyObject *> source, &view, PyBUF_SIMPLE) < 0:
-            raise
+        PyObject_GetBuffer(source, &view, PyBUF_SIMPLE)
         try:
             self.check_range(offset, view.len)
             if view.len == 0:
