@@ -20,7 +20,7 @@ cdef class ArrayBase(TokenBase):
     cdef readonly object grad
 
     def _bind(self, buffer, ptr, shape, grad=None):
-        """Attach memory: `buffer` owns it, `ptr` is its address, `shape` has the physical extents without element
+        """Attach memory: `buffer` owns it, `ptr` is its address, `shape` has the canonical extents without element
         axes (at most 16), `grad` is the `ArrayBase` of the gradient or None. May be called again to move the array."""
         cdef tuple extents = tuple(shape)
         cdef int ndim = len(extents)
@@ -58,7 +58,7 @@ cdef class ArrayBase(TokenBase):
 
     @property
     def _extents(self):
-        """Physical extents without element axes."""
+        """Canonical extents without element axes."""
         return tuple([self.shape[axis] for axis in range(self.ndim)])
 
     @property

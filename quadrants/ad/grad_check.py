@@ -79,7 +79,7 @@ class GradCheck:
 
     def _loss_at(self, x: Field, values: np.ndarray, calls: list, loss) -> float:
         self._rewind()
-        x.from_numpy(values.astype(dtypes.numpy_dtype(x.dtype)))
+        x.from_numpy(np.asarray(values, dtypes.numpy_dtype(x.dtype)))
         for func, args in calls:
             func(*args)
         return loss.value()

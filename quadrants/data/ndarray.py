@@ -54,7 +54,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         self.layout = layout
         self.arr = buffer
         self._element_shape = element_shape
-        self._bind(buffer, buffer.ptr, physical, grad)
+        self._bind(buffer, buffer.ptr, shape, grad)  # canonical: kernels know the layout
         self._items: Any = _canonical_view(buffer, dtype, physical + element_shape, layout)
         self.token = intern_token(("ndarray", str(self.element_type), len(shape), needs_grad, layout))
         context.live_ndarrays().add(self)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from data_kit import live_array, samples
 
+import quadrants as qd
 from quadrants import session
 from quadrants.data import factories
 from quadrants.data import tensor as tensors
@@ -192,3 +193,19 @@ def test_wrappers_do_not_keep_cycles(no_leak):
         del t
     finally:
         gc.enable()
+
+
+@both
+@pytest.mark.parametrize("layout", list(itertools.permutations(range(3))))
+def test_layouts_in_kernels(backend, layout):
+    t = tensor(i32, (2, 3, 4), layout=list(layout), backend=backend)
+
+    @qd.kernel
+    def number(t: qd.Tensor) -> qd.i32:
+        for i, j, k in qd.ndrange(t.shape[0], t.shape[1], t.shape[2]):
+            t[i, j, k] = i * 100 + j * 10 + k
+        return t.shape[0] * 100 + t.shape[1] * 10 + t.shape[2]
+
+    assert number(t) == 234
+    i, j, k = np.ogrid[:2, :3, :4]
+    assert np.array_equal(t.to_numpy(), i * 100 + j * 10 + k)

@@ -1,0 +1,248 @@
+"""Random differentiable kernels, drawn by Hypothesis, as Python text.
+
+A program reads `x` (f64, N cells), `v` (vectors of 2 f64, N cells), the integers `n` and `at` (N cells), and the
+number `c`; it adds to `y` (f64, N cells), stores `z` and `u` once per iteration, and may have a second loop that reads
+`z` and `u`. It never reads what it writes within a task, so the global data access rule holds.
+
+All numbers stay of the order of 1, whatever the trip counts, so that finite differences mean something.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+N = 4
+
+HEADER = """\
+import quadrants as qd
+
+x = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
+y = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
+z = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
+v = qd.Vector.field(2, qd.f64, {n}, needs_grad=True, needs_dual=True)
+u = qd.Vector.field(2, qd.f64, {n}, needs_grad=True, needs_dual=True)
+n = qd.field(qd.i32, {n})
+at = qd.field(qd.i32, {n})
+
+
+@qd.func
+def mix(p, q):
+    return qd.sin(p) * 0.7 + q * qd.cos(q) * 0.2
+
+
+@qd.func
+def settle(p, times):
+    r = p
+    for k in range(times):
+        r = qd.tanh(r * 1.2 + 0.1 * k)
+    return r
+
+
+@qd.func
+def turn(w, angle):
+    return qd.Vector([qd.cos(angle) * w[0] - qd.sin(angle) * w[1], qd.sin(angle) * w[0] + qd.cos(angle) * w[1]])
+
+
+@qd.kernel
+def program(c: qd.f64):
+"""
+
+# {a}, {b}: expressions of the order of 1; so is the result.
+_UNARY = (
+    "qd.sin({a})", "qd.cos({a})", "qd.tanh({a})", "qd.exp(-{a} * {a})", "qd.log(1.5 + {a} * {a})",
+    "qd.sqrt({a} * {a} + 0.1)", "qd.rsqrt({a} * {a} + 0.5)", "qd.tan(0.5 * qd.sin({a}))", "qd.asin(0.6 * qd.cos({a}))",
+    "qd.acos(0.6 * qd.sin({a}))", "abs({a})", "(-{a})", "qd.sin({a}) ** 2", "qd.cos({a}) ** 3",
+    "qd.f64(qd.floor({a})) * 0.1", "qd.cast(qd.cast({a}, qd.i32), qd.f64) * 0.1",
+)  # fmt: skip
+_BINARY = (
+    "({a} + {b})", "({a} - {b})", "{a} * {b}", "{a} / (1.5 + {b} * {b})", "qd.atan2({a}, 1.5 + {b} * {b})",
+    "max({a}, {b})", "min({a}, {b})", "mix({a}, {b})", "(1.2 + qd.sin({a})) ** ({b} * 0.5)",
+    "qd.select({a} > {b}, {a}, 0.5 * {b})", "({a} if {b} < 0.3 else {b} * {b})", "settle({a}, 2) * {b}",
+)  # fmt: skip
+_KEEP = ("qd.sin({e})", "qd.tanh({e})", "0.9 * qd.cos({e})", "({e}) / (1.0 + ({e}) * ({e}))")
+
+
+class Writer:
+    """Draws one program. `floats`, `vectors`, `ints`: the variables in sight."""
+
+    def __init__(self, draw):
+        self.draw = draw
+        self.lines: list[str] = []
+        self.floats: list[str] = []
+        self.vectors: list[str] = []
+        self.ints: list[str] = ["i"]
+        self.depth = 0
+        self.serial = 0
+        self.budget = 14
+
+    def pick(self, choices):
+        return self.draw(st.sampled_from(list(choices)))
+
+    def chance(self) -> bool:
+        return self.draw(st.booleans())
+
+    def number(self) -> str:
+        return str(self.draw(st.integers(-15, 15)) / 10)
+
+    def name(self, prefix: str) -> str:
+        self.serial += 1
+        return f"{prefix}{self.serial}"
+
+    def write(self, text: str) -> None:
+        self.lines.append("    " * (self.depth + 1) + text)
+
+    def index(self) -> str:
+        which = self.pick(("plain", "plain", "modulo", "indirect"))
+        if which == "plain":
+            return "i"
+        if which == "modulo":
+            return f"({self.pick(self.ints)} + {self.pick((0, 1, 2))}) % {N}"
+        return "at[i]"
+
+    def leaf(self) -> str:
+        options = [f"x[{self.index()}]", f"v[{self.index()}][{self.pick((0, 1))}]", "c", self.number()]
+        options += self.floats * 3 + [f"{w}[{self.pick((0, 1))}]" for w in self.vectors]
+        options += [f"{w}[{j} % 2]" for w in self.vectors for j in self.ints[1:]]
+        options += [f"0.1 * {j}" for j in self.ints[1:]]
+        return self.pick(options)
+
+    def expr(self, depth: int) -> str:
+        if depth <= 0 or self.pick((0, 1, 2)) == 0:
+            return self.leaf()
+        if self.chance():
+            return self.pick(_UNARY).format(a=self.wrapped(depth - 1))
+        return self.pick(_BINARY).format(a=self.wrapped(depth - 1), b=self.wrapped(depth - 1))
+
+    def wrapped(self, depth: int) -> str:
+        text = self.expr(depth)
+        return f"({text})" if not text.isidentifier() else text
+
+    def kept(self, depth: int = 2) -> str:
+        """An expression that stays of the order of 1 however often it is iterated."""
+        return self.pick(_KEEP).format(e=self.expr(depth))
+
+    def vector(self) -> str:
+        made = f"qd.Vector([{self.kept(1)}, {self.kept(1)}])"
+        options = [made, f"v[{self.index()}]"]
+        for w in self.vectors:
+            options += [f"turn({w}, {self.expr(1)})", f"0.5 * {w} + 0.5 * {made}", f"{w} / (1.0 + {w}.dot({w}))"]
+        return self.pick(options)
+
+    def condition(self) -> str:
+        simple = f"{self.expr(1)} {self.pick(('<', '>'))} {self.number()}"
+        options = [simple, f"not ({simple})", f"{simple} and {self.expr(0)} < 0.9", f"{simple} or {self.expr(0)} > 0.4"]
+        options += [f"{j} % 2 == 0" for j in self.ints]
+        return self.pick(options)
+
+    def statement(self, loops: int) -> None:
+        self.budget -= 1
+        kinds = ["assign", "assign", "augment", "accumulate", "declare", "if"]
+        kinds += ["vector", "component"] if self.vectors else []
+        kinds += ["swap"] if len(self.floats) > 1 else []
+        kinds += ["for", "for", "static"] if loops < 3 else []
+        getattr(self, f"_{self.pick(kinds)}")(loops)
+
+    def _declare(self, loops: int) -> None:
+        if self.chance():
+            text, kind, into = self.kept(), "f", self.floats
+        else:
+            text, kind, into = self.vector(), "w", self.vectors
+        name = self.name(kind)
+        self.write(f"{name} = {text}")
+        into.append(name)
+
+    def _assign(self, loops: int) -> None:
+        self.write(f"{self.pick(self.floats)} = {self.kept()}")
+
+    def _augment(self, loops: int) -> None:
+        a = self.pick(self.floats)
+        self.write(self.pick((
+            f"{a} += 0.1 * {self.kept(1)}", f"{a} -= 0.1 * {self.kept(1)}", f"{a} *= {self.kept(1)}"
+        )))  # fmt: skip
+
+    def _swap(self, loops: int) -> None:
+        a, b = self.pick(self.floats), self.pick(self.floats)
+        if a != b:
+            self.write(f"{a}, {b} = {b}, {self.kept(1)}")
+
+    def _vector(self, loops: int) -> None:
+        self.write(f"{self.pick(self.vectors)} = {self.vector()}")
+
+    def _component(self, loops: int) -> None:
+        at = self.pick(["0", "1"] + [f"{j} % 2" for j in self.ints])
+        self.write(f"{self.pick(self.vectors)}[{at}] = {self.kept(1)}")
+
+    def _accumulate(self, loops: int) -> None:
+        cell = f"y[{self.index()}]"
+        self.write(self.pick((
+            f"{cell} += {self.kept(1)}", f"{cell} -= {self.kept(1)}", f"qd.atomic_add({cell}, {self.kept(1)})"
+        )))  # fmt: skip
+
+    def _if(self, loops: int) -> None:
+        self.write(f"if {self.condition()}:")
+        self.block(loops)
+        if self.chance():
+            self.write("else:")
+            self.block(loops)
+
+    def _for(self, loops: int) -> None:
+        bounds = ["0", "1", "2", "3", "n[i]", "n[at[i]]", "1, n[i]", "n[i], 3"]
+        bounds += [f"{j}" for j in self.ints] + [f"{j} % 3 + 1" for j in self.ints] + [f"{j}, 3" for j in self.ints]
+        j = self.name("j")
+        self.write(f"for {j} in range({self.pick(bounds)}):")
+        self.ints.append(j)
+        self.block(loops + 1)
+        self.ints.pop()
+
+    def _static(self, loops: int) -> None:
+        j = self.name("s")
+        self.write(f"for {j} in qd.static(range(2)):")
+        self.ints.append(j)
+        self.block(loops)
+        self.ints.pop()
+
+    def block(self, loops: int) -> None:
+        floats, vectors = len(self.floats), len(self.vectors)
+        self.depth += 1
+        for _ in range(self.draw(st.integers(1, 3))):
+            if self.budget <= 0:
+                break
+            self.statement(loops)
+        self._assign(loops)
+        self.depth -= 1
+        del self.floats[floats:], self.vectors[vectors:]
+
+    def task(self) -> None:
+        self.write(f"for i in range({N}):")
+        self.depth = 1
+        for source in (f"x[{self.index()}]", "c"):
+            name = self.name("f")
+            self.write(f"{name} = {source} * 0.5")
+            self.floats.append(name)
+        w = self.name("w")
+        self.write(f"{w} = v[i]")
+        self.vectors.append(w)
+        for _ in range(self.draw(st.integers(2, 6))):
+            self.statement(0)
+        self.write(f"z[i] = {self.kept()}")
+        self.write(f"u[i] = {self.vector()}")
+        self.write(f"y[i] += {self.pick(self.floats)} + {self.pick(self.vectors)}[1]")
+        self.depth = 0
+
+    def second_task(self) -> None:
+        self.floats, self.vectors, self.ints = [], [], ["k"]
+        self.write(f"for k in range({N}):")
+        self.write("    t = z[k]")
+        self.write(f"    for j in range({self.pick(('2', 'n[k]', 'k'))}):")
+        self.write(f"        t = {self.pick(('t * qd.sin(t + u[k][0])', 'qd.tanh(t + u[k][j % 2])'))}")
+        self.write("    y[k] += t * u[k].norm(1e-3)")
+
+
+@st.composite
+def programs(draw) -> str:
+    """The text of a module with the kernel `program(c)` and the fields x, y, z, v, u, n, at."""
+    writer = Writer(draw)
+    writer.task()
+    if draw(st.booleans()):
+        writer.second_task()
+    return HEADER.format(n=N) + "\n".join(writer.lines) + "\n"

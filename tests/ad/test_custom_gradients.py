@@ -1,0 +1,189 @@
+"""grad_replaced, grad_for, no_grad."""
+
+from __future__ import annotations
+
+import pytest
+
+import quadrants as qd
+
+
+@pytest.fixture
+def model(arch):
+    x = qd.field(qd.f32, (), needs_grad=True)
+    y = qd.field(qd.f32, (), needs_grad=True)
+    x[None] = 1
+
+    @qd.kernel
+    def k(m: qd.f32):
+        y[None] += m * x[None]
+
+    return x, y, k
+
+
+def test_the_gradient_of_a_function_replaces_those_of_its_kernels(model):
+    x, y, k = model
+
+    @qd.ad.grad_replaced
+    def forward(m):
+        """Runs k twice."""
+        k(m)
+        k(m)
+        return "value"
+
+    @qd.ad.grad_for(forward)
+    def backward(m):
+        k.grad(m)
+
+    with qd.ad.Tape(loss=y) as tape:
+        assert forward(4) == "value"
+    assert y[None] == 8 and x.grad[None] == 4
+    assert tape.calls == [(forward, (4,))]
+    assert (forward.__name__, forward.__doc__) == ("forward", "Runs k twice.")
+    forward.grad(3)
+    assert x.grad[None] == 7
+    assert backward.__name__ == "backward" and forward(1) == "value"
+
+
+def test_replaced_functions_in_replaced_functions(model):
+    x, y, k = model
+
+    @qd.ad.no_grad
+    def inner():
+        k(100)
+
+    @qd.ad.grad_replaced
+    def outer():
+        inner()
+        k(1)
+
+    @qd.ad.grad_for(outer)
+    def backward():
+        k.grad(7)
+
+    with qd.ad.Tape(loss=y) as tape:
+        outer()
+        k(2)
+    assert [func for func, _ in tape.calls] == [outer, k]
+    assert x.grad[None] == 9 and y[None] == 103
+
+
+def test_keywords_reach_the_gradient(model):
+    x, y, k = model
+
+    @qd.ad.grad_replaced
+    def forward(m, *, times):
+        for _ in range(times):
+            k(m)
+
+    @qd.ad.grad_for(forward)
+    def backward(m, *, times):
+        k.grad(m * times)
+
+    with qd.ad.Tape(loss=y):
+        forward(2, times=3)
+        forward(m=5, times=1)
+    assert y[None] == 11 and x.grad[None] == 11
+
+
+def test_methods(arch):
+    @qd.data_oriented
+    class Model:
+        def __init__(self, factor):
+            self.factor = factor
+            self.x = qd.field(qd.f32, (), needs_grad=True)
+            self.y = qd.field(qd.f32, (), needs_grad=True)
+
+        @qd.kernel
+        def k(self, m: qd.f32):
+            self.y[None] += m * self.x[None]
+
+        @qd.ad.grad_replaced
+        def forward(self, m):
+            self.k(m)
+            return self
+
+        @qd.ad.grad_for(forward)
+        def backward(self, m):
+            self.k.grad(m * self.factor)
+
+    one, two = Model(10), Model(100)
+    with qd.ad.Tape(loss=one.y):
+        assert one.forward(2) is one
+    assert one.x.grad[None] == 20 and two.x.grad[None] == 0
+    two.y.grad[None] = 1
+    two.forward.grad(3)
+    assert two.x.grad[None] == 300
+
+
+def test_no_grad_contributes_nothing(model):
+    x, y, k = model
+
+    @qd.ad.no_grad
+    def constant(m):
+        k(m)
+        return m + 1
+
+    with qd.ad.Tape(loss=y) as tape:
+        assert constant(5) == 6
+        k(2)
+    assert len(tape.calls) == 2 and y[None] == 7 and x.grad[None] == 2
+
+
+def test_a_gradient_that_is_missing_is_named(model):
+    _, y, k = model
+
+    @qd.ad.grad_replaced
+    def lonely(m):
+        k(m)
+
+    with pytest.raises(RuntimeError, match="Primal function .*lonely.* has no gradient"), qd.ad.Tape(loss=y):
+        lonely(1)
+
+
+def test_recording_goes_on_after_a_failure_in_a_replaced_function(model):
+    x, y, k = model
+
+    @qd.ad.no_grad
+    def fails():
+        raise KeyError("inside")
+
+    with qd.ad.Tape(loss=y):
+        with pytest.raises(KeyError):
+            fails()
+        k(3)
+    assert x.grad[None] == 3
+
+
+def test_targets_of_grad_for(model):
+    _, _, k = model
+
+    @qd.ad.grad_replaced
+    def good():
+        pass
+
+    qd.ad.grad_for(good)(lambda: None)
+    for target in (good, qd.ad.no_grad(lambda: None)):
+        with pytest.raises(RuntimeError, match="Primal function .*has a gradient already"):
+            qd.ad.grad_for(target)
+    with pytest.raises(RuntimeError, match="Primal function must be a .*python.* function"):
+        qd.ad.grad_for(k)
+    for target in (lambda: None, 3):
+        with pytest.raises(RuntimeError, match="Primal function .*must be decorated by qd.ad.grad_replaced"):
+            qd.ad.grad_for(target)
+
+
+def test_in_forward_mode_the_kernels_inside_count(arch):
+    x = qd.field(qd.f32, (), needs_dual=True)
+    y = qd.field(qd.f32, (), needs_dual=True)
+
+    @qd.kernel
+    def k():
+        y[None] += 3 * x[None]
+
+    @qd.ad.no_grad
+    def wrapped():
+        k()
+
+    with qd.ad.FwdMode(loss=y, param=x):
+        wrapped()
+    assert y.dual[None] == 3
