@@ -8,11 +8,11 @@ import pytest
 import quadrants as qd
 from quadrants.runtime import registry
 
+pytestmark = pytest.mark.runtime(exclude=("cpu",))  # its memory is the host's
+
 
 @pytest.fixture
 def buffer(arch):
-    if arch.name not in ("cuda", "amdgpu"):
-        pytest.skip("the memory of this arch is host memory; QD_WANTED_ARCHS=cuda QD_EMULATE=1 has a device")
     return registry.current().allocate(1000)
 
 

@@ -57,5 +57,5 @@ def test_a_spawned_child(arch_environment, tmp_path):
         "@qd.kernel\ndef two() -> qd.i32:\n    return 2\n"
         "assert two() == 2\n"
     )
-    done = subprocess.run([sys.executable, str(program)], env=arch_environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, str(program)], env={**os.environ, **arch_environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
