@@ -51,10 +51,19 @@ from quadrants.lang.control import (
     static,
     static_assert,
     static_print,
+    stop_grad,
 )
 from quadrants.lang.data_oriented import data_oriented
 from quadrants.lang.enums import Backend, DeviceCapability, Format, Layout
 from quadrants.lang.func import func, pyfunc, real_func
+from quadrants.lang.graphs import (
+    GraphStatus,
+    checkpoint,
+    graph_do_while,
+    graph_parallel,
+    graph_parallel_context,
+    stream_parallel,
+)
 from quadrants.lang.host_math import *  # noqa: F403
 from quadrants.lang.matrix import Matrix, Vector
 from quadrants.lang.ndrange import ndrange

@@ -18,35 +18,82 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.activity import Activity
+from quadrants.ad.checks import check
+from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
 from quadrants.ad.prune import prune, tidy
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.stacks import Stacks
 from quadrants.ir import walk
-from quadrants.ir.nodes import Call, Cell, Declare, Extent, Load, Module, Return, VarPlace
-
-NAMES = {"reverse": "reverse_grad", "forward": "forward_grad", "validate": "validate_grad"}
+from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
-    """Give `module` the body of its derivative in `mode`: "reverse"."""
+    """Give `module` the body of its derivative in `mode`: "reverse" or "forward"."""
     refusals = Refusals(module.name, mode)
     body = prepare(module.body)
     returned = [s for s in body if isinstance(s, Return)]
     body = [s for s in body if not isinstance(s, Return)]
-    activity = Activity(body, lambda decl: decl.grad)
-    if activity.is_trivial:
-        module.body = prune([s for s in body if isinstance(s, Declare)] + returned)
+    body = _into_loops(body, returned)
+    if mode == "forward":
+        module.body = _forward(body, refusals) + returned
     else:
-        stacks = Stacks(None, module.sites)
-        reverse = Reverse(activity, stacks, refusals)
-        env = {v.id: v for v in module.params}
-        module.body = tidy(prune(returned + reverse.block(body, env)))
-        _check_unknown(module.body, reverse.unknown, refusals)
-    _keep_used(module)
+        module.body = _reverse(module, body, returned, refusals, options)
+        _keep_used(module)
     rename.unique_names(module.body, rename.names_of(module))
     return module
+
+
+def _forward(body: list, refusals: Refusals) -> list:
+    activity = Activity(body, lambda decl: decl.dual)
+    if activity.is_trivial:
+        return body
+    check(body, activity, refusals, stacks=True)
+    return Forward(activity, refusals).block(body)
+
+
+def _reverse(module: Module, body: list, returned: list, refusals: Refusals, options) -> list:
+    activity = Activity(body, lambda decl: decl.grad)
+    if activity.is_trivial:
+        return prune([s for s in body if isinstance(s, Declare)] + returned)
+    check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
+    stacks = Stacks(None, module.sites)
+    reverse = Reverse(activity, stacks, refusals)
+    env = {v.id: v for v in module.params}
+    made = prune(returned + reverse.block(body, env))
+    _check_unknown(made, reverse.unknown, refusals)
+    return tidy(made)
+
+
+def _into_loops(body: list, returned: list) -> list:
+    """Declarations in front of the loops of the top level, such as arguments of funcs, at the start of the loops that
+    use them: no value crosses from one loop to another.
+    """
+    loops = [s for s in body if isinstance(s, For)]
+    declared = [s for s in body if isinstance(s, Declare)]
+    if not loops or not declared:
+        return body
+    for loop in loops:
+        needed = rename.uses(loop.body)
+        copies: list = []
+        for s in reversed(declared):
+            if s.var.id in needed:
+                copies.append(s)
+                needed |= rename.uses([s.init])
+        env: dict = {}
+        front: list = []
+        for s in reversed(copies):
+            var = Var(s.var.name, s.var.type, s.var.mutable, level=1, temporary=s.var.temporary)
+            front.append(Declare(var, rename.expression(s.init, env), s.loc))
+            env[s.var.id] = var
+        loop.body = front + rename.block(loop.body, env)
+    outside = set().union(*(rename.uses([e for pair in loop.bounds for e in pair]) for loop in loops))
+    outside |= rename.uses(returned)
+    for s in reversed(declared):
+        if s.var.id in outside:
+            outside |= rename.uses([s.init])
+    return [s for s in body if not isinstance(s, Declare) or s.var.id in outside]
 
 
 def _check_unknown(body: list, unknown: dict, refusals: Refusals) -> None:
@@ -68,6 +115,3 @@ def _keep_used(module: Module) -> None:
     module.functions = [f for f in module.functions if f.name in called]
     if not module.functions:
         module.arrays = [a for a in module.arrays if a.id in used]
-
-
-__all__ = ["NAMES", "differentiate", "Load", "VarPlace"]

@@ -5,14 +5,17 @@ from __future__ import annotations
 from quadrants.ir import walk
 from quadrants.ir.names import RESERVED
 from quadrants.ir.nodes import (
+    Atomic,
     Binary,
     Builtin,
     Call,
     Cast,
     Cell,
+    Check,
     Declare,
     Elem,
     ElemPlace,
+    Eval,
     For,
     If,
     Load,
@@ -20,7 +23,9 @@ from quadrants.ir.nodes import (
     MatOp,
     Member,
     MemberPlace,
+    Print,
     Select,
+    Store,
     Unary,
     Var,
     VarPlace,
@@ -91,6 +96,38 @@ def place(p, env: dict):
         at = expressions(p.indices, env)
         return p if base is p.base and at is p.indices else ElemPlace(base, at, p.type)
     return p if base is p.base else MemberPlace(base, p.name, p.type)
+
+
+def block(body: list, env: dict) -> list:
+    """Statements over other variables; what they declare stays theirs."""
+    if not env:
+        return body
+    out = []
+    for s in body:
+        if isinstance(s, Declare):
+            s.init = _value(s.init, env)
+        elif isinstance(s, Store):
+            s.place, s.value = place(s.place, env), _value(s.value, env)
+        elif isinstance(s, Eval):
+            s.value = _value(s.value, env)
+        elif isinstance(s, If):
+            s.cond, s.then, s.orelse = expression(s.cond, env), block(s.then, env), block(s.orelse, env)
+        elif isinstance(s, For):
+            s.bounds, s.body = tuple(expressions(pair, env) for pair in s.bounds), block(s.body, env)
+        elif isinstance(s, While):
+            s.pre, s.cond, s.body = block(s.pre, env), expression(s.cond, env), block(s.body, env)
+        elif isinstance(s, Check):
+            s.cond, s.values = expression(s.cond, env), expressions(s.values, env)
+        elif isinstance(s, Print):
+            s.parts = tuple(p if isinstance(p, str) else (expression(p[0], env), *p[1:]) for p in s.parts)
+        out.append(s)
+    return out
+
+
+def _value(e, env: dict):
+    if isinstance(e, Atomic):
+        return Atomic(e.op, place(e.place, env), expressions(e.args, env), e.type, e.plain)
+    return expression(e, env)
 
 
 def unique_names(body: list, taken: set) -> None:

@@ -33,8 +33,8 @@ BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'view' (target is a
-    ViewRef), or 'token' (nothing is passed: the token of the object must match).
+    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'grad' (the same, for the
+    gradient of the foreign array at `source`), 'view' (target is a ViewRef), or 'token' (nothing is passed: the token of the object must match).
     """
 
     source: tuple
@@ -81,7 +81,7 @@ class Arguments:
         if kind == "struct":
             value = self.scalar_parameter(source, name, a.ir_type(), "struct")
             value.immutable = ""
-            return self.declare(name, value.expr), "var"
+            return self.parameter_variable(name, value.expr), "var"
         if ann.is_dataclass(a):
             return self.object_ref(source, x, ann.dataclass_members(a)), "argument"
         if ann.is_ndarray_annotation(a):
@@ -153,9 +153,10 @@ class Arguments:
                 name=self.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp,
                 label=f"{name}.grad", source=source,
             )  # fmt: skip
-            ref.grad = ArrayRef(grad, x.grad)
+            ref.grad = ArrayRef(grad, x)
         self.bound[source] = ref
         self.bind_source(source, "array", decl)
+        self.array_companion(ref, self.array_annotation(source))
         return ref
 
     def bind_source(self, source: tuple, kind: str, target) -> None:
@@ -174,11 +175,8 @@ class Arguments:
                 raise QuadrantsCompilationError(
                     f"The array '{decl.label}' has no gradient; make it with needs_grad=True to use `.grad`."
                 )
-            if ref.grad.decl.number < 0:
-                self.add_array(ref.grad.decl)
-                index, path = decl.source
-                self.bindings.append(Bound((index, (*path, "grad")), "array", ref.grad.decl))
-            return ref.grad
+            self.refuse_gradient(ref)
+            return self.array_gradient(ref)
         if name == "dtype":
             return typed.element_dtype(decl.type)
         if name in HOST_ONLY:

@@ -1,15 +1,26 @@
-"""Gradients and duals of the arrays of a kernel that is differentiated."""
+"""Kernels that are differentiated: gradients and duals of their arrays, and what their top level may hold."""
 
 from __future__ import annotations
 
+from quadrants.data.field import Field
+from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
 from quadrants.frontend import memory
-from quadrants.ir.nodes import ArrayDecl
+from quadrants.frontend.refs import ArrayRef
+from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
+from quadrants.lang import parameters as ann
+from quadrants.lang.kinds import kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
+MIXED = (
+    "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of it, "
+    "one of loops and one of the other statements, or move the statements into the loops."
+)
 
 
 class Companions:
     """Part of the tracer."""
+
+    # ------------------------------------------------------------ fields
 
     def field_companions(self, field, decl: ArrayDecl) -> None:
         """Declare the gradient or dual of a field, where it has one, and tell the declaration of the field."""
@@ -29,3 +40,76 @@ class Companions:
         made = memory._scalar_decl(field, field.cells[k], self.array_name(name))
         self.add_array(made)
         return made
+
+    @staticmethod
+    def check_placed(field) -> None:
+        """QuadrantsCompilationError for a gradient or dual without memory."""
+        if not field._is_primal and not field._is_placed():
+            name = f"x{field._name}" if field._name.startswith(".") else field._name
+            which = "needs_dual" if name.endswith("dual") else "needs_grad"
+            raise QuadrantsCompilationError(
+                f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place it "
+                "with qd.root.lazy_grad()."
+            )
+
+    # ------------------------------------------------------------ array arguments
+
+    def array_gradient(self, ref: ArrayRef) -> ArrayRef:
+        """The gradient of an array argument, handed over by every launch."""
+        grad = ref.grad
+        if grad.decl.number < 0:
+            self.add_array(grad.decl)
+            source = ref.decl.source
+            if kind_of(ref.sample) == "ndarray":
+                index, path = source
+                self.bind_source((index, (*path, "grad")), "array", grad.decl)
+            else:
+                self.bind_source(source, "grad", grad.decl)
+        return grad
+
+    def array_companion(self, ref: ArrayRef, annotation) -> None:
+        """Tell the declaration of an array argument its gradient, if the derivative is to reach it."""
+        annotation = ann.optional_base(annotation) or annotation
+        if self.ad_mode == "reverse" and ref.grad is not None and getattr(annotation, "needs_grad", None) is not False:
+            ref.decl.grad = self.array_gradient(ref).decl
+
+    def refuse_gradient(self, ref: ArrayRef) -> None:
+        """A derivative kernel cannot mention the gradient of an array by hand."""
+        if self.ad_mode in WHICH:
+            raise RuntimeError(
+                f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', and "
+                "so would its derivative. Put what uses it into a kernel that is not differentiated."
+            )
+
+    # ------------------------------------------------------------ statements
+
+    def stop_grad(self, x) -> None:
+        """`qd.stop_grad(x)`: a mark in the present block."""
+        x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) == "struct_field":
+            for key in x.keys:
+                self.stop_grad(x.get_member_field(key))
+        elif isinstance(x, ArrayRef):
+            self._stop(x.decl)
+        elif isinstance(x, Field):
+            self._stop(self.field_decl(x))
+        else:
+            raise QuadrantsTypeError(f"qd.stop_grad takes a field or an array, not {type(x).__name__}")
+
+    def _stop(self, decl: ArrayDecl) -> None:
+        if self.ad_mode:
+            for part in (decl, *(decl.components or ())):
+                self.emit(StopGrad(part))
+
+    def check_top_level(self, body: list) -> None:
+        """A kernel with loops at its top level has nothing else there, but what hands arguments to funcs."""
+        if not self.ad_mode or not any(isinstance(s, For) for s in body):
+            return
+        for s in body:
+            if isinstance(s, Declare) and (not s.var.mutable or s.var.id in self.parameter_variables):
+                continue
+            if not isinstance(s, (For, Return, StopGrad, Print, Check, Comment)):
+                self.frame.node = None
+                error = RuntimeError(f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}:\n{MIXED}')
+                error._qd_located = True
+                raise error

@@ -202,9 +202,15 @@ class FuncCalls:
         self.frames.pop()
         return result
 
+    def parameter_variable(self, name: str, expr) -> Value:
+        """A variable that holds an argument, and that the body may assign."""
+        value = self.declare(name, expr)
+        self.parameter_variables.add(value.place.var.id)
+        return value
+
     def _bind_parameter(self, frame, name, mode, value) -> None:
         if mode == "value":
-            frame.bind(name, self.declare(name, typed.to_expr(value)), "var")
+            frame.bind(name, self.parameter_variable(name, typed.to_expr(value)), "var")
         elif mode == "container":
             frame.bind(name, self.copy_container(value, name), "container")
         elif mode == "alias" and not isinstance(value, StructCell) and value.place is None:

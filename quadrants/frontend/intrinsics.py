@@ -321,14 +321,30 @@ _BY_NAME: dict = {
     "cache_read_only": lambda tr, *a: None,
     "mesh_local": lambda tr, *a: None,
     "no_activate": lambda tr, *a: None,
+    "stop_grad": lambda tr, x: tr.stop_grad(x),
     "frexp": lambda tr, x: tr.frexp(x),
     "global_thread_idx": lambda tr: tr.thread_index(),
 }
+def _header_only(name: str, statement: str):
+    def handler(tracer, node):
+        raise QuadrantsSyntaxError(f"qd.{name} belongs by itself in the header of a `{statement}` statement.")
+
+    return handler
+
+
 _WITH_NODE = {
     "static": _static,
     "loop_config": _loop_config,
     "ndrange": _not_in_loop("ndrange"),
     "grouped": _grouped,
+    "do_while": _header_only("graph.do_while", "while"),
+    "graph_do_while": _header_only("graph.do_while", "while"),
+    "parallel_context": _header_only("graph.parallel_context", "with"),
+    "graph_parallel_context": _header_only("graph.parallel_context", "with"),
+    "parallel": _header_only("graph.parallel", "with"),
+    "graph_parallel": _header_only("graph.parallel", "with"),
+    "checkpoint": _header_only("checkpoint", "with"),
+    "stream_parallel": _header_only("stream_parallel", "with"),
 }
 _BUILTINS = {
     abs: _abs, pow: _pow, max: _extremum("max"), min: _extremum("min"), int: _int, float: _float, bool: _bool,

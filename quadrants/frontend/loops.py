@@ -227,7 +227,8 @@ class Loops:
                 f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange "
                 f"({len(bounds)})"
             )
-        self.product_for(node, names, bounds, axes, grouped)
+        kind = "range_for" if self.top_level else "ndrange_for"
+        self.product_for(node, names, bounds, axes, grouped, kind)
 
     def product_for(self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True) -> None:
         """Loops over a product of ranges; targets keep argument order whatever the visiting order is."""
@@ -381,8 +382,9 @@ class Loops:
     def exec_While(self, node) -> None:
         if node.orelse:
             raise QuadrantsSyntaxError("'else' clause for 'while' is not supported in Quadrants kernels")
-        if isinstance(node.test, ast.Call) and self.intrinsic_name(node.test.func) == "do_while":
-            raise QuadrantsSyntaxError("qd.graph.do_while requires @qd.kernel(graph=True)")
+        if self.region_call(node.test) == "do_while":
+            self.do_while(node)
+            return
         pre: list = []
         body: list = []
         self.loop_stack.append("while")

@@ -38,6 +38,7 @@ class Memory:
         found = self.fields.get(id(field))
         if found is not None:
             return found[1]
+        self.check_placed(field)
         field._check_usable()
         name = self.array_name(name or getattr(field, "_name", "") or self.hint or "field")
         if kind_of(field) == "field":

@@ -21,9 +21,13 @@ class Traced:
     fields: list
     prints: bool
     called: list
+    labels: list  # of the checkpoints, as the user wrote them
 
 
-def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = False, record=None) -> Traced:
+def trace_kernel(
+    fn, parameters, args: tuple, options, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False,
+    record=None,
+) -> Traced:
     """Trace `fn` for the given arguments.
 
     Args:
@@ -32,11 +36,13 @@ def trace_kernel(fn, parameters, args: tuple, options, *, fastcache: bool = Fals
         args: the arguments of the call that compiles.
         options: mapping of init options.
         fastcache: report what breaks purity.
+        graph, checkpoints: what the kernel was declared with.
         record: a Record that is to hear what the result depends on.
     """
     tracer = Tracer(options)
     tracer.kernel_name = derivative_name(fn.__name__, tracer.ad_mode)
     tracer.purity = fastcache
+    tracer.graph, tracer.checkpoints = graph, checkpoints
     if record is not None:
         tracer.record = record
         record.function(fn)
@@ -82,6 +88,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     if frame.has_return_annotation and not frame.returned:
         frame.node = frame.source.tree
         raise QuadrantsSyntaxError("Kernel has a return type but does not have a return statement")
+    tracer.check_top_level(tracer.block)
     result = tuple(e.type for e in frame.result) if frame.result else ()
     module = Module(
         name=tracer.kernel_name,
@@ -95,7 +102,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         loc=tracer.loc(),
     )
     fields = [f for f, _ in tracer.fields.values()]
-    return Traced(module, tracer.bindings, fields, tracer.prints, tracer.called)
+    return Traced(module, tracer.bindings, fields, tracer.prints, tracer.called, tracer.labels)
 
 
 def _from_python(name: str, args: tuple, kwargs: dict):

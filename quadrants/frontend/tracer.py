@@ -23,6 +23,7 @@ from quadrants.frontend.companions import Companions
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
+from quadrants.frontend.graphs import Graphs
 from quadrants.frontend.loops import Loops
 from quadrants.frontend.memory import Memory
 from quadrants.frontend.order import Order
@@ -61,6 +62,7 @@ class Tracer(
     Statements,
     Containers,
     Loops,
+    Graphs,
     Expressions,
     Order,
     Calls,
@@ -113,6 +115,9 @@ class Tracer(
         self.prints = False
         self.called: list = []
         self.inline_only: set = set()
+        self.regions: list = []
+        self.labels: list = []
+        self.parameter_variables: set = set()
 
     # ------------------------------------------------------------ frames, positions, errors
 

@@ -73,7 +73,7 @@ class AmdBackend(DeviceBackend):
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile HIP"):
-            code = build.build_hip(text, kernel.fn.__name__, self.arch, self._flags(options), self.cache)
+            code = build.build_hip(text, recipe.name, self.arch, self._flags(options), self.cache)
         return self.plan(kernel, args, recipe, code)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):

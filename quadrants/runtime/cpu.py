@@ -31,12 +31,12 @@ class CpuBackend(Backend):
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to call it."""
         with profiler.scope("compile C"):
-            library = build.load_c(text, kernel.fn.__name__, _compiler_options(options), self.cache)
+            library = build.load_c(text, recipe.name, _compiler_options(options), self.cache)
         return self._plan(kernel, args, recipe, library)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
-        library = build.load_kept(artifact, kernel.fn.__name__, self.cache)
+        library = build.load_kept(artifact, recipe.name, self.cache)
         return None if library is None else self._plan(kernel, args, recipe, library)
 
     @staticmethod

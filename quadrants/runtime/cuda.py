@@ -60,7 +60,7 @@ class CudaBackend(DeviceBackend):
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile CUDA"):
-            code = build.build_cuda(text, kernel.fn.__name__, self.arch, nvrtc.flags(options), self.cache)
+            code = build.build_cuda(text, recipe.name, self.arch, nvrtc.flags(options), self.cache)
         return self.plan(kernel, args, recipe, code)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):

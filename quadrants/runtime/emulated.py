@@ -52,13 +52,13 @@ class EmulatedBackend(DeviceBackend):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile for the emulator"):
             library = build.load_simt(
-                text, kernel.fn.__name__, _entries(recipe), self.flavour, _compiler_options(options), self.cache
+                text, recipe.name, _entries(recipe), self.flavour, _compiler_options(options), self.cache
             )
         return self.plan(kernel, args, recipe, library)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
-        library = build.load_kept(artifact, kernel.fn.__name__, self.cache)
+        library = build.load_kept(artifact, recipe.name, self.cache)
         if library is None:
             return None
         # Whether threads wait for each other is seen in the text, which is not here: the general way is always right.

@@ -16,8 +16,8 @@ from quadrants.ir.types import size_align
 class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
-    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'view', or 'token',
-    which selects but is not passed.
+    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'grad' (the same, for
+    the gradient of a foreign array), 'view', or 'token', which selects but is not passed.
     Offsets are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents;
     `window` has those of the offset and the size of a view.
     """
@@ -97,9 +97,9 @@ def recipe_of(traced, rendered) -> Recipe:
 
 def _slot(bound, layout) -> Slot:
     param, path = bound.source
-    if bound.kind == "array":
+    if bound.kind in ("array", "grad"):
         offset, shape = layout.arrays.get(bound.target.number, (-1, -1))
-        return Slot(param, path, "array", bound.target.type, offset, shape, bound.target.ndim)
+        return Slot(param, path, bound.kind, bound.target.type, offset, shape, bound.target.ndim)
     if bound.kind == "view":
         view = bound.target
         offset, shape = layout.arrays.get(view.decl.number, (-1, -1))

@@ -1,0 +1,79 @@
+"""What a kernel must not do if it is to be differentiated."""
+
+from __future__ import annotations
+
+from quadrants.ad.activity import Activity, is_real
+from quadrants.ad.refusals import Refusals
+from quadrants.ir.nodes import (
+    Break,
+    Builtin,
+    Call,
+    Cast,
+    Cell,
+    Continue,
+    For,
+    If,
+    Intrinsic,
+    MatOp,
+    Rand,
+    Volatile,
+    While,
+)
+from quadrants.ir.types import element_dtype
+from quadrants.ir.walk import walk
+
+
+def check(body: list, activity: Activity, refusals: Refusals, *, stacks: bool) -> None:
+    """Raise for what has no derivative. stacks: whether loops below the top level are allowed."""
+    _block(body, None, True, activity, refusals, stacks)
+
+
+def _block(body: list, loc, top: bool, activity: Activity, refusals: Refusals, stacks: bool) -> None:
+    for s in body:
+        here = s.loc or loc
+        _structure(s, here, top, refusals, stacks)
+        if isinstance(s, If):
+            roots = [s.cond]
+            _block(s.then, here, top and False, activity, refusals, stacks)
+            _block(s.orelse, here, False, activity, refusals, stacks)
+        elif isinstance(s, For):
+            roots = [e for pair in s.bounds for e in pair]
+            _block(s.body, here, False, activity, refusals, stacks)
+        else:
+            roots = [s]
+        for node in walk(roots):
+            _node(node, here, activity, refusals)
+
+
+def _structure(s, loc, top: bool, refusals: Refusals, stacks: bool) -> None:
+    if isinstance(s, While):
+        refusals.construct("`while`", loc)
+    elif isinstance(s, Break):
+        refusals.construct("`break`", loc)
+    elif isinstance(s, Continue):
+        refusals.construct("`continue`", loc)
+    elif isinstance(s, For) and not top and not stacks and s.kind == "range_for":
+        refusals.dynamic_loop(loc)
+
+
+def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
+    if isinstance(node, Rand):
+        refusals.random(loc)
+    elif isinstance(node, Intrinsic) or isinstance(node, Builtin) and "." in node.name:
+        name = (node.op if isinstance(node, Intrinsic) else node.name).replace("clock.counter", "clock_counter")
+        refusals.construct(f"qd.{name if '.' not in name else 'simt.' + name}", loc)
+    elif isinstance(node, Cell) and node.array.kind == "shared":
+        refusals.construct("qd.simt.block.SharedArray", loc)
+    elif isinstance(node, Volatile) and isinstance(node.place, Cell) and activity.companion(node.place.array):
+        refusals.construct("qd.volatile_load of an array with a gradient", loc)
+    elif isinstance(node, Call):
+        if not node.func.pure or any(is_real(getattr(a, "type", None)) for a in node.args):
+            refusals.construct(f"The call of the real function '{node.func.name}'", loc)
+    elif isinstance(node, Cast) and node.bits and _varied(node.a, activity):
+        refusals.construct("qd.bit_cast of a value with a derivative", loc)
+    elif isinstance(node, MatOp) and node.op.startswith("frexp") and _varied(node.args[0], activity):
+        refusals.construct("qd.frexp of a value with a derivative", loc)
+
+
+def _varied(e, activity: Activity) -> bool:
+    return is_real(e.type) and element_dtype(e.type).is_real and activity.is_varied(e)
