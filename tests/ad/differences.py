@@ -15,7 +15,7 @@ def difference(f: Callable[[np.ndarray], float], x: np.ndarray, direction: np.nd
 def slope(f: Callable[[np.ndarray], float], x: np.ndarray, direction: np.ndarray) -> tuple[float, float]:
     """Directional derivative of a scalar function, and an estimate of its error.
 
-    Three step sizes and Richardson extrapolation; they disagree where f jumps or has a kink, which the error then tells.
+    Three step sizes and Richardson extrapolation. Where f jumps or has a kink they disagree, and the error tells.
     """
     coarse, middle, fine = (difference(f, x, direction, eps) for eps in (4e-4, 2e-4, 1e-4))
     first, second = (4 * middle - coarse) / 3, (4 * fine - middle) / 3
