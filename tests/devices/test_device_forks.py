@@ -57,5 +57,6 @@ def test_a_spawned_child(arch_environment, tmp_path):
         "@qd.kernel\ndef two() -> qd.i32:\n    return 2\n"
         "assert two() == 2\n"
     )
-    done = subprocess.run([sys.executable, str(program)], env={**os.environ, **arch_environment}, capture_output=True, text=True)
+    environment = {**os.environ, **arch_environment}
+    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
