@@ -6,12 +6,14 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt demo wheel lint docs clean
+.PHONY: help env build test test-fast test-simt nightly asan tsan valgrind demo wheel lint docs clean
 
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
+	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
+	@echo "make nightly    tests that draw their cases at random, with many more cases"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
@@ -40,6 +42,25 @@ test-fast: build
 test-simt: ARCHS ?= cuda,amdgpu
 test-simt: build
 	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) $(RUN)/python -m pytest -n 2 --dist loadfile
+
+# Memory checkers; docs/development/testing.md says more. Each builds the package in a folder of its own.
+STRESS := tests/data/stress_lifetimes.py
+
+asan: $(READY)
+	tests/checked.sh address,undefined python -m pytest -n 2 --dist loadfile tests/core tests/data tests/simt
+	tests/checked.sh address,undefined python $(STRESS) cpu 20
+	QD_EMULATE=1 tests/checked.sh address,undefined python $(STRESS) cuda 10
+
+tsan: $(READY)
+	tests/checked.sh thread python $(STRESS) cpu 20
+	tests/checked.sh thread python -m pytest tests/core
+
+valgrind: build
+	tests/checked.sh valgrind python $(STRESS) cpu 2
+
+# Random differentiable kernels: other ones each time.
+nightly: build
+	QD_AD_PROGRAMS=2000 QD_TEST_TIMEOUT=14400 $(RUN)/python -m pytest tests/ad/test_random_programs.py
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88

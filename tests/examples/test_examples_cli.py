@@ -48,9 +48,11 @@ def test_the_list_names_every_example(capsys):
         "mandelbrot",
         "mpm3d",
         "mpm88",
+        "mpm_diff",
         "nbody",
         "path_tracer",
         "sph",
+        "throw",
         "wave",
     }
     assert expected <= set(NAMES)
