@@ -222,13 +222,21 @@ class SNode(TreeBuilding):
     def _snode_tree_id(self) -> int:
         return self.tree.id
 
+    def _measured(self) -> SNode:
+        """This node, with the sizes that it has, or would have if the tree got its memory now."""
+        if not self.tree.frozen:
+            from quadrants.data import layout  # it is about trees, so it knows this module
+
+            layout.assign_offsets(self.tree.root)
+        return self
+
     @property
     def _cell_size_bytes(self) -> int:
-        return 0 if self.kind == "place" else self.cell_bytes
+        return 0 if self.kind == "place" else self._measured().cell_bytes
 
     @property
     def _offset_bytes_in_parent_cell(self) -> int:
-        return self.offset
+        return self._measured().offset
 
     @property
     def _num_dynamically_allocated(self) -> int:

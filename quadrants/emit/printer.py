@@ -91,6 +91,8 @@ class Printer(SignedArithmetic, CellIndices):
 
     def print_Load(self, e):
         place = e.place
+        if id(e) in self.loaded:
+            return self.loaded[id(e)], PRIMARY
         if isinstance(place, n.Cell) and isinstance(place.type, TensorType):
             return self._load_tensor_cell(place)
         return self.place(place)
@@ -301,6 +303,8 @@ class Printer(SignedArithmetic, CellIndices):
         return f"{self.lane()}->worker", PRIMARY
 
     def print_Intrinsic(self, e):
+        if e.op == "address":
+            return f"({self.type(e.type)}){self.address(e.args[0])}", UNARY
         name = self.prelude.need(*e.op.split("."), *e.params)
         return f"{name}({', '.join(self.argument(a) for a in e.args)})", PRIMARY
 
@@ -415,6 +419,7 @@ class Printer(SignedArithmetic, CellIndices):
         self.arrays[decl.id] = decl
 
     parameters: dict = {}
+    loaded: dict = {}  # id of a load -> the register that has its value
     needs_lane: set = set()
 
 

@@ -177,7 +177,8 @@ class Calls(FuncCalls):
 
     def _call_python(self, function, args, kwargs):
         module = getattr(function, "__module__", "") or ""
-        if module.startswith(("quadrants.data", "quadrants.session")):
+        looks_up = getattr(function, "__name__", "") in ("parent", "get_scalar_field", "get_member_field")
+        if module.startswith(("quadrants.data", "quadrants.session")) and not looks_up:
             raise QuadrantsCompilationError(f"{function.__name__} cannot be called in Quadrants-scope")
         name = getattr(function, "__name__", type(function).__name__)
         runtime = any(is_runtime(a) for a in args) or any(is_runtime(a) for a in kwargs.values())

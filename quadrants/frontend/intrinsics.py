@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend import node_ops
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.simt import block_dim_of
 from quadrants.ir.nodes import Const, LoopConfig, Rand
@@ -301,6 +302,7 @@ _BY_NAME: dict = {
     **{op: _two(op) for op in ("atan2", "bit_shr", "raw_div", "raw_mod")},
     **{f"atomic_{op}": _atomic(op) for op in "add sub mul min max and or xor exchange".split()},
     "atomic_cas": _atomic_cas,
+    **node_ops.HANDLERS,
     "abs": _abs,
     "pow": _pow,
     "max": _extremum("max"),

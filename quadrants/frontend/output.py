@@ -9,6 +9,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.nodes import Print
 from quadrants.ir.types import DType, StructType, TensorType, f64
 from quadrants.lang import access, tensor, typed
+from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
@@ -44,6 +45,11 @@ def check_spec(spec: str, t: DType) -> str:
         if not fits:
             raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
     return spec
+
+
+def _is_container(x) -> bool:
+    """Whether something is a field, array or view, whose content is not known while the kernel is compiled."""
+    return bool(kind_of(x) or kind_of(getattr(x, "obj", None))) or hasattr(x, "decl")
 
 
 class Output:
@@ -85,6 +91,11 @@ class Output:
             return
         if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
             if not hasattr(value, "as_value"):
+                if _is_container(value):
+                    raise QuadrantsTypeError(
+                        "Invalid constant scalar data type: a field, array or view cannot be printed in a kernel; "
+                        "print elements of it, or print(x.to_numpy()) on the host."
+                    )
                 parts.append(str(value))
                 return
         v = typed.to_value(value)
@@ -111,7 +122,7 @@ class Output:
                 spec = "".join(p.value for p in piece.format_spec.values)
             parts.append(("", self.eval(piece.value), spec))
         if all(not isinstance(item, Value) and not hasattr(item, "as_value") for _, item, _ in parts):
-            if not any(spec for _, _, spec in parts):
+            if not any(spec or _is_container(item) for _, item, spec in parts):
                 return "".join(text + ("" if item is None else str(item)) for text, item, _ in parts)
         return Formatted(parts)
 
@@ -206,5 +217,3 @@ def _merge(parts: list) -> list:
         elif p != "":
             out.append(p)
     return out
-
-

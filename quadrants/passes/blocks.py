@@ -8,7 +8,9 @@ from quadrants.ir.types import size_align
 
 ALIGNMENT = 16
 # Operations of one thread alone; every other intrinsic is done by several threads together.
-ALONE = frozenset(("clock.counter", "block.mem_fence", "subgroup.mem_fence", "grid.mem_fence", "warp.active_mask"))
+ALONE = frozenset(
+    ("address", "clock.counter", "block.mem_fence", "subgroup.mem_fence", "grid.mem_fence", "warp.active_mask")
+)
 
 
 def describe_blocks(module: Module) -> Module:

@@ -1,0 +1,86 @@
+"""`qd.get_addr`, `qd.rescale_index`, and what the operations on sparse nodes mean where a node is dense."""
+
+from __future__ import annotations
+
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.ir.nodes import Cell
+from quadrants.ir.types import u64
+from quadrants.lang import tensor, typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.value import Value
+
+
+def _get_addr(tracer, f, indices) -> Value:
+    """The address of the element; of its first component where the components have arrays of their own."""
+    f = f._unwrap() if kind_of(f) == "tensor" else f
+    if kind_of(f) not in ("field", "matrix_field"):
+        raise QuadrantsTypeError("qd.get_addr takes a field of numbers, vectors or matrices, and its indices.")
+    cell = tracer.subscript_object(f, (indices,)).place
+    if cell.array.components is not None:
+        first = cell.array.components[0]
+        cell = Cell(first, cell.indices, first.type)
+    return tracer.intrinsic("address", (cell,), u64)
+
+
+def _rescale_index(tracer, a, b, I) -> Value:  # noqa: E741, N803 - the public name of the parameter
+    shapes = [_shape(a), _shape(b)]
+    if isinstance(I, Value) and I.is_tensor and len(I.shape) == 1:
+        parts = tensor.parts(I)
+    elif getattr(I, "_qd_host_matrix", False):
+        parts = I.to_list()
+    else:
+        raise QuadrantsTypeError(
+            "qd.rescale_index: the index must be a vector: qd.rescale_index(a, b, qd.Vector([i, j]))"
+        )
+    parts = list(parts)
+    for axis, (old, new) in enumerate(zip(*shapes, strict=False)):
+        if axis >= len(parts):
+            break
+        if new > old:
+            parts[axis] = typed.binary("mul", parts[axis], new // old)
+        elif new < old:
+            parts[axis] = typed.binary("floordiv", parts[axis], old // new)
+    return tensor.construct(parts)
+
+
+def _shape(x) -> tuple:
+    x = x._unwrap() if kind_of(x) == "tensor" else x
+    if kind_of(x) not in (*FIELD_KINDS, "snode"):
+        raise QuadrantsTypeError("qd.rescale_index takes fields or nodes of a field tree, and an index vector.")
+    return x.shape
+
+
+def _node(x, function: str):
+    if kind_of(x) != "snode":
+        raise QuadrantsSyntaxError(
+            f"qd.{function} takes a node of a field tree, such as field.parent(), and its indices."
+        )
+    return x
+
+
+def _on_any(function: str):
+    """Dense cells are always there: nothing to do."""
+
+    def handler(tracer, node, indices) -> None:
+        _node(node, function)
+
+    return handler
+
+
+def _only_on(function: str, kinds: str):
+    def handler(tracer, node, *args):
+        found = _node(node, function).kind
+        raise QuadrantsTypeError(f"qd.{function} only works on {kinds} nodes, not on a {found} node.")
+
+    return handler
+
+
+HANDLERS = {
+    "get_addr": _get_addr,
+    "rescale_index": _rescale_index,
+    "activate": _on_any("activate"),
+    "deactivate": _on_any("deactivate"),
+    "is_active": _only_on("is_active", "pointer or bitmasked"),
+    "append": _only_on("append", "dynamic"),
+    "length": _only_on("length", "dynamic"),
+}
