@@ -15,7 +15,7 @@ class Throw:
     """An elastic block in the unit square, thrown so that its centre ends at a target.
 
     cells: of the grid per side. particles: per side of the block. steps: time steps of a flight, each 0.06 / cells
-    seconds. target: (x, y) where the centre of mass is to be in the end. launch: velocity at the start, what is learned.
+    seconds. target: (x, y) where the centre of mass is to be in the end. launch: velocity at the start; it is learned.
     """
 
     def __init__(self, cells: int, particles: int, steps: int, target=(0.75, 0.35), stiffness: float = 20.0):

@@ -1,4 +1,4 @@
-"""Random differentiable kernels, drawn by Hypothesis, as Python text.
+"""Random differentiable kernels as Python text, for Hypothesis.
 
 A program reads `x` (f64, N cells), `v` (vectors of 2 f64, N cells), the integers `n` and `at` (N cells), and the
 number `c`; it adds to `y` (f64, N cells), stores `z` and `u` once per iteration, and may have a second loop that reads
@@ -8,6 +8,8 @@ All numbers stay of the order of 1, whatever the trip counts, so that finite dif
 """
 
 from __future__ import annotations
+
+import random
 
 from hypothesis import strategies as st
 
@@ -63,26 +65,26 @@ _KEEP = ("qd.sin({e})", "qd.tanh({e})", "0.9 * qd.cos({e})", "({e}) / (1.0 + ({e
 
 
 class Writer:
-    """Draws one program. `floats`, `vectors`, `ints`: the variables in sight."""
+    """Makes the program of a seed, of about `budget` statements. `floats`, `vectors`, `ints`: what is in sight."""
 
-    def __init__(self, draw):
-        self.draw = draw
+    def __init__(self, seed: int, budget: int):
+        self._random = random.Random(seed)
+        self.budget = budget
         self.lines: list[str] = []
         self.floats: list[str] = []
         self.vectors: list[str] = []
         self.ints: list[str] = ["i"]
         self.depth = 0
         self.serial = 0
-        self.budget = 14
 
     def pick(self, choices):
-        return self.draw(st.sampled_from(list(choices)))
+        return self._random.choice(list(choices))
 
     def chance(self) -> bool:
-        return self.draw(st.booleans())
+        return self._random.random() < 0.5
 
     def number(self) -> str:
-        return str(self.draw(st.integers(-15, 15)) / 10)
+        return str(self._random.randint(-15, 15) / 10)
 
     def name(self, prefix: str) -> str:
         self.serial += 1
@@ -204,7 +206,7 @@ class Writer:
     def block(self, loops: int) -> None:
         floats, vectors = len(self.floats), len(self.vectors)
         self.depth += 1
-        for _ in range(self.draw(st.integers(1, 3))):
+        for _ in range(self._random.randint(1, 3)):
             if self.budget <= 0:
                 break
             self.statement(loops)
@@ -222,7 +224,7 @@ class Writer:
         w = self.name("w")
         self.write(f"{w} = v[i]")
         self.vectors.append(w)
-        for _ in range(self.draw(st.integers(2, 6))):
+        for _ in range(self._random.randint(2, 6)):
             self.statement(0)
         self.write(f"z[i] = {self.kept()}")
         self.write(f"u[i] = {self.vector()}")
@@ -238,11 +240,14 @@ class Writer:
         self.write("    y[k] += t * u[k].norm(1e-3)")
 
 
-@st.composite
-def programs(draw) -> str:
+def program(seed: int, budget: int) -> str:
     """The text of a module with the kernel `program(c)` and the fields x, y, z, v, u, n, at."""
-    writer = Writer(draw)
+    writer = Writer(seed, budget)
     writer.task()
-    if draw(st.booleans()):
+    if writer.chance():
         writer.second_task()
     return HEADER.format(n=N) + "\n".join(writer.lines) + "\n"
+
+
+# A failure shrinks to few statements; that the statements are drawn from a seed keeps programs unlike each other.
+programs = st.builds(program, st.integers(0, 2**32), st.integers(1, 20))

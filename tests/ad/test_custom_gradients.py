@@ -187,3 +187,34 @@ def test_in_forward_mode_the_kernels_inside_count(arch):
     with qd.ad.FwdMode(loss=y, param=x):
         wrapped()
     assert y.dual[None] == 3
+
+
+def test_stop_grad_holds_for_the_rest_of_its_block(arch):
+    x = qd.field(qd.f32, (3,), needs_grad=True)
+    w = qd.field(qd.f32, (), needs_grad=True)
+    y = qd.field(qd.f32, (), needs_grad=True)
+    x.fill(2)
+    w[None] = 5
+
+    @qd.kernel
+    def k():
+        for i in x:
+            qd.stop_grad(x)
+            y[None] += w[None] * x[i]
+        for i in x:
+            y[None] += w[None] * x[i]
+
+    @qd.kernel
+    def nested(flag: qd.i32):
+        for i in x:
+            if flag > 0:
+                qd.stop_grad(x)
+                y[None] += x[i]
+            y[None] += 10 * x[i]
+
+    with qd.ad.Tape(loss=y):
+        k()
+    assert x.grad.to_numpy().tolist() == [5] * 3 and w.grad[None] == 12
+    with qd.ad.Tape(loss=y):
+        nested(1)
+    assert x.grad.to_numpy().tolist() == [10] * 3

@@ -84,7 +84,7 @@ def test_reverse_forward_and_differences_agree(init, folder):
         max_examples=COUNT, deadline=None, database=None, derandomize=COUNT <= 100, print_blob=False,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(programs(), st.integers(0, 2**16))
+    @given(programs, st.integers(0, 2**16))
     def check(text, seed):
         init(ad_stack_experimental_enabled=True, default_fp=qd.f64, offline_cache=False)
         rng = np.random.default_rng(seed)
@@ -108,7 +108,7 @@ def test_the_programs_are_what_they_should_be():
     texts = []
 
     @settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
-    @given(programs())
+    @given(programs)
     def collect(text):
         compile(text, "program", "exec")
         texts.append(text)
