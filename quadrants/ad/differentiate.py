@@ -24,7 +24,7 @@ from quadrants.ad.prepare import prepare
 from quadrants.ad.prune import prune, tidy
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.reverse import Reverse
-from quadrants.ad.stacks import Stacks
+from quadrants.ad.stacks import Depths
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var
 
@@ -41,8 +41,12 @@ def differentiate(module: Module, mode: str, options) -> Module:
     else:
         module.body = _reverse(module, body, returned, refusals, options)
         _keep_used(module)
-    rename.unique_names(module.body, rename.names_of(module))
+    rename.unique_names(module.body, rename.names_of(module) | _names_of_stacks(module.body))
     return module
+
+
+def _names_of_stacks(body: list) -> set:
+    return {node.array.name for node in walk.walk(body) if isinstance(node, Cell) and node.array.kind == "stack"}
 
 
 def _forward(body: list, refusals: Refusals) -> list:
@@ -58,12 +62,12 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     if activity.is_trivial:
         return prune([s for s in body if isinstance(s, Declare)] + returned)
     check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
-    stacks = Stacks(None, module.sites)
-    reverse = Reverse(activity, stacks, refusals)
+    reverse = Reverse(activity, refusals)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
-    return tidy(made)
+    depths = Depths(module, refusals, int(options.get("ad_stack_size") or 0))
+    return tidy(depths.settle(made))
 
 
 def _into_loops(body: list, returned: list) -> list:

@@ -58,6 +58,14 @@ class Refusals:
             loc,
         )
 
+    def bound(self, why: str, loc):
+        self.raise_(
+            f"adstack bound at {loc.file}:{loc.line} is unresolved: how long this loop is cannot be told before the "
+            f"launch, because {why}. Bounds are made of numbers, integer arguments, shapes, and elements of integer "
+            "fields and arrays; or set qd.init(ad_stack_size=N).",
+            loc,
+        )
+
     def cross_iteration(self, array, loc):
         self.raise_(
             f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop reads "

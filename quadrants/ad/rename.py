@@ -151,6 +151,8 @@ def unique_names(body: list, taken: set) -> None:
 
 def _name(var: Var, names: set) -> None:
     base, k = var.name, 1
+    if base.startswith("qd_"):
+        return
     if base in RESERVED:
         base = f"{base}_"
     name = base

@@ -20,12 +20,11 @@ afterwards (`prune`).
 
 from __future__ import annotations
 
-from quadrants.ad import rename
+from quadrants.ad import rename, stacks
 from quadrants.ad.activity import Activity, root
 from quadrants.ad.build import variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
-from quadrants.ad.stacks import Stacks
 from quadrants.ad.sweep import Backward, Sweep
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
@@ -52,9 +51,8 @@ from quadrants.ir.nodes import (
 class Reverse:
     """Reverses the body of one kernel."""
 
-    def __init__(self, activity: Activity, stacks: Stacks, refusals: Refusals):
+    def __init__(self, activity: Activity, refusals: Refusals):
         self.activity = activity
-        self.stacks = stacks
         self.refusals = refusals
         self.unknown: dict = {}
         self.replay = Replay(self.unknown)
@@ -271,10 +269,9 @@ class _Block(Sweep):
             env = {**entry, **merged}
             loop = loop_over(s, env, bounds)
             for var in assigned(s.body):
-                saved[var.id] = self.reverse.stacks.new(env[var.id], s, bounds)
+                saved[var.id] = stacks.new(env[var.id])
                 loop.body.append(saved[var.id].push(loop, variable(env[var.id])))
             loop.body += self.reverse.replay.block(s.body, env)
-            self.lines += self.reverse.stacks.guard(saved.values(), bounds, s.loc)
             self.lines.append(loop)
             self.env.update(merged)
         self.keep(entry)

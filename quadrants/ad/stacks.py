@@ -4,19 +4,45 @@ A stack is an array of the running thread that the iterations of its loop number
 forward and reads slot k on the way back, so there are no counts to keep, and an inner loop starts over at slot 0 every
 time it is entered.
 
-    for k in 0..n:  v_stack[k] = v; v = f(v)
+    for k in 0..n:    v_stack[k] = v; v = f(v)
     for k in n-1..0:  v_1 = v_stack[k]; ...
+
+All stacks of one loop have the same depth: the length of the loop where that is a constant, N where `ad_stack_size=N` says
+so, else what the launch makes of its size (see `sizes`). A loop that turns out longer fails the launch before it writes.
 """
 
 from __future__ import annotations
 
+from quadrants.ad import rename
+from quadrants.ad.activity import root
 from quadrants.ad.build import index
-from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, For, Load, Store, Var, VarPlace
-from quadrants.ir.types import i32
+from quadrants.ad.evaluation import evaluate
+from quadrants.ad.refusals import Refusals
+from quadrants.ad.sizes import Size, Sizing, Unresolved
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    ArrayDecl,
+    Atomic,
+    Binary,
+    Cast,
+    Cell,
+    Check,
+    Const,
+    Declare,
+    For,
+    If,
+    Load,
+    Module,
+    StackDepth,
+    Store,
+    Var,
+    VarPlace,
+)
+from quadrants.ir.types import i32, i64, u1
 
 
 class Stack:
-    """One stack. `decl.source` is what sizing knows of it: see `sizes`."""
+    """One stack of the loop that it was made for."""
 
     def __init__(self, decl: ArrayDecl):
         self.decl = decl
@@ -31,47 +57,144 @@ class Stack:
         return Load(self.slot(loop), self.decl.type)
 
 
-class Stacks:
-    """All stacks of one kernel. `sites`: messages of the kernel's checks, to which those of stacks are added."""
-
-    def __init__(self, sizing, sites: list, forced: int = 0):
-        self.sizing = sizing
-        self.sites = sites
-        self.forced = forced
-        self.all: list = []
-
-    def new(self, var: Var, loop: For, bounds: tuple) -> Stack:
-        name = f"{var.name}_stack"
-        decl = ArrayDecl(name=name, kind="stack", type=var.type, ndim=1, shape=(1,), label=var.name)
-        decl.source = loop
-        self.all.append(decl)
-        return Stack(decl)
-
-    def guard(self, stacks, bounds: tuple, loc) -> list:
-        """What stops a loop that is longer than its stacks."""
-        return []
+def new(var: Var) -> Stack:
+    """A stack for the values of a variable; its depth is settled when the derivative is complete."""
+    return Stack(ArrayDecl(name=f"{var.name}_stack", kind="stack", type=var.type, ndim=1, label=var.name))
 
 
 def trips(bounds: tuple):
-    """The number of iterations of a loop, not below zero for each axis, as a 32-bit expression."""
+    """The number of iterations of a loop, as a 64-bit expression."""
     total = None
     for begin, end in bounds:
-        n = end if isinstance(begin, Const) and begin.value == 0 else Binary("sub", end, begin, i32)
-        n = Binary("max", n, index(0), i32) if not isinstance(n, Const) else index(max(0, n.value))
-        total = n if total is None else Binary("mul", total, n, i32)
-    return total if total is not None else index(1)
+        n = Cast(end, i64)
+        if not (isinstance(begin, Const) and begin.value == 0):
+            n = Binary("sub", n, Cast(begin, i64), i64)
+        n = Binary("max", n, Const(0, i64), i64) if len(bounds) > 1 else n
+        total = n if total is None else Binary("mul", total, n, i64)
+    return total if total is not None else Const(1, i64)
 
 
 def trip(loop: For):
     """The number of the present iteration, from 0."""
     number = None
     for var, (begin, end) in zip(loop.vars, loop.bounds):
+        at_zero = isinstance(begin, Const) and begin.value == 0
         here = Load(VarPlace(var, i32), i32)
-        if not (isinstance(begin, Const) and begin.value == 0):
-            here = Binary("sub", here, begin, i32)
-        if number is None:
-            number = here
-        else:
-            extent = end if isinstance(begin, Const) and begin.value == 0 else Binary("sub", end, begin, i32)
-            number = Binary("add", Binary("mul", number, extent, i32), here, i32)
+        here = here if at_zero else Binary("sub", here, begin, i32)
+        if number is not None:
+            extent = end if at_zero else Binary("sub", end, begin, i32)
+            here = Binary("add", Binary("mul", number, extent, i32), here, i32)
+        number = here
     return number if number is not None else index(0)
+
+
+class Depths:
+    """Settles the depth of every stack in the body of a derivative and guards the loops that write them."""
+
+    def __init__(self, module: Module, refusals: Refusals, forced: int):
+        self.module = module
+        self.refusals = refusals
+        self.forced = forced
+        self.params = {v.id for v in module.params}
+        self.stacks: list = []
+        self.depths: list = []
+
+    def settle(self, body: list) -> list:
+        """`body` with guards; `source` of the declarations of stacks is set."""
+        made = self._block(body, _assigned_once(body), {})
+        if self.stacks:
+            self.module.heap_site = len(self.module.sites)
+            self.module.sites.append((("adstack memory",), [], self.module.name))
+            self._name()
+        return made
+
+    def _name(self) -> None:
+        """Names that are unique in the text."""
+        names = rename.names_of(self.module)
+        for decl in self.stacks:
+            base, k = decl.name, 1
+            while decl.name in names:
+                decl.name, k = f"{base}_{k}", k + 1
+            names.add(decl.name)
+        rename.unique_names([s for depth in self.depths for s in depth.statements], names)
+
+    def _block(self, body: list, defined: dict, loops: dict) -> list:
+        out: list = []
+        for s in body:
+            if isinstance(s, If):
+                s.then = self._block(s.then, defined, loops)
+                s.orelse = self._block(s.orelse, defined, loops)
+            elif isinstance(s, For):
+                stacks = [x for x in map(_written_stack, s.body) if x is not None]
+                if stacks:
+                    out += self._loop(s, stacks, defined, loops)
+                inner = {**loops, **{v.id: pair for v, pair in zip(s.vars, s.bounds)}}
+                s.body = self._block(s.body, defined, inner)
+            out.append(s)
+        return out
+
+    def _loop(self, s: For, stacks: list, defined: dict, loops: dict) -> list:
+        """Give the stacks that `s` writes their depth; returns what comes in front of the loop."""
+        size = self._size(s, Sizing(defined, loops, self.params))
+        depth = self._depth(size)
+        for stack in stacks:
+            stack.source = depth
+        self.stacks += stacks
+        if self.forced:
+            # Of N slots a trip count of N - 2 must fit and one of N must not.
+            limit = Const(self.forced - 1, i64)
+        elif isinstance(depth.count, Const):
+            return []
+        else:
+            limit = depth.count
+        self.module.sites.append((("adstack", stacks[0].label, self.forced), _frames(s.loc), self.module.name))
+        count = trips(s.bounds)
+        held = Var("trips", i64, False, level=1)
+        value = Load(VarPlace(held, i64), i64)
+        fits = Binary("le", value, limit, u1)
+        return [
+            Declare(held, count, s.loc),
+            Check(fits, len(self.module.sites) - 1, (value, limit), s.loc),
+        ]
+
+    def _size(self, s: For, sizing: Sizing) -> Size:
+        if self.forced:
+            return Size("const", (), self.forced)
+        try:
+            return sizing.trips(s.bounds)
+        except Unresolved as reason:
+            self.refusals.bound(str(reason), s.loc)
+            raise AssertionError("refused") from None
+
+    def _depth(self, size: Size) -> StackDepth:
+        if size.op == "const":
+            return StackDepth(Const(size.of, i64), [], size)
+        var = Var(f"qd_depth{len(self.depths) or ''}", i64, True, shared=True)
+        self.module.depths.append(var)
+        self.depths.append(StackDepth(Load(VarPlace(var, i64), i64), evaluate(size, var), size))
+        return self.depths[-1]
+
+
+def _written_stack(s) -> ArrayDecl | None:
+    at = root(s.place) if isinstance(s, Store) else None
+    return at.array if isinstance(at, Cell) and at.array.kind == "stack" else None
+
+
+def _assigned_once(body: list) -> dict:
+    """id -> value of the variables that are declared and never assigned."""
+    found: dict = {}
+    changed = set()
+    for node in walk.walk(body):
+        if isinstance(node, Declare) and not isinstance(node.init, Atomic):
+            found[node.var.id] = node.init
+        elif isinstance(node, (Store, Atomic)):
+            var = walk.root_var(node.place)
+            if var is not None:
+                changed.add(var.id)
+    return {var: e for var, e in found.items() if var not in changed}
+
+
+def _frames(loc) -> list:
+    from quadrants import banner
+
+    return [banner.Frame(file=f, line=line, col=0, end_line=line, end_col=0, function=name) for f, line, name in loc.frames]

@@ -145,7 +145,10 @@ class BlockPrinter(Printer):
         if s.unroll and self.dialect.unroll:
             self.put(self.dialect.unroll[s.unroll])
         for var, (begin, end) in zip(s.vars, s.bounds):
-            self.put_marked(self.for_header(var, self.text(begin), self.text(end, 9)))
+            if s.backward:
+                self.put_marked(self.backward_header(var, self.text(begin, 10), self.text(end)))
+            else:
+                self.put_marked(self.for_header(var, self.text(begin), self.text(end, 9)))
             self.depth += 1
         if empty_rank:
             self.depth += 1
@@ -156,6 +159,9 @@ class BlockPrinter(Printer):
         self.break_labels.pop()
         if label:
             self.put(f"{label}:;")
+
+    def backward_header(self, var, begin: str, end: str) -> str:
+        return f"for ({self.type(var.type)} {var.name} = {end}; {var.name}-- > {begin};) {{"
 
     def for_header(self, var, begin: str, end: str) -> str:
         return f"for ({self.type(var.type)} {var.name} = {begin}; {var.name} < {end}; ++{var.name}) {{"

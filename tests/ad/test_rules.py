@@ -156,7 +156,7 @@ def test_integers_stop_derivatives():
     @qd.kernel
     def through_integers():
         for i in x:
-            y[i] = qd.cast(qd.cast(x[i], qd.i32), qd.f64) * x[i] + qd.popcnt(qd.cast(x[i], qd.i32))
+            y[i] = qd.cast(qd.cast(x[i], qd.i32), qd.f64) * x[i] + qd.math.popcnt(qd.cast(x[i], qd.i32))
 
     assert reverse(through_integers, [x], [y])[0] == [1.0]
     assert forward(through_integers, [x], [y])[0] == [1.0]

@@ -1,0 +1,303 @@
+"""How deep a stack must be: the length of its loop, as an expression that the launch evaluates.
+
+A `Size` is an upper bound, in 64-bit integers, made of what is known before a launch:
+
+    const(c)  extent(array, axis)  arg(variable)  read(array; indices)     with i the loop it stands for: loop(i)
+    add sub mul max min div         sub is never below zero
+    over(i; begin, end, body)       the largest body for i in [begin, end), 0 when there is none
+
+`for k in range(n[i])` in a loop over i needs over(i; 0, extent, read(n; loop(i))): the longest of all. A loop variable that
+is no index is replaced by the end of its range. Indices that nobody knows before the launch (`n[p[i] // 2]`)
+range over the whole axis. Bounds that come from real numbers or from arrays that the kernel cannot be asked about are refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quadrants.ad.activity import root
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Var, VarPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One node. `of`: the number, array, (array, axis), variable or loop variable that it is about."""
+
+    op: str
+    args: tuple = ()
+    of: object = None
+
+
+class Unresolved(Exception):
+    """No bound is known; `str()` says what stands in the way."""
+
+
+def const(value: int) -> Size:
+    return Size("const", (), max(0, int(value)))
+
+
+def product(sizes) -> Size:
+    total = None
+    for s in sizes:
+        total = s if total is None else _mul(total, s)
+    return total or const(1)
+
+
+def _mul(a: Size, b: Size) -> Size:
+    if a.op == "const" and b.op == "const":
+        return const(a.of * b.of)
+    return b if a == const(1) else a if b == const(1) else Size("mul", (a, b))
+
+
+class Sizing:
+    """Sizes of expressions at one place: `defined` gives the value of variables that are assigned once, `loops` the
+    bounds of the loop variables around, outermost first.
+    """
+
+    def __init__(self, defined: dict, loops: dict, params: set):
+        self.defined = defined
+        self.loops = loops
+        self.params = params
+
+    def trips(self, bounds: tuple) -> Size:
+        """The number of iterations of a loop over `bounds`, for all ways to enter it."""
+        return self.closed(product([self._trips(begin, end) for begin, end in bounds]))
+
+    def _trips(self, begin, end) -> Size:
+        first = self.known(begin)
+        if first is not None and first <= 0:
+            return self._plus(self.of(end), -first)
+        return self._difference(end, begin)
+
+    def known(self, e) -> int | None:
+        """The number that an expression always is."""
+        e = self.behind(e)
+        return int(e.value) if isinstance(e, Const) else None
+
+    def behind(self, e):
+        """What stands behind the name of a variable that is assigned once, or behind a conversion of integers."""
+        for _ in range(64):
+            if isinstance(e, Cast) and not e.bits and e.a.type.is_integral and e.type.is_integral:
+                e = e.a
+            elif isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
+                e = self.defined[e.place.var.id]
+            else:
+                break
+        return e
+
+    # ------------------------------------------------------------ upper bounds
+
+    def of(self, e) -> Size:
+        """An upper bound of an integer expression, at least zero."""
+        e = self.behind(e)
+        if isinstance(e, Const):
+            return const(e.value)
+        if isinstance(e, Extent):
+            return Size("extent", (), (e.array, e.axis)) if e.array.shape is None else const(e.array.shape[e.axis])
+        if isinstance(e, Load):
+            return self._load(e)
+        if isinstance(e, Binary):
+            return self._binary(e)
+        if isinstance(e, Select):
+            return Size("max", (self.of(e.a), self.of(e.b)))
+        if isinstance(e, Cast):
+            raise Unresolved(f"it comes from a number of type {e.a.type}")
+        raise Unresolved(f"it is computed by {type(e).__name__.lower()}")
+
+    def _load(self, e: Load) -> Size:
+        at = root(e.place)
+        if isinstance(at, VarPlace):
+            if at.var.id in self.loops:
+                return Size("loop", (), at.var)
+            if at.var.id in self.params and at is e.place:
+                return Size("arg", (), at.var)
+            raise Unresolved(f"the variable '{at.var.name}' changes while the kernel runs")
+        if at is not e.place or at.array.kind not in ("field", "array") or not e.type.is_integral:
+            raise Unresolved(f"it is a part of '{at.array.label or at.array.name}'")
+        return Size("read", tuple(self._index(at, axis) for axis in range(at.array.ndim)), at.array)
+
+    def _index(self, cell: Cell, axis: int) -> Size:
+        e = self.behind(cell.indices[axis])
+        if isinstance(e, Const):
+            return const(e.value)
+        if isinstance(e, Load) and isinstance(e.place, VarPlace):
+            var = e.place.var
+            if var.id in self.loops:
+                return Size("loop", (), var)
+            if var.id in self.params:
+                return Size("arg", (), var)
+        if isinstance(e, Binary) and e.op in ("add", "sub"):
+            # i + 1: an index that moves with a loop.
+            a, b = self.behind(e.a), self.known(e.b)
+            if b is not None and isinstance(a, Load) and isinstance(a.place, VarPlace) and a.place.var.id in self.loops:
+                step = b if e.op == "add" else -b
+                return Size("shift", (Size("loop", (), a.place.var),), step)
+        return Size("any", (), (cell.array, axis))
+
+    def _binary(self, e: Binary) -> Size:
+        if e.op == "add":
+            return self._sum(e)
+        if e.op == "sub":
+            return self._difference(e.a, e.b)
+        if e.op == "mul":
+            return _mul(self.of(e.a), self.of(e.b))
+        if e.op in ("max", "min"):
+            return self._extremum(e)
+        b = self.known(e.b)
+        if e.op in ("floordiv", "raw_div"):
+            return Size("div", (self.of(e.a), const(b))) if b is not None and b > 0 else self.of(e.a)
+        if e.op in ("mod", "raw_mod"):
+            return const(b - 1) if b is not None and b > 0 else self._plus(self.of(e.b), -1)
+        if e.op == "shl" and b is not None and 0 <= b < 31:
+            return _mul(self.of(e.a), const(1 << b))
+        if e.op in ("shr", "bit_shr"):
+            return self.of(e.a)
+        if e.op == "bit_and" and b is not None and b >= 0:
+            return const(b)
+        raise Unresolved(f"it is computed by '{e.op}'")
+
+    def _extremum(self, e: Binary) -> Size:
+        if e.op == "max":
+            return Size("max", (self.of(e.a), self.of(e.b)))
+        found = []
+        for x in (e.a, e.b):
+            try:
+                found.append(self.of(x))
+            except Unresolved as reason:
+                last = reason
+        if not found:
+            raise last
+        return found[0] if len(found) == 1 else Size("min", tuple(found))
+
+    def _sum(self, e: Binary) -> Size:
+        for x, y in ((e.a, e.b), (e.b, e.a)):
+            step = self.known(y)
+            if step is not None:
+                return self._plus(self.of(x), step)
+        return Size("add", (self.of(e.a), self.of(e.b)))
+
+    @staticmethod
+    def _plus(size: Size, step: int) -> Size:
+        if size.op == "const":
+            return const(size.of + step)
+        if step == 0:
+            return size
+        return Size("add", (size, const(step))) if step > 0 else Size("sub", (size, const(-step)))
+
+    def _difference(self, a, b) -> Size:
+        """a - b, where b may only be subtracted if it is as exact as a is."""
+        step = self.known(b)
+        if step is not None:
+            return self._plus(self.of(a), -step)
+        upper = self.of(a)
+        try:
+            lower = self.of(b)
+        except Unresolved:
+            return upper
+        if _exact(upper) and _exact(lower):
+            return Size("sub", (upper, lower))
+        return upper
+
+    # ------------------------------------------------------------ loops around
+
+    def closed(self, size: Size) -> Size:
+        """`size` for any iteration of the loops around it."""
+        for var in reversed(list(self.loops)):
+            if not _mentions(size, var):
+                continue
+            begin, end = self.loops[var]
+            if _is_index(size, var):
+                first, last = self._limits(begin, end, size, var)
+                size = Size("over", (first, last, size), var)
+            else:
+                size = _replaced(size, var, self._last(end), self._first(begin))
+        if _contains_any(size):
+            size = _over_axes(size)
+        return size
+
+    def _limits(self, begin, end, size: Size, var) -> tuple:
+        known = self.known(begin)
+        first = Size("const", (), known if known is not None else 0)
+        try:
+            return first, self.of(end)
+        except Unresolved:
+            array, axis = _indexed(size, var)
+            return const(0), Size("extent", (), (array, axis))
+
+    def _last(self, end) -> Size:
+        return self._plus(self.of(end), -1)
+
+    def _first(self, begin) -> Size:
+        known = self.known(begin)
+        return const(known if known is not None else 0)
+
+
+def _exact(size: Size) -> bool:
+    """Whether a size is the value itself, not only a bound, for given loop variables."""
+    return size.op in ("const", "extent", "arg", "loop", "shift", "read", "add", "mul", "max", "min") and all(
+        map(_exact, size.args)
+    )
+
+
+def walk(size: Size):
+    yield size
+    for a in size.args:
+        yield from walk(a)
+
+
+def _mentions(size: Size, var: int) -> bool:
+    return any(s.op == "loop" and s.of.id == var for s in walk(size))
+
+
+def _is_index(size: Size, var: int) -> bool:
+    return any(s.op == "read" and any(_mentions(a, var) for a in s.args) for s in walk(size))
+
+
+def _indexed(size: Size, var: int) -> tuple:
+    for s in walk(size):
+        if s.op == "read":
+            for axis, a in enumerate(s.args):
+                if _mentions(a, var):
+                    return s.of, axis
+    raise AssertionError("no array is indexed by the loop")
+
+
+def _replaced(size: Size, var: int, high: Size, low: Size) -> Size:
+    """The size with the loop variable at the end of its range, or at the start where it is subtracted."""
+    if size.op == "loop":
+        return high if size.of.id == var else size
+    if not size.args:
+        return size
+    if size.op == "sub":
+        a, b = size.args
+        return Size("sub", (_replaced(a, var, high, low), _replaced(b, var, low, high)))
+    return Size(size.op, tuple(_replaced(a, var, high, low) for a in size.args), size.of)
+
+
+def _contains_any(size: Size) -> bool:
+    return any(s.op == "any" for s in walk(size))
+
+
+def _over_axes(size: Size) -> Size:
+    """Indices that may be anything become loops over their axes."""
+    from quadrants.ir.types import i32
+
+    loops: list = []
+
+    def visit(s: Size) -> Size:
+        if s.op == "any":
+            array, axis = s.of
+            var = Var("qd_any", i32, False)
+            first = Size("const", (), array.index_offset[axis] if array.index_offset else 0)
+            if array.shape is not None:
+                last = Size("const", (), first.of + array.shape[axis])
+            else:
+                last = Size("extent", (), (array, axis))
+            loops.append((var, first, last))
+            return Size("loop", (), var)
+        return Size(s.op, tuple(map(visit, s.args)), s.of) if s.args else s
+
+    size = visit(size)
+    for var, first, last in loops:
+        size = Size("over", (first, last, size), var.id)
+    return size
