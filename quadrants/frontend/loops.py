@@ -230,8 +230,13 @@ class Loops:
         kind = "range_for" if self.top_level else "ndrange_for"
         self.product_for(node, names, bounds, axes, grouped, kind)
 
-    def product_for(self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True) -> None:
-        """Loops over a product of ranges; targets keep argument order whatever the visiting order is."""
+    def product_for(
+        self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True, levels: tuple = ()
+    ) -> None:
+        """Loops over a product of ranges; targets keep argument order whatever the visiting order is.
+
+        levels: (axis, extent, divisor) from the outside in, where an axis is split over several levels of storage.
+        """
         n = len(bounds)
         labels = [f"{names[0][0]}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
 
@@ -247,7 +252,23 @@ class Loops:
                         self.frame.bind(name, v, "target")
             self.exec_body(node.body)
 
-        self.product_loop(labels, bounds, axes, run, kind)
+        if levels:
+            self._block_loop(labels, bounds, levels, run, kind)
+        else:
+            self.product_loop(labels, bounds, axes, run, kind)
+
+    def _block_loop(self, labels, bounds, levels: tuple, run, kind: str) -> None:
+        """A loop over the levels of a field in the order of its memory, block by block."""
+
+        def joined(values):
+            sums: list = [Value(begin) if begin.value else None for begin, _ in bounds]
+            for (axis, _, divisor), value in zip(levels, values):
+                part = typed.binary("mul", value, divisor) if divisor > 1 else value
+                sums[axis] = part if sums[axis] is None else typed.binary("add", sums[axis], part)
+            run([self.temp(index, label) for index, label in zip(sums, labels)])
+
+        names = [f"{labels[axis]}_{k}" for k, (axis, _, _) in enumerate(levels)]
+        self.emit_for(names, [(Const(0, i32), Const(extent, i32)) for _, extent, _ in levels], joined, kind)
 
     def product_loop(self, labels, bounds, axes, run, kind: str) -> None:
         """A loop over a product of ranges in the order `axes`; `run` gets the indices in canonical order."""
@@ -326,7 +347,7 @@ class Loops:
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
         bounds, axes = self.field_bounds(decl)
-        self._array_for(node, bounds, axes, grouped, "struct_for")
+        self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
 
     @staticmethod
     def field_bounds(decl):
@@ -334,7 +355,7 @@ class Loops:
         offset = decl.index_offset or (0,) * decl.ndim
         return [(Const(o, i32), Const(o + n, i32)) for o, n in zip(offset, decl.shape)], _storage_order(decl)
 
-    def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for") -> None:
+    def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = ()) -> None:
         names = self.target_names(node.target)
         if grouped:
             self._grouped_targets(names)
@@ -350,7 +371,7 @@ class Loops:
                 )
         if self.loop_config is not None and self.loop_config.serialize and kind == "struct_for":
             self.log_warning("serialize is ignored on a loop over a field")
-        self.product_for(node, names, bounds, axes, grouped, kind, assignable=False)
+        self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
 
     # ------------------------------------------------------------ the loop itself
 
@@ -456,6 +477,13 @@ def _storage_order(decl):
         return None
     order = [axis for axis, _, _, _ in sorted(decl.levels, key=lambda level: -level[3])]
     return None if order == list(range(decl.ndim)) or sorted(order) != list(range(decl.ndim)) else order
+
+
+def _levels(decl) -> tuple:
+    """(axis, extent, divisor) of every level from the outside in; () where no axis is split."""
+    if decl.levels is None or len(decl.levels) == decl.ndim:
+        return ()
+    return tuple(level[:3] for level in sorted(decl.levels, key=lambda level: -level[3]))
 
 
 def _name_of(iterated: ast.expr) -> str:

@@ -1,5 +1,6 @@
 """data.md 3.2, 3.3: addresses, scaled indices and nodes in kernels, for dense trees; sizes that tools read."""
 
+import numpy as np
 import pytest
 
 import quadrants as qd
@@ -97,6 +98,34 @@ def test_nodes_in_kernels(arch):
     assert run(x, sub) == 12
     assert cells.to_numpy().tolist() == [3] * 4 and x.to_numpy().tolist() == [[1] * 3] * 8
     assert sub.to_numpy().tolist() == [[0, 0], [0, 0], [0, 5]]
+
+
+@pytest.mark.parametrize("offset", [None, (-3, 7)])
+def test_loops_run_block_by_block(arch, offset):
+    """In the order of the memory: all cells of a block before the next one, indices canonical, offsets included."""
+    x, seen, number = qd.field(qd.i32), qd.field(qd.i32, ()), qd.field(qd.i32)
+    qd.root.dense(qd.ij, (2, 3)).dense(qd.ij, 2).place(x, number, offset=offset)
+
+    @qd.kernel
+    def run():
+        qd.loop_config(serialize=True)
+        for i, j in x:
+            x[i, j] = 100 * i + j
+            number[i, j] = seen[None]
+            seen[None] += 1
+
+    @qd.kernel
+    def again():
+        for I in qd.grouped(x):
+            x[I] -= 100 * I[0] + I[1]
+
+    run()
+    i, j = np.indices((4, 6))
+    shift = offset or (0, 0)
+    assert x.to_numpy().tolist() == (100 * (i + shift[0]) + j + shift[1]).tolist()
+    assert number.to_numpy().tolist() == (i // 2 * 12 + j // 2 * 4 + i % 2 * 2 + j % 2).tolist()
+    again()
+    assert not x.to_numpy().any()
 
 
 def test_operations_of_sparse_nodes_on_dense_ones(arch):
