@@ -351,7 +351,7 @@ Function *make_function(uint64_t address, int warp, bool cooperative, const char
     }
     static const int once = pthread_atfork(nullptr, nullptr, [] { new (&engine().lock) std::mutex; });
     (void)once;
-    entry->module->api = &api;
+    if (entry->module->api != &api) entry->module->api = &api;  // other threads may be running the module already
     return new Function{entry, warp, cooperative && entry->module->cooperative, name};
 }
 
