@@ -9,7 +9,8 @@ from typing import Any
 from quadrants.emit import aliases, environment, shared, template_errors, vectors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
-from quadrants.emit.launches import Launch, count_of
+from quadrants.emit.forms import form_of
+from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
@@ -18,6 +19,7 @@ from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
 from quadrants.ir.nodes import (
     Call,
+    Cell,
     Check,
     Const,
     For,
@@ -66,6 +68,10 @@ class Piece:
     block_dim: int = 0
     form: str = ""
     count: int | tuple | None = None
+    threads: int | tuple | None = None
+    tile: list | None = None
+    times: int = 1
+    loads: tuple = ((), ())
     reductions: tuple = ()
     unroll: int = 1
     take_axis: str = ""
@@ -180,14 +186,15 @@ class Renderer:
         if self.dialect.parallel == "grid":
             self.unqualified = self.restrict - aliases.only_read(t, self.restrict)
         opening = []
-        form, block_dim, times = self.form(t)
-        p.leaves_by_return = form == "flat"
+        form = form_of(t, self.dialect, self.options, self.layout)
+        p.leaves_by_return = form.name == "flat" and form.batch is None
         if loop is not None:
-            p.depth = self.body_depth(loop) if form != "flat" else 1
+            p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
+        loads = self.loads(p, form.batch)
         for declare, _ in t.reductions:
             opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
-        p.statements(t.body)
-        count, p.depth = len(p.lines), 2 if form else 0
+        p.statements(t.body if form.batch is None else form.batch.body)
+        count, p.depth = len(p.lines), 2 if form.name else 0
         for _, final in t.reductions:
             p.statement(final)
         lines, closing = p.lines[:count], p.lines[count:]
@@ -203,7 +210,8 @@ class Renderer:
         piece = Piece(
             name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
-            number=number, form=form, count=times, block_dim=block_dim,
+            number=number, form=form.name, count=form.count, threads=form.threads, block_dim=form.block_dim,
+            tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect),
         )  # fmt: skip
         if loop is not None:
@@ -211,35 +219,36 @@ class Renderer:
             piece.alone = alone
             config = loop.config
             piece.max_threads = (config.parallelize or 0) if config is not None else 0
-        if form and loop is not None:
+        if form.name and loop is not None:
             self.complete(piece, t)
         self.loop_text = ""
         return piece
+
+    def loads(self, p: BlockPrinter, batch) -> tuple:
+        """Registers for what several iterations of one thread load, and the lines that load it."""
+        if batch is None:
+            return (), ()
+        for s in batch.before:
+            p.statement(s)
+        registers: dict = {}
+        for e in batch.loads:
+            text = p.text(e)
+            if text not in registers:
+                cell = e.place if isinstance(e.place, Cell) else e.place.base
+                taken = [name for name, _ in registers.values()]
+                name = f"qd_{cell.array.name}_in"
+                registers[text] = (f"{name}{len(taken) + 1}" if name in taken else name, p.type(e.type))
+        for text, (name, _) in registers.items():
+            p.put(f"{name}[qd_k] = {text};")
+        p.loaded = {id(e): f"{registers[text][0]}[qd_k]" for e, text in [(e, p.text(e)) for e in batch.loads]}
+        lines, p.lines, p.line_of = p.lines, [], None
+        return tuple(f"{t} {name}[{batch.times}];" for name, t in registers.values()), tuple(lines)
 
     def before(self, p: BlockPrinter, t, axes: list) -> list:
         """Declarations of the values that a task computes from the arguments."""
         lines = [f"const {p.type(d.var.type)} {d.var.name} = {p.text(d.init)};" for d in t.pre]
         self.loop_text = "\n".join(lines + [f"{a['begin']} {a['end']}" for a in axes])
         return lines
-
-    def form(self, t) -> tuple:
-        """How a device runs a task (see `Launch`), with blocks of how many threads, and how many iterations."""
-        if self.dialect.parallel != "grid":
-            return "", 0, None
-        if t.loop is None:
-            return "serial", 1, 1
-        config = t.loop.config
-        chosen = config.block_dim if config is not None else None
-        # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
-        larger = t.reductions and not t.collective and not t.shared_arrays
-        usual = self.options.get("default_gpu_block_dim") or self.dialect.block_dim
-        block_dim = chosen or min(usual * (2 if larger else 1), 1024)
-        count = count_of(t.loop, self.layout, t.pre)
-        if not t.loop.vars:
-            block_dim = chosen or 1
-        most = 2**31 - 1 if len(t.loop.vars) == 1 else (2**31 - 1) * block_dim
-        flat = not t.reductions and count is not None and not (isinstance(count, int) and count > most)
-        return "flat" if flat else "stride", block_dim, count
 
     def complete(self, piece: Piece, t) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
@@ -385,7 +394,7 @@ _RESIDENT = 2048
 
 def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
-    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.count, piece.shared_bytes, blocks)
+    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks)
 
 
 def _is_narrow(count) -> bool:

@@ -391,8 +391,9 @@ class Function:
 class Task:
     """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
 
-    collective: its threads wait for, read from or count on one another. shared_arrays: (declaration, offset in bytes) of the
-    shared arrays of a block, `shared_bytes` long in all. Both are set by `passes.blocks`.
+    near: iterations read cells next to those of others; set by `passes.neighbours`. collective: its threads wait for, read
+    from or count on one another. shared_arrays: (declaration, offset in bytes) of the shared arrays of a block,
+    `shared_bytes` long in all. Both are set by `passes.blocks`.
     """
 
     name: str
@@ -401,6 +402,7 @@ class Task:
     loop: For | None = None
     pre: list = field(default_factory=list)
     reductions: list = field(default_factory=list)
+    near: bool = False
     collective: bool = False
     shared_arrays: tuple = ()
     shared_bytes: int = 0

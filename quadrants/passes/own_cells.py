@@ -37,8 +37,8 @@ def _own_cells(module: Module, task) -> None:
     atomics = [node for node in walk.walk(task.body) if isinstance(node, Atomic) and _cell(node.place) is not None]
     if not atomics or not task.loop.vars:
         return
-    nodes = _everything(task.body)
-    values = _Values(nodes, task.loop.vars)
+    nodes = everything(task.body)
+    values = Values(nodes, task.loop.vars)
     accesses: dict = {}
     written = set()
     for node in nodes:
@@ -60,7 +60,7 @@ def _own_cells(module: Module, task) -> None:
         atomic.plain = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
 
 
-def _everything(body) -> list:
+def everything(body) -> list:
     """The nodes of a body and of the functions that it calls."""
     nodes, seen, bodies = [], set(), [body]
     while bodies:
@@ -78,7 +78,7 @@ def _cell(place):
     return place if isinstance(place, Cell) else None
 
 
-class _Values:
+class Values:
     """Finds the loop variable behind an index, also through names that are assigned once."""
 
     def __init__(self, nodes: list, variables: tuple):

@@ -42,9 +42,9 @@ def test_bounds_are_read_on_the_device():
     first = section(text, "bounds_0")
     assert "(n | 8) - (n & 7)" in first and "const int32_t i = (n & 7) + (int32_t)qd_p;" in first
     # Iterations of one axis are as many as 32 bits count; of several axes there may be more.
-    assert "const uint32_t qd_p = blockIdx.x * blockDim.x + threadIdx.x;" in first
+    assert "const uint32_t qd_p = qd_first + 128 * qd_k;" in first
     second = section(text, "bounds_1_range_for(")
-    assert "const uint64_t qd_p = (uint64_t)blockIdx.x" in second and "qd_take_axis(&qd_rest, 4)" in second
+    assert "const uint64_t qd_first = (uint64_t)blockIdx.x" in second and "qd_take_axis(&qd_rest, 4)" in second
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (3, 4), (2, 3, 4)])

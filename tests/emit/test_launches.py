@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quadrants as qd
-from quadrants.emit import dialects
+from quadrants.emit import batches, dialects
 from quadrants.emit.launches import Launch
 from quadrants.emit.render import render
 from quadrants.fastcache import entry
@@ -41,7 +41,8 @@ def evaluate(program, block: bytes) -> int:
 
 @pytest.fixture
 def launches(monkeypatch, arch):
-    """A function from a kernel and its arguments to (launches, layout, module) in CUDA."""
+    """A function from a kernel and its arguments to (launches, layout, module) in CUDA, with a thread an iteration."""
+    monkeypatch.setattr(batches, "MOST", 1)
 
     def launches_of(kernel, *args):
         seen = []

@@ -1,0 +1,201 @@
+"""Loops of which a thread of a device does several iterations, with all their loads before any of their stores.
+
+A thread that loads two numbers, stores one and ends keeps too few bytes on their way to saturate the memory. The
+iterations of a parallel loop are independent, so those of one thread may overlap, although the compiler would not
+dare to: the arrays may be the same. What is written is this, for `y[i] = a * x[i] + y[i]`:
+
+    for each of 4 iterations    load x[i] and y[i] into registers
+    for each of 4 iterations    store the sum to y[i]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from quadrants.ir import cost, walk
+from quadrants.ir import nodes as n
+from quadrants.ir.types import DType, TensorType, size_align
+
+# Bytes of one thread that should be on their way, and most iterations of one thread.
+BYTES, MOST = 32, 4
+# A loop of fewer iterations than a device has threads would leave some idle.
+FEWEST = 1 << 18
+# Work of an iteration, in units of `ir.cost`, from which threads that compute hide the latency of others.
+_LIGHT = 24
+
+_HARMLESS = (n.Declare, n.Store, n.Eval, n.If, n.Comment, n.Continue)
+_VALUES = (
+    n.Const, n.Load, n.Unary, n.Binary, n.Select, n.Cast, n.Make, n.Elem, n.Member, n.MatOp, n.Extent, n.VarPlace, n.Cell,
+    n.ElemPlace, n.MemberPlace, n.Atomic,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Batch:
+    """times: iterations of a thread. body: of one iteration. loads: `Load`s of it that come before any store; the same place
+    more than once where it is loaded more than once. before: declarations of the body that their indices use.
+    """
+
+    times: int
+    body: list
+    loads: list = field(default_factory=list)
+    before: list = field(default_factory=list)
+
+
+def batch_of(task, count) -> Batch | None:
+    """How a thread does several iterations of a parallel loop at once; None where one is as good.
+
+    count: of the iterations, if known before the launch.
+    """
+    loop = task.loop
+    if loop.config is not None and loop.config.block_dim is not None or task.collective or task.reductions:
+        return None
+    if isinstance(count, int) and count < FEWEST or not loop.vars or not _is_light(task.body):
+        return None
+    body = [_as_store(s) for s in task.body]
+    finder = _Loads(body, loop.vars)
+    finder.block(body)
+    if not finder.done or {id(load) for load in _array_loads(body)} != {id(load) for load in finder.found}:
+        return None
+    times = MOST
+    while times > 1 and times * finder.bytes > BYTES:
+        times //= 2
+    return Batch(times, body, finder.found, finder.before()) if times > 1 else None
+
+
+def _is_light(body) -> bool:
+    """Whether there are only assignments, conditions and arithmetic on values, and few of those."""
+    for node in walk.walk(body):
+        if not isinstance(node, (*_HARMLESS, *_VALUES)) or isinstance(node, n.Binary) and node.loc is not None:
+            return False
+        if isinstance(node, n.Cell) and node.array.kind == "shared":
+            return False
+    work, atomics = cost.estimate(body)
+    return work <= _LIGHT and atomics <= 2
+
+
+def _as_store(s):
+    """An update that no other thread can see as a load and a store."""
+    symbols = {"add": "add", "sub": "sub", "mul": "mul", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
+    if not isinstance(s, n.Eval) or not isinstance(s.value, n.Atomic) or not s.value.plain:
+        return s
+    e = s.value
+    if e.op not in symbols or not isinstance(e.type, DType) or e.type.bits < 32 or not _in_array(e.place):
+        return s
+    return n.Store(e.place, n.Binary(symbols[e.op], n.Load(e.place, e.type), e.args[0], e.type), s.loc)
+
+
+def _array_loads(body) -> list:
+    """Loads of arrays, atomics that load and store among them."""
+    return [
+        node
+        for node in walk.walk(body)
+        if isinstance(node, n.Load) and _in_array(node.place) or isinstance(node, n.Atomic) and node.plain
+    ]
+
+
+def _in_array(place) -> bool:
+    return walk.root_var(place) is None
+
+
+class _Loads:
+    """Collects the loads that every iteration does, before its first store, from cells that its number decides."""
+
+    def __init__(self, body, variables: tuple):
+        self.known = {v.id for v in variables}
+        self.local, self.changed = set(), set()
+        for node in walk.walk(body):
+            if isinstance(node, n.Declare):
+                (self.changed if node.var.id in self.local else self.local).add(node.var.id)
+            elif isinstance(node, (n.Store, n.Atomic)):
+                var = walk.root_var(node.place)
+                self.changed |= {var.id} if var is not None else set()
+        self.early: list = []  # declarations of what the number of the iteration decides
+        self.found: list = []
+        self.bytes = 0
+        self.done = False  # a store has been met
+
+    def block(self, body) -> None:
+        for s in body:
+            if self.done:
+                return
+            if isinstance(s, n.Declare):
+                self.value(s.init)
+                self.done |= s.var.shared or _writes([n.Eval(s.init)])
+                if s.var.id not in self.changed and not s.var.shared and self.decided(s.init):
+                    self.known.add(s.var.id)
+                    self.early.append(s)
+            elif isinstance(s, (n.Store, n.Eval)):
+                if isinstance(s, n.Store):
+                    self.indices(s.place)
+                self.value(s.value)
+                self.done |= _writes([s])
+            elif isinstance(s, n.If):
+                self.value(s.cond)
+                self.done |= _writes([s]) or any(isinstance(node, n.Continue) for node in walk.walk([s]))
+            elif isinstance(s, n.Continue):
+                self.done = True
+
+    def value(self, e) -> None:
+        """Look at what is evaluated in any case."""
+        if isinstance(e, n.Load) and _in_array(e.place):
+            self.load(e)
+        elif isinstance(e, n.Select):
+            self.value(e.cond)
+        elif isinstance(e, n.Binary) and e.op in ("logic_and", "logic_or"):
+            self.value(e.a)
+        elif isinstance(e, n.Atomic):
+            self.indices(e.place)
+            for a in e.args:
+                self.value(a)
+        else:
+            for below in walk.children(e):
+                self.value(below)
+
+    def indices(self, place) -> None:
+        while isinstance(place, (n.ElemPlace, n.MemberPlace)):
+            for index in getattr(place, "indices", ()):
+                self.value(index)
+            place = place.base
+        for index in getattr(place, "indices", ()):
+            self.value(index)
+
+    def load(self, e) -> None:
+        cell = e.place
+        if isinstance(cell, n.ElemPlace) and all(isinstance(i, n.Const) for i in cell.indices):
+            cell = cell.base
+        if not isinstance(cell, n.Cell) or cell.array.components is not None or not all(map(self.decided, cell.indices)):
+            self.indices(e.place)
+        elif isinstance(e.type, (DType, TensorType)):
+            self.found.append(e)
+            self.bytes += size_align(e.type)[0]
+
+    def before(self) -> list:
+        """The early declarations that the places of loads use, and those that these use."""
+        used = {node.var.id for node in walk.walk([load.place for load in self.found]) if isinstance(node, n.VarPlace)}
+        needed: list = []
+        for s in reversed(self.early):
+            if s.var.id in used:
+                needed.insert(0, s)
+                used |= {node.var.id for node in walk.walk([s.init]) if isinstance(node, n.VarPlace)}
+        return needed
+
+    def decided(self, e) -> bool:
+        """Whether the number of the iteration and the arguments decide a value."""
+        for node in walk.walk([e]):
+            if isinstance(node, (n.Cell, n.Atomic)):
+                return False
+            if isinstance(node, n.VarPlace):
+                var = node.var
+                if var.id not in self.known and (var.id in self.local or var.shared or var.mutable):
+                    return False
+        return True
+
+
+def _writes(body) -> bool:
+    for node in walk.walk(body):
+        if isinstance(node, (n.Store, n.Atomic)):
+            var = walk.root_var(node.place)
+            if var is None or var.shared:
+                return True
+    return False

@@ -1,0 +1,65 @@
+"""How a device runs the tasks of a kernel: with how many threads, and which iterations each of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quadrants.emit.batches import Batch, batch_of
+from quadrants.emit.launches import count_of
+from quadrants.emit.layout import ArgsLayout
+from quadrants.emit.tiles import tile_of
+
+_MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
+
+
+@dataclass(slots=True)
+class Form:
+    """name: "serial", "flat" or "stride", see `Launch`; "" where there is no device. block_dim: threads of a block.
+    count: iterations, and threads: those that the host starts, both as in `Launch`. tile: of a block, or batch: of a
+    thread, where they are not rows of iterations and single ones.
+    """
+
+    name: str = ""
+    block_dim: int = 0
+    count: int | tuple | None = None
+    threads: int | tuple | None = None
+    tile: list | None = None
+    batch: Batch | None = None
+
+
+def form_of(task, dialect, options, layout: ArgsLayout) -> Form:
+    if dialect.parallel != "grid":
+        return Form()
+    loop = task.loop
+    if loop is None:
+        return Form("serial", 1, 1, 1)
+    chosen = loop.config.block_dim if loop.config is not None else None
+    usual = options.get("default_gpu_block_dim") or dialect.block_dim
+    larger = min(2 * usual, 1024)
+    count = count_of(loop, layout, task.pre)
+    if not loop.vars:
+        return Form("stride" if task.reductions or count is None else "flat", chosen or 1, count, count)
+    if task.reductions:
+        # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
+        own = task.collective or task.shared_arrays
+        return Form("stride", chosen or (usual if own else larger), count, count)
+    tile = tile_of(task, larger)
+    if tile is not None:
+        blocks = 1
+        for axis in tile:
+            blocks *= axis["tiles"]
+        if blocks <= _MOST:
+            return Form("flat", larger, count, blocks * larger, tile=tile)
+    block_dim = chosen or usual
+    most = _MOST if len(loop.vars) == 1 else _MOST * block_dim
+    if count is None or isinstance(count, int) and count > most:
+        return Form("stride", block_dim, count, count)
+    batch = batch_of(task, count)
+    return Form("flat", block_dim, count, count if batch is None else _shared(count, batch.times), batch=batch)
+
+
+def _shared(count: int | tuple, times: int) -> int | tuple:
+    """A number of iterations as that of threads that do some each."""
+    if isinstance(count, int):
+        return -(-count // times)
+    return (*count, ("const", times - 1), ("add",), ("const", times), ("floordiv",))
