@@ -8,6 +8,7 @@ import typing
 import numpy as np
 
 from quadrants.data import annotation as array_annotation
+from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
@@ -51,11 +52,18 @@ def _check_array(kernel, name: str, want, x) -> None:
 def _check_members(kernel, name: str, cls: type, x, no_floats: bool) -> None:
     for key, a in ann.dataclass_members(cls).items():
         member = f"{name}.{key}"
+        try:
+            value = getattr(x, key)
+        except AttributeError:
+            raise QuadrantsRuntimeTypeError(
+                f"Argument {name} (type={type(x)}) cannot be converted into required type {cls.__name__}: "
+                f"it has no attribute '{key}'"
+            ) from None
         if typing.get_origin(a) is typing.Final:
-            _check_baked(member, getattr(x, key))
-            _check_template(member, getattr(x, key), no_floats)
+            _check_baked(member, value)
+            _check_template(member, value, no_floats)
         else:
-            _check(kernel, member, a, getattr(x, key), no_floats)
+            _check(kernel, member, a, value, no_floats)
 
 
 def _check_baked(name: str, x) -> None:
