@@ -78,7 +78,7 @@ class AmdBackend(DeviceBackend):
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
-        code = self.cache.get(artifact, ".hsaco")
+        code = build.kept_binary(artifact, ".hsaco", self.cache)
         return None if code is None else self.plan(kernel, args, recipe, code)
 
     def functions(self, code: bytes, recipe: Recipe):

@@ -196,6 +196,14 @@ def load_kept(key: str, name: str, cache: DiskCache) -> Library | None:
         return None
 
 
+def kept_binary(key: str, suffix: str, cache: DiskCache) -> bytes | None:
+    """The binary of that key when `cache` has it, else None: ".cubin" of CUDA text, ".hsaco" of HIP text."""
+    found = cache.get(key, suffix)
+    if found is not None:
+        statistics.loaded += 1
+    return found
+
+
 def key_cuda(source: str, arch: str = "sm_90", options: Sequence[str] = ()) -> str:
     """The key under which `build_cuda` keeps the binary of a text. Raises ToolchainError."""
     from quadrants.toolchain import nvrtc
@@ -211,9 +219,8 @@ def build_cuda(
 
     key = key_cuda(source, arch, options)
     suffix = ".cubin" if arch.startswith("sm_") else ".ptx"
-    found = cache.get(key, suffix) if cache is not None else None
+    found = kept_binary(key, suffix, cache) if cache is not None else None
     if found is not None:
-        statistics.loaded += 1
         return found
     with _timed(name), progress.compiling(name):
         try:
@@ -239,9 +246,8 @@ def build_hip(
     from quadrants.toolchain import hiprtc, progress
 
     key = key_hip(source, arch, options)
-    found = cache.get(key, ".hsaco") if cache is not None else None
+    found = kept_binary(key, ".hsaco", cache) if cache is not None else None
     if found is not None:
-        statistics.loaded += 1
         return found
     with _timed(name), progress.compiling(name):
         try:

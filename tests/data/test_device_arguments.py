@@ -240,6 +240,7 @@ def test_arrays_on_cuda_against_annotations(runtime, monkeypatch, used):
             typed(Foreign(wrong))
 
 
+@pytest.mark.cpu_only  # a CUDA device would take the addresses for its own
 @pytest.mark.parametrize("on_device", [True, False])
 def test_arrays_on_cuda_elsewhere(runtime, monkeypatch, on_device):
     if on_device:

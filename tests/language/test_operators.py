@@ -14,6 +14,7 @@ import quadrants as qd
 pytestmark = traced_helpers
 
 
+@pytest.mark.runtime(fast_math=False)
 def test_division_family_on_all_signs(arch):
     """11.1: / // % raw_div raw_mod on (7, 3) with every sign, integer and real, constant and at run time."""
     cases = [(a, b) for a in (7, -7) for b in (3, -3)]
