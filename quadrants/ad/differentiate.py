@@ -12,11 +12,12 @@ codegen that follow know nothing of derivatives, except that arrays of kind "sta
     prune       what no effect depends on is left out
     sizes       how deep stacks must be
     refusals, races       what is not differentiated, and why
+    validate    the checks of `Tape(validation=True)`
 """
 
 from __future__ import annotations
 
-from quadrants.ad import rename
+from quadrants.ad import races, rename
 from quadrants.ad.activity import Activity
 from quadrants.ad.checks import check
 from quadrants.ad.forward import Forward
@@ -25,12 +26,16 @@ from quadrants.ad.prune import prune, tidy
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.stacks import Depths
+from quadrants.ad.validate import validate
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
-    """Give `module` the body of its derivative in `mode`: "reverse" or "forward"."""
+    """Give `module` the body of its derivative in `mode`: "reverse", "forward", or "validate", which checks it."""
+    if mode == "validate":
+        validate(module)
+        return module
     refusals = Refusals(module.name, mode)
     body = prepare(module.body)
     returned = [s for s in body if isinstance(s, Return)]
@@ -62,6 +67,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     if activity.is_trivial:
         return prune([s for s in body if isinstance(s, Declare)] + returned)
     check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
+    races.check(body, activity, refusals)
     reverse = Reverse(activity, refusals)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))

@@ -146,6 +146,12 @@ class Field(TokenBase):
         """True if the dual has a place in a tree."""
         return self._has_companion("dual")
 
+    def _flags(self):
+        """The u8 flags that validation keeps for this field, made when first asked for; None without a gradient."""
+        from quadrants.data import check_flags
+
+        return check_flags.flags_of(self)
+
     def _has_companion(self, which: str) -> bool:
         companion = self._companions.get(which)
         return companion is not None and companion._is_placed()

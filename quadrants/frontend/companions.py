@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from quadrants.data.field import Field
 from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
 from quadrants.frontend import memory
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
 MIXED = (
@@ -24,6 +23,9 @@ class Companions:
 
     def field_companions(self, field, decl: ArrayDecl) -> None:
         """Declare the gradient or dual of a field, where it has one, and tell the declaration of the field."""
+        if self.ad_mode == "validate":
+            self._field_flags(field, decl)
+            return
         which = WHICH.get(self.ad_mode, "")
         has = getattr(field, f"has_{which}", None)
         if not field._is_primal or has is None or not has():
@@ -34,6 +36,14 @@ class Companions:
         for k, part in enumerate(decl.components or ()):
             whole = found.components
             setattr(part, which, whole[k] if whole else self._component_of(companion, k, f"{found.name}_{k}"))
+
+    def _field_flags(self, field, decl: ArrayDecl) -> None:
+        flags = field._flags() if field._is_primal else None
+        if flags is None:
+            return
+        decl.flags = self.field_decl(flags, f"{decl.name}_flags")
+        for k, part in enumerate(decl.components or ()):
+            part.flags = self._component_of(flags, k, f"{decl.flags.name}_{k}")
 
     def _component_of(self, field, k: int, name: str) -> ArrayDecl:
         """One component of a matrix field as an array of numbers."""
@@ -75,7 +85,7 @@ class Companions:
 
     def refuse_gradient(self, ref: ArrayRef) -> None:
         """A derivative kernel cannot mention the gradient of an array by hand."""
-        if self.ad_mode in WHICH:
+        if self.ad_mode in ("reverse", "forward"):
             raise RuntimeError(
                 f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', and "
                 "so would its derivative. Put what uses it into a kernel that is not differentiated."
@@ -91,7 +101,7 @@ class Companions:
                 self.stop_grad(x.get_member_field(key))
         elif isinstance(x, ArrayRef):
             self._stop(x.decl)
-        elif isinstance(x, Field):
+        elif kind_of(x) in FIELD_KINDS:
             self._stop(self.field_decl(x))
         else:
             raise QuadrantsTypeError(f"qd.stop_grad takes a field or an array, not {type(x).__name__}")
@@ -103,7 +113,7 @@ class Companions:
 
     def check_top_level(self, body: list) -> None:
         """A kernel with loops at its top level has nothing else there, but what hands arguments to funcs."""
-        if not self.ad_mode or not any(isinstance(s, For) for s in body):
+        if self.ad_mode not in ("reverse", "forward") or not any(isinstance(s, For) for s in body):
             return
         for s in body:
             if isinstance(s, Declare) and (not s.var.mutable or s.var.id in self.parameter_variables):

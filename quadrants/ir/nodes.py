@@ -57,11 +57,12 @@ class ArrayDecl:
     in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one
     cell, in
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
-    `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions.
+    `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
+    it is validated, that of one u8 per number.
     """
 
     name: str
-    kind: str  # "field" | "array" | "shared": memory of one block, no part of the arguments
+    kind: str  # "field" | "array" | "shared": memory of one block | "stack": of one thread, both no part of the arguments
     type: Any  # cell type: DType or TensorType
     ndim: int
     shape: tuple | None = None
@@ -76,6 +77,7 @@ class ArrayDecl:
     label: str = ""
     grad: Any = None
     dual: Any = None
+    flags: Any = None
     id: int = field(default_factory=lambda: next(_ids))
 
 
@@ -373,6 +375,37 @@ class Comment:
     loc: Any = None
 
 
+@dataclass(slots=True, eq=False)
+class Region:
+    """A stretch of the top of a kernel with an order of its own; only there or in another region.
+
+    kind: "loop" runs its body, reads `flag`, and runs it again while that is not 0. "checkpoint" ends the launch, which
+    then reports `label`, when `flag` is not 0 behind its body; a launch may begin there. "parallel" holds regions of
+    kind "section", of which none depends on another; nor does one of kind "stream" on other ones.
+    flag: a 0-d i32 array. begin, end: its tasks; parent: the region around it, -1 for none. Set by task splitting.
+    """
+
+    kind: str
+    body: list
+    flag: ArrayDecl | None = None
+    label: int = 0
+    loc: Any = None
+    begin: int = 0
+    end: int = 0
+    parent: int = -1
+
+
+@dataclass(slots=True, eq=False)
+class StackDepth:
+    """Slots of a stack, the `source` of its declaration: a 64-bit expression, and what the launch runs on the host to set
+    the variable in it. `size` is the expression that this was made from, for whoever evaluates it otherwise.
+    """
+
+    count: Any
+    statements: list
+    size: Any = None
+
+
 # ---------------------------------------------------------------- functions, tasks, module
 
 
@@ -406,6 +439,7 @@ class Task:
     collective: bool = False
     shared_arrays: tuple = ()
     shared_bytes: int = 0
+    local: bool = False  # only sets variables of the kernel; known where there are checkpoints
 
 
 @dataclass(slots=True, eq=False)
@@ -420,6 +454,9 @@ class Module:
     result: tuple
     sites: list
     tasks: list = field(default_factory=list)
+    regions: list = field(default_factory=list)  # outer before inner, in order
     shared: list = field(default_factory=list)
+    depths: list = field(default_factory=list)  # variables of the frame with the depths of stacks
+    heap_site: int = -1  # the message when there is no memory for stacks
     doc: str = ""
     loc: Any = None

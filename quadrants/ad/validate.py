@@ -1,0 +1,119 @@
+"""Validation mode: the primal, and a check that no cell is written after it was read.
+
+    v = x[i] * 2       v = x[i] * 2; x_flags[i] = 1
+    x[j] = v      ->   check x_flags[j] == 0; x[j] = v
+
+The derivative reads arrays as the kernel leaves them, so a cell that was read must keep its value. `a[i] = a[i] + ..` is
+accumulation and allowed.
+"""
+
+from __future__ import annotations
+
+from quadrants.ad.activity import root
+from quadrants.ad.refusals import frames_of
+from quadrants.ad.sweep import components
+from quadrants.ir.nodes import (
+    Atomic,
+    Binary,
+    Cell,
+    Check,
+    Const,
+    Declare,
+    ElemPlace,
+    Eval,
+    For,
+    If,
+    Load,
+    Module,
+    Select,
+    Store,
+    Unary,
+    While,
+)
+from quadrants.ir.printer import place as place_text
+from quadrants.ir.types import TensorType, u1, u8
+from quadrants.ir.walk import children
+
+
+def validate(module: Module) -> None:
+    """Give `module` the checks; `flags` of its array declarations say where the flags are."""
+    module.body = _Validation(module).block(module.body)
+
+
+class _Validation:
+    """Adds the checks to the body of one kernel."""
+
+    def __init__(self, module: Module):
+        self.module = module
+
+    def block(self, body: list) -> list:
+        out: list = []
+        for s in body:
+            self.statement(s, out)
+        return out
+
+    def statement(self, s, out: list) -> None:
+        if isinstance(s, If):
+            out += self.reads(s.cond)
+            s.then, s.orelse = self.block(s.then), self.block(s.orelse)
+        elif isinstance(s, For):
+            out += [f for pair in s.bounds for e in pair for f in self.reads(e)]
+            s.body = self.block(s.body)
+        elif isinstance(s, While):
+            s.pre = self.block(s.pre) + self.reads(s.cond)
+            s.body = self.block(s.body)
+        elif isinstance(s, (Declare, Store, Eval)):
+            self.access(s, out)
+        out.append(s)
+
+    def access(self, s, out: list) -> None:
+        """What comes before a statement that reads, and may write."""
+        written = None
+        if isinstance(s, Store):
+            written, values = s.place, [s.value]
+        else:
+            value = s.init if isinstance(s, Declare) else s.value
+            written, values = (value.place, list(value.args)) if isinstance(value, Atomic) else (None, [value])
+        if written is not None and self.flag(written) is not None:
+            for part in components(self.flag(written)):
+                unread = Binary("eq", Load(part, u8), Const(0, u8), u1)
+                out.append(Check(unread, self.site(root(written).array, s.loc), (), s.loc))
+        for e in values:
+            out += self.reads(e, written)
+
+    def site(self, array, loc) -> int:
+        text = f"(kernel={self.module.name}) Breaks the global data access rule: '{array.label or array.name}' is written "
+        text += "after it was read in this launch. Split the kernel between the two, or write to another field."
+        self.module.sites.append((("assert", (text,)), frames_of(loc), self.module.name))
+        return len(self.module.sites) - 1
+
+    def flag(self, place):
+        """The place of the flag of a cell or component of one, or None."""
+        at = root(place)
+        if not isinstance(at, Cell) or at.array.flags is None:
+            return None
+        flags = at.array.flags
+        cell = Cell(flags, at.indices, flags.type)
+        if place is at:
+            return cell
+        return ElemPlace(cell, place.indices, u8) if isinstance(place, ElemPlace) and place.base is at else cell
+
+    def reads(self, e, written=None) -> list:
+        """Statements that set the flags of what an expression reads, where it does read it."""
+        if isinstance(e, Select) and e.lazy and not isinstance(e.cond.type, TensorType):
+            out = self.reads(e.cond, written)
+            then, orelse = self.reads(e.a, written), self.reads(e.b, written)
+            return [*out, If(e.cond, then, orelse)] if then or orelse else out
+        if isinstance(e, Binary) and e.op in ("logic_and", "logic_or"):
+            out, second = self.reads(e.a, written), self.reads(e.b, written)
+            test = e.a if e.op == "logic_and" else Unary("logic_not", e.a, u1)
+            return [*out, If(test, second, [])] if second else out
+        out = []
+        if isinstance(e, Load):
+            flag = self.flag(e.place)
+            if flag is not None and (written is None or place_text(written) != place_text(e.place)):
+                out = [Store(part, Const(1, u8)) for part in components(flag)]
+        for child in children(e):
+            out += self.reads(child, written)
+        return out
+
