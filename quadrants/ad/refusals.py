@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quadrants.banner import Frame
 from quadrants.errors import QuadrantsCompilationError
 
 
@@ -80,3 +81,8 @@ _INSTEAD = {
     "`break`": "Put the rest of the loop's body under an `if`.",
     "`continue`": "Put the rest of the loop's body under an `if`.",
 }
+
+
+def frames_of(loc) -> list:
+    """A place in the user's code as the message of a check shows it: the whole line."""
+    return [Frame(file, line, 0, line, 10**6, name) for file, line, name in loc.frames] if loc is not None else []

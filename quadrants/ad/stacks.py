@@ -17,7 +17,7 @@ from quadrants.ad import rename
 from quadrants.ad.activity import root
 from quadrants.ad.build import index
 from quadrants.ad.evaluation import evaluate
-from quadrants.ad.refusals import Refusals
+from quadrants.ad.refusals import Refusals, frames_of
 from quadrants.ad.sizes import Size, Sizing, Unresolved
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
@@ -147,7 +147,7 @@ class Depths:
             return []
         else:
             limit = depth.count
-        self.module.sites.append((("adstack", stacks[0].label, self.forced), _frames(s.loc), self.module.name))
+        self.module.sites.append((("adstack", stacks[0].label, self.forced), frames_of(s.loc), self.module.name))
         count = trips(s.bounds)
         held = Var("trips", i64, False, level=1)
         value = Load(VarPlace(held, i64), i64)
@@ -192,9 +192,3 @@ def _assigned_once(body: list) -> dict:
             if var is not None:
                 changed.add(var.id)
     return {var: e for var, e in found.items() if var not in changed}
-
-
-def _frames(loc) -> list:
-    from quadrants import banner
-
-    return [banner.Frame(file=f, line=line, col=0, end_line=line, end_col=0, function=name) for f, line, name in loc.frames]

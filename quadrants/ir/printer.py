@@ -26,8 +26,10 @@ def print_ir(module: n.Module) -> str:
         result = f" -> {', '.join(map(type_text, f.result))}" if f.result else ""
         out.append(f"func {f.name}({params}){result}{'' if f.pure else '  # has effects'}")
         out += _block(f.body, 1)
-    if not module.tasks:
+    if not (module.tasks or module.regions):
         return "\n".join(out + _block(module.body, 1)) + "\n"
+    for r in module.regions:
+        out.append(f"{region(r)}: tasks {r.begin} .. {r.end - 1}")
     for t in module.tasks:
         out.append(f"task {t.name}")
         for declare in t.pre:
@@ -60,7 +62,7 @@ def _block(body: list, depth: int) -> list:
 def _loop(s: n.For, depth: int, body: list) -> list:
     names = ", ".join(v.name for v in s.vars)
     ranges = ", ".join(f"{expr(b)}..{expr(e)}" for b, e in s.bounds)
-    note = "  # parallel" if s.parallel else ""
+    note = "  # parallel" if s.parallel else "  # backward" if s.backward else ""
     return ["    " * depth + f"for {names} in {ranges}:{note}", *_block(body, depth + 1)]
 
 
@@ -91,7 +93,15 @@ def _statement(s, depth: int) -> list:
         return [f"{pad}print({parts})"]
     if isinstance(s, n.Comment):
         return [f"{pad}# {s.text}"]
+    if isinstance(s, n.Region):
+        return [f"{pad}{region(s)}:", *_block(s.body, depth + 1)]
     return [pad + type(s).__name__.lower()]
+
+
+def region(r: n.Region) -> str:
+    """What a region is, without its body."""
+    label = f" {r.label}" if r.kind == "checkpoint" else ""
+    return f"{r.kind}{label}{f' on {r.flag.name}' if r.flag is not None else ''}"
 
 
 def expr(e) -> str:

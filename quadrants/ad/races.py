@@ -1,0 +1,118 @@
+"""Parallel loops whose iterations read what others write: their derivative has no order to follow.
+
+    for i in range(1, n): a[i] = a[i - 1] * 2
+
+An array is refused if one iteration of a parallel loop stores to it and another reads it, as the indices show: both are
+arithmetic on loop variables and numbers, and differ. Indices that come out of arrays are the user's to know.
+"""
+
+from __future__ import annotations
+
+from quadrants.ad.activity import Activity, root
+from quadrants.ad.refusals import Refusals
+from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
+from quadrants.ir.walk import root_var, walk
+
+
+def check(body: list, activity: Activity, refusals: Refusals) -> None:
+    for s in body:
+        if isinstance(s, For) and s.parallel:
+            _Loop(s, activity).check(refusals)
+
+
+class _Loop:
+    def __init__(self, loop: For, activity: Activity):
+        self.loop = loop
+        self.bounds = dict(zip((v.id for v in loop.vars), loop.bounds))
+        self.activity = activity
+        self.defined = self._assigned_once()
+
+    def _assigned_once(self) -> dict:
+        found, changed = {}, set()
+        for node in walk(self.loop.body):
+            if isinstance(node, Declare):
+                found[node.var.id] = node.init
+            elif isinstance(node, (Store, Atomic)):
+                var = root_var(node.place)
+                if var is not None:
+                    changed.add(var.id)
+        return {k: e for k, e in found.items() if k not in changed}
+
+    def check(self, refusals: Refusals) -> None:
+        reads: dict = {}
+        writes: dict = {}
+        for node in walk(self.loop.body):
+            if isinstance(node, Load) and isinstance(root(node.place), Cell) and self.activity.is_varied(node):
+                reads.setdefault(root(node.place).array, []).append(root(node.place))
+            elif isinstance(node, (Store, Atomic)):
+                at = root(node.place)
+                if isinstance(at, Cell) and self.activity.companion(at.array) is not None:
+                    writes.setdefault(at.array, []).append((at, node))
+        for array, cells in writes.items():
+            for cell, node in cells:
+                for other in reads.get(array, ()):
+                    if self.crosses(cell.indices, other.indices):
+                        refusals.cross_iteration(array, getattr(node, "loc", None) or self.loop.loc)
+
+    def crosses(self, written: tuple, read: tuple) -> bool:
+        """Whether two index tuples are known to belong to different iterations."""
+        pairs = [(self.form(a), self.form(b)) for a, b in zip(written, read)]
+        if any(self.apart(a, b) for a, b in pairs):
+            return False
+        return any(a is not None and b is not None and a != b and _varies(a) and _varies(b) for a, b in pairs)
+
+    def form(self, e):
+        """An index as nested tuples over the variables of the parallel loop; None for what is not known."""
+        for _ in range(32):
+            if isinstance(e, Cast) and e.a.type.is_integral:
+                e = e.a
+            elif isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
+                e = self.defined[e.place.var.id]
+            else:
+                break
+        if isinstance(e, Const):
+            return int(e.value)
+        if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.bounds:
+            return ("i", e.place.var.id)
+        if isinstance(e, Binary):
+            a, b = self.form(e.a), self.form(e.b)
+            if a is None or b is None:
+                return None
+            if e.op == "sub" and isinstance(b, int):
+                return _shifted(a, -b)
+            if e.op == "add" and (isinstance(a, int) or isinstance(b, int)):
+                return _shifted(a, b) if isinstance(b, int) else _shifted(b, a)
+            return (e.op, a, b)
+        return None
+
+    def apart(self, a, b) -> bool:
+        """Whether two indices never meet, whatever the iterations."""
+        if a is None or b is None:
+            return False
+        first, second = self.span(a), self.span(b)
+        return first is not None and second is not None and (first[1] < second[0] or second[1] < first[0])
+
+    def span(self, form):
+        """(least, largest) value of an index, where the bounds of its loop are numbers."""
+        if isinstance(form, int):
+            return form, form
+        if form[0] == "shift":
+            inner = self.span(form[1])
+            return None if inner is None else (inner[0] + form[2], inner[1] + form[2])
+        if form[0] == "i":
+            begin, end = self.bounds[form[1]]
+            if isinstance(begin, Const) and isinstance(end, Const):
+                return int(begin.value), int(end.value) - 1
+        return None
+
+
+def _shifted(form, step: int):
+    if isinstance(form, int):
+        return form + step
+    if form[0] == "shift":
+        form, step = form[1], form[2] + step
+    return form if step == 0 else ("shift", form, step)
+
+
+def _varies(form) -> bool:
+    return not isinstance(form, int)
