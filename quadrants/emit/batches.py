@@ -25,15 +25,15 @@ _LIGHT = 24
 
 _HARMLESS = (n.Declare, n.Store, n.Eval, n.If, n.Comment, n.Continue)
 _VALUES = (
-    n.Const, n.Load, n.Unary, n.Binary, n.Select, n.Cast, n.Make, n.Elem, n.Member, n.MatOp, n.Extent, n.VarPlace, n.Cell,
-    n.ElemPlace, n.MemberPlace, n.Atomic,
+    n.Const, n.Load, n.Unary, n.Binary, n.Select, n.Cast, n.Make, n.Elem, n.Member, n.MatOp, n.Extent, n.VarPlace,
+    n.Cell, n.ElemPlace, n.MemberPlace, n.Atomic,
 )  # fmt: skip
 
 
 @dataclass(slots=True)
 class Batch:
-    """times: iterations of a thread. body: of one iteration. loads: `Load`s of it that come before any store; the same place
-    more than once where it is loaded more than once. before: declarations of the body that their indices use.
+    """times: iterations of a thread. body: of one iteration. loads: `Load`s of it that come before any store; the same
+    place more than once where it is loaded more than once. before: declarations of the body that their indices use.
     """
 
     times: int
@@ -61,6 +61,26 @@ def batch_of(task, count) -> Batch | None:
     while times > 1 and times * finder.bytes > BYTES:
         times //= 2
     return Batch(times, body, finder.found, finder.before()) if times > 1 else None
+
+
+def print_loads(p, batch: Batch) -> tuple:
+    """Declarations of registers for what the iterations of a thread load, and the lines of the loop that loads it. From
+    then on `p`, a BlockPrinter, prints the registers in place of the loads.
+    """
+    for s in batch.before:
+        p.statement(s)
+    registers: dict = {}
+    for e in batch.loads:
+        text = p.text(e)
+        if text not in registers:
+            cell = e.place if isinstance(e.place, n.Cell) else e.place.base
+            taken = [name for name, _ in registers.values()]
+            name = f"qd_{cell.array.name}_in"
+            registers[text] = (f"{name}{len(taken) + 1}" if name in taken else name, p.type(e.type))
+            p.put(f"{registers[text][0]}[qd_k] = {text};")
+    p.loaded = {id(e): f"{registers[text][0]}[qd_k]" for e, text in [(e, p.text(e)) for e in batch.loads]}
+    lines, p.lines, p.line_of = p.lines, [], None
+    return tuple(f"{t} {name}[{batch.times}];" for name, t in registers.values()), tuple(lines)
 
 
 def _is_light(body) -> bool:
@@ -103,7 +123,8 @@ class _Loads:
 
     def __init__(self, body, variables: tuple):
         self.known = {v.id for v in variables}
-        self.local, self.changed = set(), set()
+        self.local: set = set()
+        self.changed: set = set()
         for node in walk.walk(body):
             if isinstance(node, n.Declare):
                 (self.changed if node.var.id in self.local else self.local).add(node.var.id)
@@ -164,7 +185,8 @@ class _Loads:
         cell = e.place
         if isinstance(cell, n.ElemPlace) and all(isinstance(i, n.Const) for i in cell.indices):
             cell = cell.base
-        if not isinstance(cell, n.Cell) or cell.array.components is not None or not all(map(self.decided, cell.indices)):
+        known = isinstance(cell, n.Cell) and all(map(self.decided, cell.indices))
+        if not known or cell.array.components is not None:
             self.indices(e.place)
         elif isinstance(e.type, (DType, TensorType)):
             self.found.append(e)

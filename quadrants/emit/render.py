@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quadrants.emit import aliases, environment, shared, template_errors, vectors
+from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.forms import form_of
@@ -19,7 +20,6 @@ from quadrants.emit.spelling import ADD, UNARY, comment
 from quadrants.ir import cost, walk
 from quadrants.ir.nodes import (
     Call,
-    Cell,
     Check,
     Const,
     For,
@@ -41,6 +41,7 @@ class Rendered:
     launches: tuple = ()
     prints: bool = False
     args_in_memory: bool = False
+    effort: int = 3
 
 
 @dataclass(slots=True)
@@ -190,7 +191,7 @@ class Renderer:
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
-        loads = self.loads(p, form.batch)
+        loads = print_loads(p, form.batch) if form.batch is not None else ((), ())
         for declare, _ in t.reductions:
             opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
         p.statements(t.body if form.batch is None else form.batch.body)
@@ -223,26 +224,6 @@ class Renderer:
             self.complete(piece, t)
         self.loop_text = ""
         return piece
-
-    def loads(self, p: BlockPrinter, batch) -> tuple:
-        """Registers for what several iterations of one thread load, and the lines that load it."""
-        if batch is None:
-            return (), ()
-        for s in batch.before:
-            p.statement(s)
-        registers: dict = {}
-        for e in batch.loads:
-            text = p.text(e)
-            if text not in registers:
-                cell = e.place if isinstance(e.place, Cell) else e.place.base
-                taken = [name for name, _ in registers.values()]
-                name = f"qd_{cell.array.name}_in"
-                registers[text] = (f"{name}{len(taken) + 1}" if name in taken else name, p.type(e.type))
-        for text, (name, _) in registers.items():
-            p.put(f"{name}[qd_k] = {text};")
-        p.loaded = {id(e): f"{registers[text][0]}[qd_k]" for e, text in [(e, p.text(e)) for e in batch.loads]}
-        lines, p.lines, p.line_of = p.lines, [], None
-        return tuple(f"{t} {name}[{batch.times}];" for name, t in registers.values()), tuple(lines)
 
     def before(self, p: BlockPrinter, t, axes: list) -> list:
         """Declarations of the values that a task computes from the arguments."""
@@ -330,7 +311,7 @@ class Renderer:
         launches = tuple(_launch(t) for t in tasks if t.form)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory
+            self.args_in_memory, effort=context["effort"]
         )
 
     def args_members(self) -> list:

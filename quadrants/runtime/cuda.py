@@ -55,17 +55,18 @@ class CudaBackend(DeviceBackend):
 
     def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
-        return build.key_cuda(text, self.arch, nvrtc.flags(options))
+        return build.key_cuda(text, self.arch, nvrtc.flags(options, recipe.effort))
 
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile CUDA"):
-            code = build.build_cuda(text, recipe.name, self.arch, nvrtc.flags(options), self.cache)
+            flags = nvrtc.flags(options, recipe.effort)
+            code = build.build_cuda(text, recipe.name, self.arch, flags, self.cache)
         return self.plan(kernel, args, recipe, code)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
-        code = self.cache.get(artifact, ".cubin")
+        code = build.kept_binary(artifact, ".cubin", self.cache)
         return None if code is None else self.plan(kernel, args, recipe, code)
 
     def functions(self, code: bytes, recipe: Recipe):

@@ -45,7 +45,8 @@ def test_updates_of_own_cells_are_loads_and_stores_and_names_of_indices_are_comp
 
 def test_bytes_decide_how_many_iterations_a_thread_does():
     text = text_of(shapes.wide, np.zeros((3, 4)), np.zeros((3, 4)))
-    assert "const uint64_t qd_first = (uint64_t)blockIdx.x * 256 + threadIdx.x;" in text and "double qd_x_in[2];" in text
+    assert "const uint64_t qd_first = (uint64_t)blockIdx.x * 256 + threadIdx.x;" in text
+    assert "double qd_x_in[2];" in text
     assert batches.MOST == 4 and "* 512 + threadIdx.x" in text_of(shapes.filled, floats())
     assert "qd_y_in" not in text_of(shapes.filled, floats())
 
