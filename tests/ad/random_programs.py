@@ -74,6 +74,9 @@ class Writer:
         self.floats: list[str] = []
         self.vectors: list[str] = []
         self.ints: list[str] = ["i"]
+        self.counters: list[str] = []  # integers that iterations change
+        self.flags: list[str] = []
+        self.matrices: list[str] = []
         self.depth = 0
         self.serial = 0
 
@@ -94,9 +97,11 @@ class Writer:
         self.lines.append("    " * (self.depth + 1) + text)
 
     def index(self) -> str:
-        which = self.pick(("plain", "plain", "modulo", "indirect"))
-        if which == "plain":
+        which = self.pick(("plain", "plain", "modulo", "indirect", "counter"))
+        if which == "plain" or which == "counter" and not self.counters:
             return "i"
+        if which == "counter":
+            return f"{self.pick(self.counters)} % {N}"
         if which == "modulo":
             return f"({self.pick(self.ints)} + {self.pick((0, 1, 2))}) % {N}"
         return "at[i]"
@@ -105,7 +110,8 @@ class Writer:
         options = [f"x[{self.index()}]", f"v[{self.index()}][{self.pick((0, 1))}]", "c", self.number()]
         options += self.floats * 3 + [f"{w}[{self.pick((0, 1))}]" for w in self.vectors]
         options += [f"{w}[{j} % 2]" for w in self.vectors for j in self.ints[1:]]
-        options += [f"0.1 * {j}" for j in self.ints[1:]]
+        options += [f"0.1 * {j}" for j in self.ints[1:] + self.counters]
+        options += [f"{g}[{self.pick((0, 1))}, {self.pick((0, 1))}]" for g in self.matrices]
         return self.pick(options)
 
     def expr(self, depth: int) -> str:
@@ -128,12 +134,13 @@ class Writer:
         options = [made, f"v[{self.index()}]"]
         for w in self.vectors:
             options += [f"turn({w}, {self.expr(1)})", f"0.5 * {w} + 0.5 * {made}", f"{w} / (1.0 + {w}.dot({w}))"]
+            options += [f"0.5 * ({g} @ {w})" for g in self.matrices]
         return self.pick(options)
 
     def condition(self) -> str:
         simple = f"{self.expr(1)} {self.pick(('<', '>'))} {self.number()}"
         options = [simple, f"not ({simple})", f"{simple} and {self.expr(0)} < 0.9", f"{simple} or {self.expr(0)} > 0.4"]
-        options += [f"{j} % 2 == 0" for j in self.ints]
+        options += [f"{j} % 2 == 0" for j in self.ints + self.counters] + self.flags * 2
         return self.pick(options)
 
     def statement(self, loops: int) -> None:
@@ -141,17 +148,37 @@ class Writer:
         kinds = ["assign", "assign", "augment", "accumulate", "declare", "if"]
         kinds += ["vector", "component"] if self.vectors else []
         kinds += ["swap"] if len(self.floats) > 1 else []
+        kinds += ["count"] if self.counters else []
+        kinds += ["flip"] if self.flags else []
+        kinds += ["matrix"] if self.matrices else []
         kinds += ["for", "for", "static"] if loops < 3 else []
         getattr(self, f"_{self.pick(kinds)}")(loops)
 
     def _declare(self, loops: int) -> None:
-        if self.chance():
-            text, kind, into = self.kept(), "f", self.floats
-        else:
-            text, kind, into = self.vector(), "w", self.vectors
+        text, kind, into = self.pick((
+            (self.kept(), "f", self.floats), (self.vector(), "w", self.vectors), (self.matrix(), "g", self.matrices),
+            (f"{self.pick(self.ints)} + 1", "m", self.counters), (f"{self.expr(1)} < 0.2", "b", self.flags),
+        ))  # fmt: skip
         name = self.name(kind)
         self.write(f"{name} = {text}")
         into.append(name)
+
+    def matrix(self) -> str:
+        return f"qd.Matrix([[{self.kept(1)}, {self.number()}], [{self.number()}, {self.kept(0)}]])"
+
+    def _matrix(self, loops: int) -> None:
+        g = self.pick(self.matrices)
+        self.write(
+            f"{g} = {self.pick((self.matrix(), f'0.5 * ({g} @ {self.pick(self.matrices)})', f'{g}.transpose()'))}"
+        )
+
+    def _count(self, loops: int) -> None:
+        m = self.pick(self.counters)
+        self.write(self.pick((f"{m} += 1", f"{m} = ({m} * 3 + {self.pick(self.ints)}) % 5", f"{m} = at[{m} % {N}]")))
+
+    def _flip(self, loops: int) -> None:
+        b = self.pick(self.flags)
+        self.write(f"{b} = {self.pick((f'not {b}', f'{self.expr(1)} > 0.1'))}")
 
     def _assign(self, loops: int) -> None:
         self.write(f"{self.pick(self.floats)} = {self.kept()}")
@@ -204,7 +231,8 @@ class Writer:
         self.ints.pop()
 
     def block(self, loops: int) -> None:
-        floats, vectors = len(self.floats), len(self.vectors)
+        scopes = (self.floats, self.vectors, self.counters, self.flags, self.matrices)
+        sizes = [len(scope) for scope in scopes]
         self.depth += 1
         for _ in range(self._random.randint(1, 3)):
             if self.budget <= 0:
@@ -212,7 +240,8 @@ class Writer:
             self.statement(loops)
         self._assign(loops)
         self.depth -= 1
-        del self.floats[floats:], self.vectors[vectors:]
+        for scope, size in zip(scopes, sizes, strict=True):
+            del scope[size:]
 
     def task(self) -> None:
         self.write(f"for i in range({N}):")
@@ -224,6 +253,8 @@ class Writer:
         w = self.name("w")
         self.write(f"{w} = v[i]")
         self.vectors.append(w)
+        for _ in range(self._random.randint(0, 3)):
+            self._declare(0)
         for _ in range(self._random.randint(2, 6)):
             self.statement(0)
         self.write(f"z[i] = {self.kept()}")
@@ -232,7 +263,6 @@ class Writer:
         self.depth = 0
 
     def second_task(self) -> None:
-        self.floats, self.vectors, self.ints = [], [], ["k"]
         self.write(f"for k in range({N}):")
         self.write("    t = z[k]")
         self.write(f"    for j in range({self.pick(('2', 'n[k]', 'k'))}):")
