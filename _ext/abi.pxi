@@ -84,6 +84,7 @@ cdef extern from "launch.hpp" namespace "qd" nogil:
         External *external(int32_t source)
         bint meets(void *stream)
         Launch launch
+        PyObject *resume
         TokenArray tokens
         MemberArray members
         ExternalArray externals

@@ -3,6 +3,7 @@
 cdef uint64_t _seed = 0
 cdef uint64_t _launches = 0
 cdef bint _capture_print = False
+cdef int _last_tasks = 0
 
 # Nonzero when calls need more than the fast path gives; derived from the five below.
 cdef int _special = 0
@@ -109,6 +110,11 @@ def set_seed(seed, /):
 def launch_count():
     """Launches since the last `set_seed`."""
     return _launches
+
+
+def last_task_count():
+    """Tasks of the kernel that was launched last."""
+    return _last_tasks
 
 
 def set_python_stdout(flag, /):

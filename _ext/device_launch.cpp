@@ -67,10 +67,10 @@ int64_t load(Step kind, const char *at) {
     }
 }
 
-// Events around the tasks of one launch, for the kernel profiler.
+// Events around the tasks of one launch, for the kernel profiler. Of a task that runs several times it has the last one.
 class Timer {
   public:
-    Timer(const qd_device_api *api, size_t count, bool wanted) : api_(api), events_(wanted ? count + 1 : 0) {
+    Timer(const qd_device_api *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
         for (void *&event : events_) api_->event_create(&event, 1);
     }
     Timer(const Timer &) = delete;
@@ -79,26 +79,38 @@ class Timer {
         for (void *event : events_) api_->event_destroy(event);
     }
 
-    void mark(size_t at, void *stream) {
-        if (!events_.empty()) api_->event_record(events_[at], stream);
+    void begin(size_t task, void *stream) {
+        if (events_.empty()) return;
+        if (first_ == none) first_ = task;
+        ran_[task] = true;
+        api_->event_record(events_[2 * task], stream);
+    }
+
+    void end(size_t task, void *stream) {
+        if (events_.empty()) return;
+        last_ = task;
+        api_->event_record(events_[2 * task + 1], stream);
     }
 
     int read(double *times) {
-        if (events_.empty()) return 0;
-        int status = api_->event_synchronize(events_.back());
-        for (size_t at = 0; status == 0 && at + 1 < events_.size(); ++at) {
-            float begin = 0, end = 0;
-            status = api_->event_milliseconds(&begin, events_[0], events_[at]);
-            if (status == 0) status = api_->event_milliseconds(&end, events_[0], events_[at + 1]);
-            times[2 * at] = 1e-3 * begin;
-            times[2 * at + 1] = 1e-3 * end;
+        if (first_ == none) return 0;
+        int status = api_->event_synchronize(events_[2 * last_ + 1]);
+        for (size_t at = 0; status == 0 && at < events_.size(); ++at) {
+            if (!ran_[at / 2]) continue;
+            float since = 0;
+            status = api_->event_milliseconds(&since, events_[2 * first_], events_[at]);
+            times[at] = 1e-3 * since;
         }
         return status;
     }
 
   private:
+    static constexpr size_t none = SIZE_MAX;
     const qd_device_api *api_;
     std::vector<void *> events_;
+    std::vector<bool> ran_;
+    size_t first_ = none;
+    size_t last_ = 0;
 };
 
 // Collects what goes to C stdout, and so to descriptor 1, while it lives: drivers print there and nowhere else.
@@ -152,6 +164,63 @@ uint32_t grid_of(const DeviceTask &task, const char *block) {
     return static_cast<uint32_t>(std::min(wanted, most));
 }
 
+// The tasks of one launch, as the walk over its regions asks for them.
+class Tasks {
+  public:
+    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {}
+
+    int task(size_t at) {
+        const DeviceTask &task = kernel_->tasks[at];
+        void *params[] = {kernel_->block_in_memory ? static_cast<void *>(&launch_->memory.block) : launch_->block,
+                          &launch_->memory.frame};
+        uint32_t grid = grid_of(task, launch_->block);
+        int status = 0;
+        timer_->begin(at, launch_->stream);
+        if (grid) status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+        timer_->end(at, launch_->stream);
+        if (status) launch_->failed = static_cast<int>(at);
+        return status;
+    }
+
+    bool local(size_t at) const { return kernel_->tasks[at].local; }
+
+    int flag(const DeviceRegion &region, int32_t *value) {
+        uint64_t address;
+        std::memcpy(&address, launch_->block + region.flag_offset, sizeof address);
+        return fetch(address, value);
+    }
+
+    bool failed() {
+        if (kernel_->error_offset < 0) return false;
+        int32_t record = 0;
+        int status = fetch(launch_->memory.frame + static_cast<uint64_t>(kernel_->error_offset), &record);
+        return status != 0 || record != 0;
+    }
+
+    int next_pass(const DeviceRegion &region) {
+        if (!region.random || kernel_->seed_offset < 0) return 0;
+        size_t at = static_cast<size_t>(kernel_->seed_offset) + 8;
+        uint64_t ordinal;
+        std::memcpy(&ordinal, launch_->block + at, sizeof ordinal);
+        ordinal += uint64_t(1) << 40;
+        std::memcpy(launch_->block + at, &ordinal, sizeof ordinal);
+        if (!kernel_->block_in_memory) return 0;
+        return kernel_->api->to_device(launch_->memory.block + at, launch_->block + at, sizeof ordinal, launch_->stream);
+    }
+
+  private:
+    int fetch(uint64_t address, int32_t *value) {
+        char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
+        int status = kernel_->api->to_host(landing, address, sizeof *value, launch_->stream);
+        std::memcpy(value, landing, sizeof *value);
+        return status;
+    }
+
+    DeviceKernel *kernel_;
+    DeviceRun *launch_;
+    Timer *timer_;
+};
+
 }  // namespace
 
 int64_t iterations(const DeviceTask &task, const char *block) {
@@ -183,29 +252,23 @@ int Crossing::order(const qd_device_api *api, void *first, void *then) {
 int run(DeviceKernel *kernel, DeviceRun *launch) {
     const qd_device_api *api = kernel->api;
     std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
-    if (launch->memory.frame) alone.lock();
+    if (launch->memory.frame || launch->memory.landing) alone.lock();
     int status = 0;
     launch->failed = -1;
     launch->hit = false;
     uint64_t frame = launch->memory.frame;
-    void *params[] = {launch->block, &frame};
     if (kernel->block_in_memory) {
         status = api->to_device(launch->memory.block, launch->block, kernel->block_bytes, launch->stream);
-        params[0] = &launch->memory.block;
     }
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->others[at], launch->stream);
     }
     Capture capture(kernel->waits ? launch->text : nullptr);
     Timer timer(api, kernel->tasks.size(), kernel->timed);
-    timer.mark(0, launch->stream);
-    for (size_t at = 0; status == 0 && at < kernel->tasks.size(); ++at) {
-        const DeviceTask &task = kernel->tasks[at];
-        uint32_t grid = grid_of(task, launch->block);
-        if (grid) status = api->launch(task.function, grid, task.block, task.shared_bytes, launch->stream, params);
-        if (status) launch->failed = static_cast<int>(at);
-        timer.mark(at + 1, launch->stream);
-    }
+    Tasks tasks(kernel, launch, &timer);
+    RegionWalk<Tasks> walk(tasks, kernel->regions, kernel->tasks.size(), launch->status ? launch->status[0] : 0);
+    if (status == 0) status = walk.run();
+    if (launch->status) launch->status[1] = walk.yielded();
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->stream, launch->others[at]);
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device_regions.hpp"
 #include "qd_device.h"
 
 namespace qd {
@@ -25,6 +26,7 @@ struct DeviceTask {
     uint32_t block;
     uint32_t shared_bytes;
     uint32_t most_blocks;  // a larger grid gains nothing; 0: as many as there are iterations
+    bool local;            // it only sets variables of the kernel
     bool counted;          // `count` gives the iterations; else only the device knows them
     std::vector<CountStep> count;
     std::string name;
@@ -33,6 +35,7 @@ struct DeviceTask {
 struct DeviceKernel {
     const qd_device_api *api = nullptr;
     std::vector<DeviceTask> tasks;
+    std::vector<DeviceRegion> regions;
     size_t block_bytes = 0;     // of the argument block
     bool block_in_memory = false;  // it is too large to go by value
     size_t prefix_bytes = 0;    // start of the frame that the host reads after a launch: failure record, results
@@ -48,7 +51,7 @@ struct DeviceKernel {
 struct StreamMemory {
     uint64_t frame = 0;
     uint64_t block = 0;  // where `block_in_memory`
-    void *landing = nullptr;  // host memory for the start of the frame that the device writes by itself
+    void *landing = nullptr;  // host memory that the device writes by itself: start of the frame, then a flag
 };
 
 // Where two streams meet: what the one has to do before is waited for by the other, and not by the host.
@@ -65,6 +68,7 @@ struct DeviceRun {
     char *block;    // the packed arguments
     char *prefix;   // room for `prefix_bytes`
     double *times;  // room for two a task, or null: seconds
+    int32_t *status;  // checkpoint to begin at, and where to leave the one that ended the launch; or null
     int failed;     // task that could not be launched, -1: something else failed
     bool hit;       // whether the failure record is set
     void **others;  // streams that have worked on arguments: the launch is in order with them

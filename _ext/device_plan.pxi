@@ -44,14 +44,29 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         uint32_t block
         uint32_t shared_bytes
         uint32_t most_blocks
+        bint local
         bint counted
         vector[CountStep] count
         cpp_name name
+
+    cdef enum class RegionKind(int32_t):
+        loop
+        checkpoint
+        other
+
+    cdef struct DeviceRegion:
+        RegionKind kind
+        int32_t parent
+        size_t begin
+        size_t end
+        int64_t flag_offset
+        bint random
 
     cdef cppclass DeviceKernel:
         DeviceKernel() except +
         const qd_device_api *api
         vector[DeviceTask] tasks
+        vector[DeviceRegion] regions
         size_t block_bytes
         bint block_in_memory
         size_t prefix_bytes
@@ -71,6 +86,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         char *block
         char *prefix
         double *times
+        int32_t *status
         int failed
         bint hit
         string *text
@@ -106,6 +122,10 @@ cdef class DeviceProgram:
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
     launch, behind the argument block; `error_offset` and `seed_offset` are -1 where there is no record and no random
     number. waits: a launch waits for its end. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
+    local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number of the
+    region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
+    kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
+    of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold together."""
     cdef readonly Device device
     cdef DeviceKernel *kernel
@@ -115,13 +135,14 @@ cdef class DeviceProgram:
     cdef StreamMemory first    # of the stream that `first_stream` names
     cdef void *first_stream
     cdef bint first_known
+    cdef bint checkpoints
 
     def __cinit__(self, *args, **kwargs):
         self.kernel = new DeviceKernel()
         self.buffers = {}
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
-                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, keepalive=None):
+                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, local_tasks=(), regions=(), keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -142,6 +163,27 @@ cdef class DeviceProgram:
         kernel.timed = timed
         for name, function, block, shared_bytes, most_blocks, count in tasks:
             self.add_task(name, function, block, shared_bytes, most_blocks, count)
+        for at in local_tasks:
+            kernel.tasks[at].local = True
+        for kind, begin, end, parent, flag_offset, random in regions:
+            self.add_region(kind, begin, end, parent, flag_offset, random)
+
+    cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
+        cdef DeviceRegion region
+        cdef size_t last = self.kernel.tasks.size()
+        region.kind = RegionKind.other
+        if kind == "loop":
+            region.kind = RegionKind.loop
+        elif kind == "checkpoint":
+            region.kind = RegionKind.checkpoint
+            self.checkpoints = True
+        if not 0 <= begin <= end <= last or not -1 <= parent < <int64_t> self.kernel.regions.size():
+            raise ValueError(f"a {kind} cannot have the tasks {begin} to {end} of {last} and the parent {parent}")
+        if region.kind != RegionKind.other and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
+            raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
+        region.begin, region.end = begin, end
+        region.parent, region.flag_offset, region.random = parent, flag_offset, random
+        self.kernel.regions.push_back(region)
 
     cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):
         cdef DeviceTask task
@@ -153,6 +195,7 @@ cdef class DeviceProgram:
         task.block = block
         task.shared_bytes = shared_bytes
         task.most_blocks = most_blocks
+        task.local = False
         task.counted = count is not None
         encoded = name.encode()
         task.name = cpp_name(<const char *> encoded)
@@ -182,7 +225,10 @@ cdef class DeviceProgram:
         del self.kernel
 
     cdef Py_ssize_t tail(self) noexcept:
-        return self.kernel.prefix_bytes + (16 * self.kernel.tasks.size() if self.kernel.timed else 0)
+        return (
+            self.kernel.prefix_bytes + (16 * self.kernel.tasks.size() if self.kernel.timed else 0)
+            + (8 if self.checkpoints else 0)
+        )
 
     @property
     def tail_bytes(self):
@@ -207,10 +253,10 @@ cdef class DeviceProgram:
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
         found.landing = NULL
-        if self.kernel.prefix_bytes:
+        if self.kernel.prefix_bytes or self.kernel.regions.size():
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
-                landing = self.kept((<size_t> stream, "landing"), Landing(self.device, self.kernel.prefix_bytes))
+                landing = self.kept((<size_t> stream, "landing"), Landing(self.device, self.kernel.prefix_bytes + 8))
             found.landing = (<Landing> landing).data
         if not self.first_known:
             self.first, self.first_stream, self.first_known = found, stream, True
@@ -246,6 +292,7 @@ cdef class DeviceProgram:
         launch.text.clear()
         run.text = &launch.text if launch.capture else NULL
         run.times = <double *> (run.prefix + kernel.prefix_bytes)
+        run.status = <int32_t *> (block + plan.block_bytes - 8) if self.checkpoints else NULL
         run.others = frame.streams.data
         run.other_count = frame.streams.count
         run.crossing = self.device.crossing

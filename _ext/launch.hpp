@@ -120,6 +120,7 @@ class Frame {
     }
 
     Launch launch;
+    PyObject *resume = nullptr;  // label of the checkpoint to begin at, borrowed; null: from the start
     StackArray<int64_t, 64> tokens;
     StackArray<PyObject *, 192> members;  // owned references
     StackArray<External, 8> externals;

@@ -138,8 +138,8 @@ cdef class Launcher:
         if _on_launch is not None:
             instead = _on_launch(self, args)
             if instead is not None:
-                return (<Launcher?> instead).launch(tuple_items(<PyObject *> args), args)
-        return self.launch(tuple_items(<PyObject *> args), args)
+                return (<Launcher?> instead).launch(tuple_items(<PyObject *> args), args, NULL)
+        return self.launch(tuple_items(<PyObject *> args), args, NULL)
 
     cdef call_on_stream(self, tuple args, dict kwargs):
         stream = kwargs.pop("qd_stream")
@@ -156,8 +156,18 @@ cdef class Launcher:
         finally:
             set_stream(before)
 
-    cdef launch(self, PyObject *const *args, tuple positional):
-        # `positional` is None unless the arguments are in a tuple already.
+    def launch_from(self, label, tuple args, dict kwargs):
+        """A call that begins at the checkpoint with that label; `QuadrantsRuntimeError` if there is none."""
+        if kwargs or len(args) != self.param_count:
+            args = self.bind(args, kwargs)
+        if _tracing > 0 and _on_traced_call is not None:
+            _on_traced_call(self)
+        if not _active:
+            self.compile(args)
+        return self.launch(tuple_items(<PyObject *> args), args, <PyObject *> label)
+
+    cdef launch(self, PyObject *const *args, tuple positional, PyObject *resume):
+        # `positional` is None unless the arguments are in a tuple already. `resume`: see Frame.
         cdef Frame frame
         cdef Specialisation last
         cdef Plan plan
@@ -165,6 +175,7 @@ cdef class Launcher:
         cdef int own_externals
         cdef Selector *selector
         cdef Py_ssize_t key_bytes = self.selector_count * sizeof(int64_t)
+        frame.resume = resume
         if not frame.tokens.reserve(self.selector_count):
             raise MemoryError()
         for at in range(self.selector_count):
@@ -229,7 +240,7 @@ cdef PyObject *launcher_vectorcall(
     cdef Launcher self = <Launcher> callee
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     if names == NULL and count == self.param_count and not _special:
-        result = self.launch(args, None)
+        result = self.launch(args, None, NULL)
     else:
         result = self.call_carefully(positional_arguments(args, count), keyword_arguments(args + count, names))
     raw_incref(<PyObject *> result)
@@ -265,7 +276,7 @@ cdef class BoundLauncher:
 
     def __getattr__(self, name):
         value = getattr(self.__func__, name)
-        if name == "source":  # it takes the arguments of a call
+        if name in ("source", "resume"):  # they take the arguments of a call
             return lambda *args, **options: value(self.__self__, *args, **options)
         return BoundLauncher(value, self.__self__) if isinstance(value, Launcher) else value
 
@@ -307,8 +318,9 @@ cdef PyObject *bound_vectorcall(
 
 def clear_all():
     """Forget the plans of all launchers; for the end of a runtime."""
-    global _generation
+    global _generation, _last_tasks
     _generation += 1
+    _last_tasks = 0
     forget_producers()
     for launcher in list(_launchers):
         (<Launcher> launcher).clear()

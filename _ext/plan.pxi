@@ -19,6 +19,8 @@ cdef class Plan:
     ret: None, `(dtype_name, offset)` or a callable of the block's memoryview.
     sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
     parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
+    status: where there are checkpoints `(offset, labels)`: of 4 bytes with the number of the one to begin at, and 4 with that
+    of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
@@ -32,6 +34,9 @@ cdef class Plan:
     cdef int ret_code
     cdef int64_t ret_offset
     cdef bint parallel_ok
+    cdef int64_t status_offset
+    cdef int task_count
+    cdef readonly tuple labels
     cdef int32_t reach_type, reach_id
     cdef readonly DeviceProgram device
     cdef tuple names, packers
@@ -44,7 +49,7 @@ cdef class Plan:
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
-                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0)):
+                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -63,6 +68,10 @@ cdef class Plan:
         self.keepalive = keepalive
         self.parallel_ok = parallel_ok
         self.reach_type, self.reach_id = reach if reach is not None else (0, 0)
+        self.task_count = tasks
+        self.status_offset, self.labels = (-1, ()) if status is None else (status[0], tuple(status[1]))
+        if self.status_offset >= 0:
+            self.check_room(self.status_offset, 8)
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)
@@ -283,7 +292,7 @@ cdef class Plan:
 
     cdef run(self, PyObject *const *args, Frame *frame):
         # Packs, runs with the GIL released, copies back, prints, raises what the kernel reported, reads the result.
-        global _running, _launches
+        global _running, _launches, _last_tasks
         cdef char *block
         cdef Launch *launch = &frame.launch
         view = None
@@ -298,7 +307,10 @@ cdef class Plan:
         _running += 1
         try:
             kept = self.pack(args, &block, view, frame)
+            if frame.resume != NULL:
+                self.begin_at(<object> frame.resume, block)
             _launches += 1
+            _last_tasks = self.task_count
             if self.device is not None:
                 self.device.launch(self, block, frame, _seed, _launches)
             else:
@@ -316,6 +328,16 @@ cdef class Plan:
         if self.ret_reader is not None:
             return self.ret_reader(view)
         return None
+
+    cdef int begin_at(self, object label, char *block) except -1:
+        if label not in self.labels:
+            known = ", ".join([str(int(one)) for one in self.labels]) or "none"
+            raise QuadrantsRuntimeError(
+                f"from_checkpoint={label!r} does not match any qd.checkpoint of kernel {self.name}; its labels: {known}"
+            )
+        cdef int32_t number = self.labels.index(label) + 1
+        memcpy(block + self.status_offset, &number, sizeof(number))
+        return 0
 
     cdef int conclude(self, Launch *launch, list kept) except -1:
         # The writes of a kernel that failed stay, so arrays are copied back and text is shown before it is raised.

@@ -117,6 +117,7 @@ _LAZY = {
     ).split()},
     **{name: ("quadrants.runtime.streams", name) for name in "Stream Event create_stream create_event".split()},
     "randn": ("quadrants.lang.random", "randn"),
+    "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
         "math types lang profiler interop linalg algorithms tools ad graph"
     ).split()},

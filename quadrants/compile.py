@@ -95,9 +95,11 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
     core.enter_tracing()
     try:
         with profiler.scope("trace"):
+            declared = kernel._primal
             traced = trace_kernel(
-                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, record=record
-            )
+                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=declared.graph,
+                checkpoints=declared.checkpoints, record=record,
+            )  # fmt: skip
     finally:
         core.leave_tracing()
     observer.ir("trace", traced.module)

@@ -21,6 +21,8 @@ from quadrants.lang.func import resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
 EMPTY = inspect.Parameter.empty
+_GRAPH_REFUSAL = "qd_stream is not compatible with graph=True kernels: launch it without, or declare it without graph."
+_STREAM_REFUSAL = "qd_stream is not compatible with autodiff kernels: launch derivatives without it."
 _MODES = {
     AutodiffMode.NONE: "", AutodiffMode.REVERSE: "reverse", AutodiffMode.FORWARD: "forward",
     AutodiffMode.VALIDATION: "validate",
@@ -44,6 +46,7 @@ class Kernel(Launcher):
         self.fn = fn
         self.mode = mode
         self._primal_kernel = primal
+        self.stream_refusal = _STREAM_REFUSAL if mode else _GRAPH_REFUSAL if graph else None
         self._derivatives: dict = {}
         self.is_pure = fastcache
         self.graph = graph
@@ -51,6 +54,7 @@ class Kernel(Launcher):
         self.template_path = template
         self.parameters = collect_parameters(fn)
         self.materialized_kernels: dict = {}
+        self.graph_do_while_levels: list = []
         _kernels.add(self)
         self._observe()
         functools.update_wrapper(self, fn)
@@ -91,6 +95,28 @@ class Kernel(Launcher):
             made = Kernel(primal.fn, fastcache=primal.is_pure, template=template, primal=primal, mode=name)
             found = primal._derivatives.setdefault(name, made)
         return found
+
+    def resume(self, *args, from_checkpoint, **kwargs):
+        """A launch that begins at the checkpoint labelled `from_checkpoint`, with the arguments of a call.
+
+        What is before that block, in the order of the source, is skipped in the first pass of the loops around it;
+        variables of the kernel are set all the same. Returns a `qd.GraphStatus`. Clear the flag of the checkpoint
+        first, or it ends the launch again.
+
+        Raises:
+            QuadrantsSyntaxError: the kernel has not been declared with checkpoints=True.
+            RuntimeError: `from_checkpoint` is no int, or no label of the kernel.
+        """
+        if not self.checkpoints:
+            raise QuadrantsSyntaxError(f"{self.fn.__name__}.resume() needs @qd.kernel(graph=True, checkpoints=True)")
+        if not isinstance(from_checkpoint, int) or isinstance(from_checkpoint, bool):
+            raise QuadrantsRuntimeError(
+                f"from_checkpoint must be an int or IntEnum value, the label of a checkpoint of {self.fn.__name__}; got "
+                f"{from_checkpoint!r}"
+            )
+        if session.is_python_backend():
+            raise QuadrantsRuntimeError("The python arch cannot resume: its kernels run as the functions they are.")
+        return self.launch_from(from_checkpoint, args, kwargs)
 
     def source(self, *args, arch=None) -> str:
         """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
@@ -225,7 +251,8 @@ def kernel(
             `qd.Tensor`, a vector, matrix or struct type, or a dataclass. Top-level `for` loops run in parallel.
         fastcache: a promise that all data comes through parameters; lets later processes skip tracing.
         pure: deprecated synonym of `fastcache`.
-        graph, checkpoints: launch all tasks as one device graph.
+        graph: launch all tasks as one; needed for `qd.graph`.
+        checkpoints: with `graph`, allow `qd.checkpoint`; a launch then returns a `qd.GraphStatus`.
         template: folder searched first for the templates of this kernel.
 
     Raises:

@@ -25,7 +25,6 @@ class Program:
         self.graph_builds = 0
         self.graph_checkpoints = 0
         self.graph_last_yield = -1
-        self.tasks_on_last_call = 0
         self.reducer_dispatches = 0
         self.device_name = ""
         self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
@@ -67,7 +66,9 @@ class Program:
         return self.graph_last_yield
 
     def get_num_offloaded_tasks_on_last_call(self) -> int:
-        return self.tasks_on_last_call
+        from quadrants._ext import core
+
+        return core.last_task_count()
 
     def subgroup_size(self) -> int:
         """Lanes of a subgroup. RuntimeError where the arch has none."""

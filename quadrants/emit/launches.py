@@ -32,11 +32,12 @@ _I32 = (-(2**31), 2**31 - 1)
 class Launch:
     """One task as a device launches it, with blocks of exactly `block_dim` threads.
 
-    form: "serial": one block of one thread. "flat": iteration k is done by thread k of the grid, so the grid needs
-    ceil(count / block_dim) blocks; 0 iterations: do not launch. "stride": any grid is right; more than
-    `blocks` blocks on each multiprocessor gain nothing, and where the count is known more than ceil(count / block_dim)
-    do nothing.
-    count: see above; never None for "flat". shared_bytes: dynamic shared memory.
+    form: "serial": one block of one thread. "flat": `count` threads, in ceil(count / block_dim) blocks; none: do not
+    launch. Thread k does iteration k, unless a block does a tile (see `tiles`) or a thread several iterations (see
+    `batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each multiprocessor gain
+    nothing, and where the count is known more than ceil(count / block_dim) do nothing.
+    count: see above; never None for "flat". shared_bytes: dynamic shared memory. local: it only sets variables of the
+    kernel, and is not left out by a launch that begins at a later checkpoint.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Launch:
     count: int | tuple | None
     shared_bytes: int = 0
     blocks: int = 0
+    local: bool = False
 
 
 def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:

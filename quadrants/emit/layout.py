@@ -14,7 +14,9 @@ class ArgsLayout:
 
     seed: where a device finds the seed and, 8 bytes on, the ordinal of the launch; -1 where it needs neither.
     times: where the kernel profiler finds begin and end of every task, as f64 seconds; -1 when it is off.
-    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch" or "times".
+    status: where a launch finds the checkpoint to begin at and, 4 bytes on, leaves the one that ended it; -1 without.
+    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "times" or
+    "status".
     """
 
     arrays: dict = field(default_factory=dict)
@@ -22,6 +24,7 @@ class ArgsLayout:
     results: list = field(default_factory=list)
     seed: int = -1
     times: int = -1
+    status: int = -1
     size: int = 0
     members: list = field(default_factory=list)
 
@@ -77,6 +80,9 @@ def args_layout(
         if profile:
             out.times = place(16 * len(module.tasks), 8)
             out.members.append(("times", len(module.tasks)))
+        if any(r.kind == "checkpoint" for r in module.regions):
+            out.status = place(8, 4)
+            out.members.append(("status", None))
     elif random:
         out.seed = place(16, 8)
         out.members.append(("launch", None))

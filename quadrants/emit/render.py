@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.emit import aliases, environment, shared, template_errors, vectors
+from quadrants.emit import aliases, environment, regions, shared, stacks, template_errors, vectors
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
@@ -41,6 +41,7 @@ class Rendered:
     launches: tuple = ()
     prints: bool = False
     args_in_memory: bool = False
+    regions: tuple = ()
     effort: int = 3
 
 
@@ -78,6 +79,7 @@ class Piece:
     take_axis: str = ""
     collective: bool = False
     shared_bytes: int = 0
+    local: bool = False
 
 
 class Renderer:
@@ -99,6 +101,7 @@ class Renderer:
         self.restrict = aliases.disjoint(module)
         self.needs_lane = _functions_with_lane(module)
         self.first_lines = _first_lines(module)
+        self.stacks = {t.name: found for t in module.tasks if (found := stacks.of_task(t))}
 
     def printer(self, plain: bool, body: Sequence = (), loop=None) -> BlockPrinter:
         p = BlockPrinter(self.dialect, self.prelude, self.options)
@@ -145,7 +148,7 @@ class Renderer:
         """Locals for the arrays, extents and parameters the text uses."""
         lines, source = [], self.dialect.args
         for decl in sorted(p.arrays.values(), key=lambda d: d.number):
-            if decl.components is not None or decl.kind == "shared":
+            if decl.components is not None or decl.kind in ("shared", "stack"):
                 continue
             restrict = self.dialect.restrict if decl.number in self.restrict - self.unqualified else ""
             lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {self.pointer(decl)};")
@@ -208,12 +211,14 @@ class Renderer:
         if uses["random"]:
             self.prelude.need("random", "begin")
         prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before
+        used = self.stacks.get(t.name, [])
+        prologue += stacks.local_arrays(p, used) if self.dialect.parallel == "grid" else stacks.declarations(p, used)
         piece = Piece(
             name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
             number=number, form=form.name, count=form.count, threads=form.threads, block_dim=form.block_dim,
             tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
-            collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect),
+            collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
@@ -288,6 +293,7 @@ class Renderer:
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
         launch = self.launch_lines(tasks)
+        around = regions.launch_regions(module, self.layout, tasks)
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
@@ -296,11 +302,15 @@ class Renderer:
             "functions": functions,
             "tasks": tasks,
             "launch": launch,
+            "steps": regions.steps(module, around, tasks),
+            "checkpoints": [r.begin for r in around if r.kind == "checkpoint"],
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
+            "stacks": self.stack_lines(),
+            "heap_site": module.heap_site,
         }
         env = environment.environment(
             environment.search_path(kernel_path, self.options.get("template_path") or ())
@@ -311,7 +321,7 @@ class Renderer:
         launches = tuple(_launch(t) for t in tasks if t.form)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, effort=context["effort"]
+            self.args_in_memory, around, effort=context["effort"]
         )
 
     def args_members(self) -> list:
@@ -327,6 +337,8 @@ class Renderer:
                 lines += ["uint64_t qd_seed;", "uint64_t qd_launch;"]
             elif kind == "times":
                 lines.append(f"double qd_times[{2 * what}];")
+            elif kind == "status":
+                lines += ["int32_t qd_resume;", "int32_t qd_yielded;"]
             else:
                 lines.append(self.result_member(*what))
         return lines
@@ -336,7 +348,8 @@ class Renderer:
 
     def frame_members(self) -> list:
         if self.frame is None:
-            return [f"{self.prelude.type(v.type)} {v.name};" for v in self.module.shared]
+            heap = ["char *qd_heap;", "int64_t qd_stride;"] if self.stacks else []
+            return [f"{self.prelude.type(v.type)} {v.name};" for v in (*self.module.shared, *self.module.depths)] + heap
         lines = []
         for kind, what in self.frame.members:
             if kind == "error":
@@ -346,6 +359,20 @@ class Renderer:
             else:
                 lines.append(f"{self.prelude.type(what.type)} {what.name};")
         return lines
+
+    def stack_lines(self) -> dict:
+        """For every task with stacks what the entry function does first: it computes `qd_stride`."""
+        out = {}
+        for name, found in self.stacks.items():
+            if self.dialect.parallel == "grid":
+                continue
+            p = self.printer(True)
+            p.depth = 0
+            lines = stacks.preparation(p, found)
+            self.loop_text = "\n".join(lines)
+            out[name] = self.prologue(p) + lines
+            self.loop_text = ""
+        return out
 
     def launch_lines(self, tasks: list) -> dict:
         """For every parallel task the iteration count as text over `frame`."""
@@ -375,7 +402,7 @@ _RESIDENT = 2048
 
 def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
-    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks)
+    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local)
 
 
 def _is_narrow(count) -> bool:

@@ -21,6 +21,8 @@ VARIABLES = {
     "functions": "specialisations of @qd.func that the kernel calls",
     "tasks": "launches, in order",
     "launch": "name of a parallel task -> extents, locals, constant (iterations, or None)",
+    "steps": "what a launch does, in order: tasks, and loops and checkpoints around them",
+    "checkpoints": "number of the first task of every checkpoint",
 }
 """What a skeleton is rendered with; documented in docs/guide/templates.md."""
 

@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass
 
 from quadrants import banner
 from quadrants.emit.launches import Launch
+from quadrants.emit.regions import LaunchRegion
 from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
 from quadrants.runtime.recipe import Recipe, Slot
 
@@ -39,6 +40,8 @@ class Entry:
                 "results": [[_encode_type(t), offset] for t, offset in r.results],
                 "sites": r.sites,
                 "times": [r.times, r.tasks],
+                "regions": [astuple(region) for region in r.regions],
+                "checkpoints": [r.status, r.labels],
                 "device": [r.frame, r.error, r.seed, r.prints, r.in_memory],
                 "launches": [astuple(launch) for launch in r.launches],
             },
@@ -62,6 +65,9 @@ def decode(content: bytes) -> Entry:
         sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
         times=d["times"][0],
         tasks=tuple(d["times"][1]),
+        regions=tuple(LaunchRegion(*region) for region in d["regions"]),
+        status=d["checkpoints"][0],
+        labels=tuple(d["checkpoints"][1]),
         launches=tuple(Launch(*(_tuples(member) for member in launch)) for launch in d["launches"]),
         frame=d["device"][0],
         error=d["device"][1],

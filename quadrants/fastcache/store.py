@@ -42,6 +42,7 @@ def _key(kernel, args: tuple, options: dict, backend) -> str:
         code.co_filename, str(code.co_firstlineno), describe.name(kernel.fn), kernel.mode,
         repr(session.cache_key()), str(options["threads"]),
         backend.identity(options), repr(paths), repr(environment.state(paths)),
+        repr((kernel._primal.graph, kernel._primal.checkpoints)),
     ]  # fmt: skip
     for (name, a), x in zip(kernel.parameters, args):
         parts.append(f"{name}: {describe.annotation(a)} = {features.of_argument(x, a, name)}")
@@ -171,6 +172,8 @@ class Lookup:
             _tell(self.kernel, reason)
             return
         unseen = record.unseen or ("" if functions else "a function that it calls cannot be found by name")
+        if any(type(label) is not int for label in recipe.labels):
+            unseen = "a later process could not name the members that label its checkpoints"
         if unseen or recipe.cells:
             _logging.debug(f"[FASTCACHE] {name} is not kept: {unseen or 'it reads fields'}")
             return

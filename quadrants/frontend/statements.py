@@ -371,13 +371,6 @@ class Statements:
     def exec_Assert(self, node) -> None:
         self.trace_assert(node)
 
-    def exec_With(self, node) -> None:
-        raise QuadrantsSyntaxError(
-            "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), "
-            "qd.graph.parallel_context() "
-            "and qd.graph.parallel()"
-        )
-
 
 class OldValue:
     """The old content returned by an atomic; declared as a variable at its first use."""

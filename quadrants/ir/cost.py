@@ -90,7 +90,7 @@ def effort(module) -> int:
 
     2 where that holds if a `while` ends after TRIPS rounds: no compiler vectorises those, but they may be long.
     """
-    total, level = 0, 1
+    total, level = 0, 2 if any(r.kind == "loop" for r in module.regions) else 1
     for task in module.tasks:
         for node in _loops(task):
             if isinstance(node, While):

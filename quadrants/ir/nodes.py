@@ -454,9 +454,9 @@ class Module:
     result: tuple
     sites: list
     tasks: list = field(default_factory=list)
-    regions: list = field(default_factory=list)  # outer before inner, in order
     shared: list = field(default_factory=list)
     depths: list = field(default_factory=list)  # variables of the frame with the depths of stacks
     heap_site: int = -1  # the message when there is no memory for stacks
     doc: str = ""
     loc: Any = None
+    regions: list = field(default_factory=list)  # outer before inner, in order

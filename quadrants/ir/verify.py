@@ -5,7 +5,7 @@ from __future__ import annotations
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.printer import expr, place, type_text
-from quadrants.ir.types import DType, TensorType, element_dtype, u1
+from quadrants.ir.types import DType, TensorType, element_dtype, i32, u1
 
 
 class InvalidIR(AssertionError):
@@ -76,6 +76,10 @@ def _statement(s, known: set) -> None:
             _statement(p, inner)
         _condition(s.cond, inner, s)
         _block(s.body, inner)
+    elif isinstance(s, n.Region):
+        if s.flag is not None and (s.flag.type is not i32 or s.flag.ndim):
+            _fail(f"the flag {s.flag.name} of a {s.kind} is no 0-d i32 array", s)
+        _block(s.body, known)
     elif isinstance(s, n.Check):
         _condition(s.cond, known, s)
     elif isinstance(s, n.Eval):

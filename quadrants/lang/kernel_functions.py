@@ -34,6 +34,16 @@ from quadrants.lang.control import (
     stop_grad,
 )
 from quadrants.lang.function_table import KERNEL_FUNCTIONS
+from quadrants.lang.graphs import (
+    checkpoint,
+    do_while,
+    graph_do_while,
+    graph_parallel,
+    graph_parallel_context,
+    parallel,
+    parallel_context,
+    stream_parallel,
+)
 from quadrants.lang.host_math import (
     abs,
     acos,
@@ -65,11 +75,12 @@ from quadrants.lang.sparse_ops import activate, append, deactivate, get_addr, is
 
 __all__ = [
     "KERNEL_FUNCTIONS", "abs", "acos", "activate", "append", "asin", "assume_in_range", "atan2", "atomic_add",
-    "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub",
-    "atomic_xor", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil", "clock_counter", "clz",
-    "cos", "deactivate", "exp", "ffs", "floor", "frexp", "get_addr", "global_thread_idx", "grouped", "is_active",
-    "isinf", "isnan", "length", "log", "loop_config", "loop_unique", "max", "mesh_local", "mesh_patch_idx", "min",
-    "ndrange", "no_activate", "one", "popcnt", "pow", "random", "raw_div", "raw_mod", "rescale_index", "round", "rsqrt",
-    "select", "sin", "sqrt", "static", "static_assert", "static_print", "stop_grad", "tan", "tanh", "volatile_load",
-    "zero",
+    "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
+    "atomic_sub", "atomic_xor", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
+    "checkpoint", "clock_counter", "clz", "cos", "deactivate", "do_while", "exp", "ffs", "floor", "frexp",
+    "get_addr", "global_thread_idx", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped",
+    "is_active", "isinf", "isnan", "length", "log", "loop_config", "loop_unique", "max", "mesh_local",
+    "mesh_patch_idx", "min", "ndrange", "no_activate", "one", "parallel", "parallel_context", "popcnt", "pow",
+    "random", "raw_div", "raw_mod", "rescale_index", "round", "rsqrt", "select", "sin", "sqrt", "static",
+    "static_assert", "static_print", "stop_grad", "stream_parallel", "tan", "tanh", "volatile_load", "zero",
 ]  # fmt: skip

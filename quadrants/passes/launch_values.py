@@ -27,6 +27,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import DType
+from quadrants.passes.split_tasks import keep_tasks
 
 # More nodes than this are not worth computing again in every thread.
 MOST_NODES = 16
@@ -49,7 +50,7 @@ def compute_at_use(module: Module) -> Module:
         var.shared = False
     for task in module.tasks:
         _place(task, moved)
-    module.tasks = [t for t in module.tasks if t.body or t.loop is not None]
+    keep_tasks(module, lambda t: t.body or t.loop is not None)
     return module
 
 

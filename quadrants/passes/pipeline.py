@@ -8,9 +8,12 @@ from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
+from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
 
-PASSES = (split_tasks, compute_at_use, recognise_reductions, use_own_cells, find_neighbours, describe_blocks)
+PASSES = (
+    split_tasks, compute_at_use, recognise_reductions, use_own_cells, find_neighbours, describe_blocks, prepare_resume,
+)
 
 
 def run(module: Module, observe=None) -> Module:

@@ -1,33 +1,52 @@
 """Split the body of a kernel into tasks, one a launch.
 
-A parallel loop at top level is a task; the statements between two of them are one serial task. A variable that more
-than one task
-touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs, or whose arithmetic is
+A parallel loop at top level is a task; the statements between two of them are one serial task. A region begins and ends
+between two tasks. A variable that more than one task touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs, or whose arithmetic is
 checked, are evaluated once, before it.
 """
 
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Binary, Call, Cell, Declare, For, Load, Module, Rand, Task, Var, VarPlace
+from quadrants.ir.nodes import Atomic, Binary, Call, Cell, Declare, For, Load, Module, Rand, Region, Task, Var, VarPlace
 from quadrants.ir.types import i32
 
 
 def split_tasks(module: Module) -> Module:
-    tasks: list = []
-    serial: list = []
-    for stmt in module.body:
+    module.tasks, module.regions = [], []
+    _split(module, module.body, -1)
+    module.shared = _share(module.tasks, len(module.result))
+    return module
+
+
+def keep_tasks(module: Module, wanted) -> None:
+    """Drop the tasks for which `wanted(task)` is false; regions stay where they were among the others."""
+    before = [0]
+    for task in module.tasks:
+        before.append(before[-1] + bool(wanted(task)))
+    for region in module.regions:
+        region.begin, region.end = before[region.begin], before[region.end]
+    module.tasks = [t for t, a, b in zip(module.tasks, before, before[1:]) if b > a]
+
+
+def _split(module: Module, body: list, parent: int) -> None:
+    tasks, serial = module.tasks, []
+    for stmt in body:
         if isinstance(stmt, For) and stmt.parallel:
             stmt.bounds = tuple(tuple(_held(e, serial, stmt.loc) for e in pair) for pair in stmt.bounds)
             _flush(module, tasks, serial)
             serial = []
             tasks.append(Task(_task_name(module, tasks, stmt), stmt.kind, stmt.body, stmt))
+        elif isinstance(stmt, Region):
+            _flush(module, tasks, serial)
+            serial = []
+            stmt.parent, stmt.begin = parent, len(tasks)
+            module.regions.append(stmt)
+            _split(module, stmt.body, len(module.regions) - 1)
+            stmt.end = len(tasks)
         else:
             serial.append(stmt)
     _flush(module, tasks, serial)
-    module.tasks = tasks
-    module.shared = _share(tasks, len(module.result))
-    return module
 
 
 def _task_name(module: Module, tasks: list, loop=None) -> str:

@@ -13,6 +13,7 @@ from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
+from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import kind_of
 from quadrants.profiler import kernel_records
 from quadrants.runtime.recipe import Recipe
@@ -28,20 +29,46 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
         owners.append(cell.tree.buffer)
     members, pack = _members_and_packing(kernel, args, recipe)
+    kernel.graph_do_while_levels = _levels(recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
-        device=program, reach=external.reach(),
+        device=program, reach=external.reach(), tasks=len(recipe.tasks),
+        status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
     )  # fmt: skip
 
 
+@dataclasses.dataclass(slots=True, frozen=True)
+class LoopLevel:
+    """A `qd.graph.do_while` loop: the name of its flag, and the index of the loop around it, -1 for none."""
+
+    cond_arg_name: str
+    parent_id: int
+
+
+def _levels(recipe: Recipe) -> list[LoopLevel]:
+    """The loops of a kernel, outer ones before inner ones."""
+    number: dict = {-1: -1}
+    levels: list = []
+    for k, region in enumerate(recipe.regions):
+        outer = number[region.parent]
+        number[k] = outer
+        if region.kind == "loop":
+            number[k] = len(levels)
+            levels.append(LoopLevel(region.name, outer))
+    return levels
+
+
 def _behind_the_block(recipe: Recipe, program) -> Recipe:
-    """What a launch reads back from the device lies behind the arguments: start of the frame, then times."""
+    """What a launch reads back from the device lies behind the arguments: start of the frame, times, checkpoints."""
+    size = recipe.size + program.tail_bytes
+    checkpoints = 8 if any(r.kind == "checkpoint" for r in recipe.regions) else 0
     return dataclasses.replace(
         recipe,
-        size=recipe.size + program.tail_bytes,
+        size=size,
         results=[(t, recipe.size + offset) for t, offset in recipe.results],
-        times=recipe.size + recipe.prefix if program.tail_bytes > recipe.prefix else -1,
+        times=recipe.size + recipe.prefix if program.tail_bytes - checkpoints > recipe.prefix else -1,
+        status=size - checkpoints if checkpoints else -1,
     )
 
 
@@ -236,7 +263,19 @@ def _timed(recipe: Recipe, block, reader):
     return reader(block) if reader is not None else None
 
 
+def _status_reader(recipe: Recipe):
+    """How the launch ended, out of the number of the checkpoint that ended it."""
+
+    def read_status(block):
+        (number,) = struct.unpack_from("=i", block, recipe.status + 4)
+        return GraphStatus(True, recipe.labels[number - 1]) if number else GraphStatus(False)
+
+    return read_status
+
+
 def _result_reader(kernel, recipe: Recipe):
+    if recipe.status >= 0:
+        return _status_reader(recipe)
     if not recipe.results:
         return None
     annotation = kernel.fn.__annotations__["return"]
@@ -309,6 +348,8 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
             f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
             f"[{', '.join(map(str, values))}]"
         )
+    if kind.startswith("adstack"):
+        return _describe_stack(message, values, kernel_name)
     if kind == "tensor":
         shape = ", ".join(map(str, message[1]))
         return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
@@ -317,6 +358,22 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
     for value, text in zip(values, texts[1:]):
         out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
     return out
+
+
+def _describe_stack(message: tuple, values, kernel_name: str) -> str:
+    if message[0] == "adstack memory":
+        nbytes, rows = values
+        return (
+            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} bytes, cannot "
+            "be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
+        )
+    _, label, forced = message
+    length, limit = values
+    cause = f"ad_stack_size={forced} is too small; make it larger, or 0" if forced else "its bound changed in the launch"
+    return (
+        f"Adstack overflow in kernel {kernel_name}: the loop that carries '{label}' runs {length} times and its stack has "
+        f"room for {limit}: {cause}."
+    )
 
 
 def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str:

@@ -63,6 +63,8 @@ class DeviceBackend(Backend):
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,
             timed=bool(session.current_cfg().kernel_profiler),
+            local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
+            regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],
             keepalive=keepalive,
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)

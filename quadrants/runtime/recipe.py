@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ERROR_SIZE
+from quadrants.emit.regions import LaunchRegion
 from quadrants.ir.types import size_align
 
 
@@ -40,7 +41,9 @@ class Recipe:
     offset)
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
-    is on. tasks: their names. keep: what must live as long as the plan.
+    is on. tasks: their names. regions: loops and checkpoints around them. status: where a launch finds the number of the
+    checkpoint to begin at and, 4 bytes on, leaves that of the one that ended it, -1 without checkpoints; labels: what
+    the user calls them. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
@@ -58,6 +61,9 @@ class Recipe:
     cells: list = field(default_factory=list)
     times: int = -1
     tasks: tuple = ()
+    regions: tuple[LaunchRegion, ...] = ()
+    status: int = -1
+    labels: tuple = ()
     keep: tuple = ()
     launches: tuple[Launch, ...] = ()
     frame: int = 0
@@ -87,6 +93,9 @@ def recipe_of(traced, rendered) -> Recipe:
         cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
         times=layout.times,
         tasks=tuple(t.name for t in module.tasks),
+        regions=rendered.regions,
+        status=layout.status,
+        labels=tuple(traced.labels),
         keep=tuple(traced.fields),
         launches=rendered.launches,
         frame=frame.size if frame is not None and frame.members else 0,

@@ -1,0 +1,77 @@
+"""Loops and checkpoints around the tasks of a kernel: as the skeletons print them, and as a launch needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quadrants.emit.layout import ArgsLayout
+from quadrants.ir.nodes import Module
+
+
+@dataclass(slots=True)
+class LaunchRegion:
+    """Tasks `begin` to `end` of a kernel; see `ir.nodes.Region` for kind, label and parent.
+
+    flag: where the argument block has the address of the flag, -1 for none; name: of the flag in the user's code.
+    random: whether its tasks draw random numbers, which differ from pass to pass.
+    """
+
+    kind: str
+    begin: int
+    end: int
+    parent: int = -1
+    flag: int = -1
+    name: str = ""
+    label: int = 0
+    random: bool = False
+
+
+@dataclass(slots=True)
+class Step:
+    """A task, or a region with the steps inside it. number: of a checkpoint, in order, from 1."""
+
+    task: Any = None
+    kind: str = "task"
+    flag: str = ""
+    label: int = 0
+    number: int = 0
+    random: bool = False
+    steps: list = field(default_factory=list)
+
+
+def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence) -> tuple[LaunchRegion, ...]:
+    """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks."""
+    return tuple(
+        LaunchRegion(
+            r.kind, r.begin, r.end, r.parent,
+            flag=layout.arrays[r.flag.number][0] if r.flag is not None else -1,
+            name=r.flag.label if r.flag is not None else "",
+            label=r.label,
+            random=any(t.random for t in tasks[r.begin : r.end]),
+        )
+        for r in module.regions
+    )  # fmt: skip
+
+
+def steps(module: Module, regions: Sequence[LaunchRegion], tasks: Sequence) -> list[Step]:
+    """What a launch does, in order. A region without an order of its own vanishes between what is around it."""
+    numbers = {k: n for n, k in enumerate((k for k, r in enumerate(regions) if r.kind == "checkpoint"), start=1)}
+
+    def between(parent: int, begin: int, end: int) -> list[Step]:
+        out, at = [], begin
+        for k, r in enumerate(regions):
+            if r.parent != parent:
+                continue
+            out += [Step(t) for t in tasks[at : r.begin]]
+            inside = between(k, r.begin, r.end)
+            at = r.end
+            if r.kind in ("loop", "checkpoint"):
+                flag = module.regions[k].flag.name
+                out.append(Step(None, r.kind, flag, r.label, numbers.get(k, 0), r.random, inside))
+            else:
+                out += inside
+        return out + [Step(t) for t in tasks[at:end]]
+
+    return between(-1, 0, len(tasks))
