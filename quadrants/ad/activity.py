@@ -45,7 +45,9 @@ def root(place):
 
 
 class Activity:
-    """What one kernel's statements pass on. `companion`: of an array declaration, or None."""
+    """What one kernel's statements pass on. `companion`: of an array declaration, or None. `writes`: whether the kernel
+    writes any cell that has a companion; if not, it has no derivative.
+    """
 
     def __init__(self, body: list, companion):
         self.companion = companion
@@ -60,17 +62,14 @@ class Activity:
             self._known.clear()
             for place, e in assignments:
                 at = root(place)
-                if isinstance(at, VarPlace) and at.var.id not in self.varied and is_real(at.var.type) and self.is_varied(e):
+                if not isinstance(at, VarPlace) or at.var.id in self.varied:
+                    continue
+                if is_real(at.var.type) and self.is_varied(e):
                     self.varied.add(at.var.id)
                     grown = True
         useful = self._useful(assignments)
         self.active = self.varied & useful
-        self.sinks = [e for place, e in assignments if self._is_sink(place) and self.is_varied(e)]
-
-    @property
-    def is_trivial(self) -> bool:
-        """Whether no derivative reaches any cell."""
-        return not self.sinks
+        self.writes = any(self._is_sink(place) for place, _ in assignments)
 
     def is_active(self, var) -> bool:
         return var.id in self.active

@@ -56,7 +56,7 @@ def _names_of_stacks(body: list) -> set:
 
 def _forward(body: list, refusals: Refusals) -> list:
     activity = Activity(body, lambda decl: decl.dual)
-    if activity.is_trivial:
+    if not activity.writes:
         return body
     check(body, activity, refusals, stacks=True)
     return Forward(activity, refusals).block(body)
@@ -64,7 +64,7 @@ def _forward(body: list, refusals: Refusals) -> list:
 
 def _reverse(module: Module, body: list, returned: list, refusals: Refusals, options) -> list:
     activity = Activity(body, lambda decl: decl.grad)
-    if activity.is_trivial:
+    if not activity.writes:
         return prune([s for s in body if isinstance(s, Declare)] + returned)
     check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
     races.check(body, activity, refusals)

@@ -102,6 +102,8 @@ def value(e, out: list, loc=None):
         a, b = value(e.a, out, loc), value(e.b, out, loc)
         return e if a is e.a and b is e.b else Binary(e.op, a, b, t, e.loc)
     if isinstance(e, Cast):
+        if e.bits and isinstance(e.a, Cast) and e.a.bits and e.a.a.type == t:
+            return value(e.a.a, out, loc)
         a = value(e.a, out, loc)
         return e if a is e.a else Cast(a, t, e.bits)
     if isinstance(e, (Make, MatOp)):

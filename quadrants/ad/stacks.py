@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.activity import root
-from quadrants.ad.build import index
+from quadrants.ad.build import cast, index
 from quadrants.ad.evaluation import evaluate
 from quadrants.ad.refusals import Refusals, frames_of
 from quadrants.ad.sizes import Size, Sizing, Unresolved
@@ -75,15 +75,16 @@ def trips(bounds: tuple):
 
 
 def trip(loop: For):
-    """The number of the present iteration, from 0."""
+    """The number of the present iteration, from 0; over several axes in 64 bits."""
     number = None
+    t = i32 if len(loop.vars) == 1 else i64
     for var, (begin, end) in zip(loop.vars, loop.bounds):
         at_zero = isinstance(begin, Const) and begin.value == 0
-        here = Load(VarPlace(var, i32), i32)
-        here = here if at_zero else Binary("sub", here, begin, i32)
+        here = cast(Load(VarPlace(var, i32), i32), t)
+        here = here if at_zero else Binary("sub", here, cast(begin, t), t)
         if number is not None:
-            extent = end if at_zero else Binary("sub", end, begin, i32)
-            here = Binary("add", Binary("mul", number, extent, i32), here, i32)
+            extent = cast(end, t) if at_zero else Binary("sub", cast(end, t), cast(begin, t), t)
+            here = Binary("add", Binary("mul", number, extent, t), here, t)
         number = here
     return number if number is not None else index(0)
 
