@@ -19,6 +19,7 @@ from random_programs import N, programs
 import quadrants as qd
 
 COUNT = int(os.environ.get("QD_AD_PROGRAMS", 100))
+OPTIONS = ({}, {}, {"debug": True}, {"cfg_optimization": False}, {"ad_stack_size": 16})
 _serial = itertools.count()
 
 
@@ -86,9 +87,9 @@ def test_reverse_forward_and_differences_agree(init, folder):
         max_examples=COUNT, deadline=None, database=None, derandomize=COUNT <= 100, print_blob=False,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(programs, st.integers(0, 2**16))
-    def check(text, seed):
-        init(ad_stack_experimental_enabled=True, default_fp=qd.f64, offline_cache=False)
+    @given(programs, st.integers(0, 2**16), st.sampled_from(OPTIONS))
+    def check(text, seed, options):
+        init(ad_stack_experimental_enabled=True, default_fp=qd.f64, offline_cache=False, **options)
         rng = np.random.default_rng(seed)
         model = Model(load(text, folder), rng)
         direction = rng.uniform(-1, 1, (N, 3))
