@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quadrants.ad.activity import Activity, is_real
+from quadrants.ad.activity import Activity, is_real, root
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import (
     Break,
@@ -19,7 +19,7 @@ from quadrants.ir.nodes import (
     Volatile,
     While,
 )
-from quadrants.ir.types import element_dtype
+from quadrants.ir.types import DType
 from quadrants.ir.walk import walk
 
 
@@ -34,7 +34,7 @@ def _block(body: list, loc, top: bool, activity: Activity, refusals: Refusals, s
         _structure(s, here, top, refusals, stacks)
         if isinstance(s, If):
             roots = [s.cond]
-            _block(s.then, here, top and False, activity, refusals, stacks)
+            _block(s.then, here, False, activity, refusals, stacks)
             _block(s.orelse, here, False, activity, refusals, stacks)
         elif isinstance(s, For):
             roots = [e for pair in s.bounds for e in pair]
@@ -64,10 +64,10 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
         refusals.construct(f"qd.{name if '.' not in name else 'simt.' + name}", loc)
     elif isinstance(node, Cell) and node.array.kind == "shared":
         refusals.construct("qd.simt.block.SharedArray", loc)
-    elif isinstance(node, Volatile) and isinstance(node.place, Cell) and activity.companion(node.place.array):
+    elif isinstance(node, Volatile) and _has_companion(root(node.place), activity):
         refusals.construct("qd.volatile_load of an array with a gradient", loc)
     elif isinstance(node, Call):
-        if not node.func.pure or any(is_real(getattr(a, "type", None)) for a in node.args):
+        if not node.func.pure or not (isinstance(node.type, DType) and node.type.is_integral):
             refusals.construct(f"The call of the real function '{node.func.name}'", loc)
     elif isinstance(node, Cast) and node.bits and _varied(node.a, activity):
         refusals.construct("qd.bit_cast of a value with a derivative", loc)
@@ -75,5 +75,9 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
         refusals.construct("qd.frexp of a value with a derivative", loc)
 
 
+def _has_companion(place, activity: Activity) -> bool:
+    return isinstance(place, Cell) and activity.companion(place.array) is not None
+
+
 def _varied(e, activity: Activity) -> bool:
-    return is_real(e.type) and element_dtype(e.type).is_real and activity.is_varied(e)
+    return is_real(e.type) and activity.is_varied(e)

@@ -4,6 +4,7 @@
 attached to those of the arrays (`ArrayDecl.grad`, `ArrayDecl.dual`), and gives it the body of the derivative. The passes and
 codegen that follow know nothing of derivatives, except that arrays of kind "stack" are memory of one thread.
 
+    structs     struct variables become variables of their members
     prepare     atomics on locals, lazy choices and the like, as plain statements
     activity    which variables carry derivatives
     reverse     adjoint code by recomputation (its docstring has an example); `sweep`, `replay`, `stacks` are its parts
@@ -26,6 +27,7 @@ from quadrants.ad.prune import prune, tidy
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.stacks import Depths
+from quadrants.ad.structs import split_structs
 from quadrants.ad.validate import validate
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var
@@ -37,7 +39,7 @@ def differentiate(module: Module, mode: str, options) -> Module:
         validate(module)
         return module
     refusals = Refusals(module.name, mode)
-    body = prepare(module.body)
+    body = prepare(split_structs(module.body))
     returned = [s for s in body if isinstance(s, Return)]
     body = [s for s in body if not isinstance(s, Return)]
     body = _into_loops(body, returned)
