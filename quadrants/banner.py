@@ -31,6 +31,12 @@ class Frame(NamedTuple):
     function: str
 
 
+def whole_line(file: str, line: int, function: str) -> Frame:
+    """All of a line but its indentation, for where only the line is known."""
+    text = linecache.getline(file, line).rstrip().encode()
+    return Frame(file, line, len(text) - len(text.lstrip()), line, len(text), function)
+
+
 def format_banner(frames: Sequence[Frame], message: str) -> str:
     """Text of an error: a newline, a block for every frame (outermost first), the message."""
     head = "\nYour code:\n" if len(frames) > 1 else "\n"
