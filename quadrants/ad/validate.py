@@ -3,8 +3,8 @@
     v = x[i] * 2       v = x[i] * 2; x_flags[i] = 1
     x[j] = v      ->   check x_flags[j] == 0; x[j] = v
 
-The derivative reads arrays as the kernel leaves them, so a cell that was read must keep its value. `a[i] = a[i] + ..` is
-accumulation and allowed.
+The derivative reads arrays as the kernel leaves them, so a cell that was read must keep its value. That counts for the
+statement itself too: `a[i] = a[i] * a[i]` loses what its derivative needs. `a[i] += ..` reads nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from quadrants.ir.nodes import (
     Unary,
     While,
 )
-from quadrants.ir.printer import place as place_text
 from quadrants.ir.types import TensorType, u1, u8
 from quadrants.ir.walk import children
 
@@ -74,16 +73,21 @@ class _Validation:
         else:
             value = s.init if isinstance(s, Declare) else s.value
             written, values = (value.place, list(value.args)) if isinstance(value, Atomic) else (None, [value])
+        for e in values:
+            out += self.reads(e)
+        if written is not None:
+            for e in children(written):
+                out += self.reads(e)
         if written is not None and self.flag(written) is not None:
             for part in components(self.flag(written)):
                 unread = Binary("eq", Load(part, u8), Const(0, u8), u1)
                 out.append(Check(unread, self.site(root(written).array, s.loc), (), s.loc))
-        for e in values:
-            out += self.reads(e, written)
 
     def site(self, array, loc) -> int:
-        text = f"(kernel={self.module.name}) Breaks the global data access rule: '{array.label or array.name}' is written "
-        text += "after it was read in this launch. Split the kernel between the two, or write to another field."
+        text = (
+            f"(kernel={self.module.name}) Breaks the global data access rule: '{array.label or array.name}' is written "
+            "after it was read in this launch. Split the kernel between the two, or write to another field."
+        )
         self.module.sites.append((("assert", (text,)), frames_of(loc), self.module.name))
         return len(self.module.sites) - 1
 
@@ -98,22 +102,21 @@ class _Validation:
             return cell
         return ElemPlace(cell, place.indices, u8) if isinstance(place, ElemPlace) and place.base is at else cell
 
-    def reads(self, e, written=None) -> list:
+    def reads(self, e) -> list:
         """Statements that set the flags of what an expression reads, where it does read it."""
         if isinstance(e, Select) and e.lazy and not isinstance(e.cond.type, TensorType):
-            out = self.reads(e.cond, written)
-            then, orelse = self.reads(e.a, written), self.reads(e.b, written)
+            out = self.reads(e.cond)
+            then, orelse = self.reads(e.a), self.reads(e.b)
             return [*out, If(e.cond, then, orelse)] if then or orelse else out
         if isinstance(e, Binary) and e.op in ("logic_and", "logic_or"):
-            out, second = self.reads(e.a, written), self.reads(e.b, written)
+            out, second = self.reads(e.a), self.reads(e.b)
             test = e.a if e.op == "logic_and" else Unary("logic_not", e.a, u1)
             return [*out, If(test, second, [])] if second else out
         out = []
         if isinstance(e, Load):
             flag = self.flag(e.place)
-            if flag is not None and (written is None or place_text(written) != place_text(e.place)):
+            if flag is not None:
                 out = [Store(part, Const(1, u8)) for part in components(flag)]
         for child in children(e):
-            out += self.reads(child, written)
+            out += self.reads(child)
         return out
-

@@ -13,7 +13,7 @@ from quadrants.lang.enums import AutodiffMode
 
 @pytest.fixture
 def debug(init):
-    init(debug=True)
+    init(debug=True, ad_stack_experimental_enabled=True)
 
 
 def place(dtype, shape, **options):
@@ -107,6 +107,60 @@ def test_a_plain_store_and_other_cells(debug):
     x.fill(1)
     keeps(loss, shift, overlap)
     breaks(back, loss)
+
+
+def test_a_statement_that_reads_what_it_writes(debug):
+    x, y, loss = place(qd.f32, (4,)), place(qd.f32, (4,)), place(qd.f32, ())
+    at = qd.field(qd.i32, (4,))
+
+    @qd.kernel
+    def square():
+        for i in range(4):
+            x[i] = x[i] * x[i]
+
+    @qd.kernel
+    def scale():
+        for i in range(4):
+            x[i] *= 2.0
+
+    @qd.kernel
+    def double():
+        for i in range(4):
+            x[i] += x[i]
+
+    @qd.kernel
+    def accumulate():
+        for i in range(4):
+            for k in range(3):
+                x[at[i]] += y[i] * y[i]
+                x[i] -= y[k]
+
+    for k in (square, scale, double):
+        breaks(k, loss)
+    keeps(loss, accumulate)
+
+
+def test_only_what_is_evaluated_counts(debug):
+    x, loss = place(qd.f32, (4,)), place(qd.f32, ())
+
+    @qd.kernel
+    def lazy():
+        for i in range(4):
+            loss[None] += x[i] if i > 1 else 0.0
+            if i > 1 and x[i] > 0.5:
+                loss[None] += 1.0
+            if i < 2:
+                x[i] = 3.0
+
+    @qd.kernel
+    def condition():
+        for i in range(4):
+            if x[i] > 0.5:
+                loss[None] += 1.0
+            x[i] = 3.0
+
+    keeps(loss, lazy)
+    breaks(condition, loss)
 
 
 def test_components_of_vectors_are_cells_of_their_own(debug):
