@@ -14,7 +14,8 @@ from quadrants.ir.nodes import Module
 class LaunchRegion:
     """Tasks `begin` to `end` of a kernel; see `ir.nodes.Region` for kind, label and parent.
 
-    flag: where the argument block has the address of the flag, -1 for none; name: of the flag in the user's code.
+    flag: where the argument block has the address of the flag, -1 for none; source: number of the parameter, and the names
+    of the members, where the user's arguments have it.
     random: whether its tasks draw random numbers, which differ from pass to pass.
     """
 
@@ -23,7 +24,7 @@ class LaunchRegion:
     end: int
     parent: int = -1
     flag: int = -1
-    name: str = ""
+    source: tuple = ()
     label: int = 0
     random: bool = False
 
@@ -47,7 +48,7 @@ def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence) -> tuple
         LaunchRegion(
             r.kind, r.begin, r.end, r.parent,
             flag=layout.arrays[r.flag.number][0] if r.flag is not None else -1,
-            name=r.flag.label if r.flag is not None else "",
+            source=r.flag.source if r.flag is not None else (),
             label=r.label,
             random=any(t.random for t in tasks[r.begin : r.end]),
         )

@@ -65,7 +65,7 @@ def decode(content: bytes) -> Entry:
         sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
         times=d["times"][0],
         tasks=tuple(d["times"][1]),
-        regions=tuple(LaunchRegion(*region) for region in d["regions"]),
+        regions=tuple(LaunchRegion(*map(_tuples, region)) for region in d["regions"]),
         status=d["checkpoints"][0],
         labels=tuple(d["checkpoints"][1]),
         launches=tuple(Launch(*(_tuples(member) for member in launch)) for launch in d["launches"]),

@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 
-from quadrants import banner, signature
+from quadrants import banner, session, signature
 from quadrants._ext.core import Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
@@ -29,7 +29,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
         owners.append(cell.tree.buffer)
     members, pack = _members_and_packing(kernel, args, recipe)
-    kernel.graph_do_while_levels = _levels(recipe)
+    kernel.graph_do_while_levels = _levels(kernel, recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
@@ -40,13 +40,13 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LoopLevel:
-    """A `qd.graph.do_while` loop: the name of its flag, and the index of the loop around it, -1 for none."""
+    """A `qd.graph.do_while` loop: its flag, as `flag` or `self.flag`, and the index of the loop around it, -1 for none."""
 
     cond_arg_name: str
     parent_id: int
 
 
-def _levels(recipe: Recipe) -> list[LoopLevel]:
+def _levels(kernel, recipe: Recipe) -> list[LoopLevel]:
     """The loops of a kernel, outer ones before inner ones."""
     number: dict = {-1: -1}
     levels: list = []
@@ -55,7 +55,8 @@ def _levels(recipe: Recipe) -> list[LoopLevel]:
         number[k] = outer
         if region.kind == "loop":
             number[k] = len(levels)
-            levels.append(LoopLevel(region.name, outer))
+            param, path = region.source
+            levels.append(LoopLevel(".".join((kernel.parameters[param][0], *path)), outer))
     return levels
 
 
@@ -268,6 +269,7 @@ def _status_reader(recipe: Recipe):
 
     def read_status(block):
         (number,) = struct.unpack_from("=i", block, recipe.status + 4)
+        session.get_runtime().prog.graph_last_yield = number or -1
         return GraphStatus(True, recipe.labels[number - 1]) if number else GraphStatus(False)
 
     return read_status
