@@ -1,8 +1,9 @@
 """From the IR of a kernel to the IR of its derivative.
 
-`differentiate` takes the module as it was traced, with every func inlined and with the declarations of gradients or duals
-attached to those of the arrays (`ArrayDecl.grad`, `ArrayDecl.dual`), and gives it the body of the derivative. The passes and
-codegen that follow know nothing of derivatives, except that arrays of kind "stack" are memory of one thread.
+`differentiate` takes the module as it was traced, with every func inlined and with the declarations of gradients or
+duals attached to those of the arrays (`ArrayDecl.grad`, `ArrayDecl.dual`), and gives it the body of the derivative.
+The passes and codegen that follow know nothing of derivatives, except that arrays of kind "stack" are memory of one
+thread.
 
     structs     struct variables become variables of their members
     prepare     atomics on locals, lazy choices and the like, as plain statements
@@ -10,7 +11,7 @@ codegen that follow know nothing of derivatives, except that arrays of kind "sta
     reverse     adjoint code by recomputation (its docstring has an example); `sweep`, `replay`, `stacks` are its parts
     forward     duals beside the primal
     rules, matrix_rules   one row for each operation, for both modes
-    prune       what no effect depends on is left out
+    prune       what no effect depends on is left out; tidy joins what can be said in one line
     sizes       how deep stacks must be
     refusals, races       what is not differentiated, and why
     validate    the checks of `Tape(validation=True)`
@@ -23,11 +24,12 @@ from quadrants.ad.activity import Activity
 from quadrants.ad.checks import check
 from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
-from quadrants.ad.prune import prune, tidy
+from quadrants.ad.prune import prune
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.stacks import Depths
 from quadrants.ad.structs import split_structs
+from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var

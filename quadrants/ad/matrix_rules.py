@@ -12,15 +12,12 @@ from __future__ import annotations
 
 from quadrants.ad.build import (
     add,
-    binary,
     compare,
     const,
     element,
     index,
     mul,
     neg,
-    select,
-    sub,
     total,
     zero,
 )
@@ -207,6 +204,3 @@ ROWS = {
 def of(op: str, arity: int) -> tuple:
     """The row of an operation; `any` and `all` have no derivative."""
     return ROWS.get(op) or (None,) * arity
-
-
-__all__ = ["ROWS", "binary", "of", "select", "sub"]

@@ -1,8 +1,8 @@
 """Leaves out what no effect depends on.
 
-The sweeps write down more than derivatives need: the whole primal, a saved copy of everything that a loop carries. What is
-needed follows from the effects (stores to arrays, atomics, checks) by way of values, indices, conditions and bounds; the
-rest goes, also where values only feed one another around a loop.
+The sweeps write down more than derivatives need: the whole primal, a saved copy of everything that a loop carries.
+What is needed follows from the effects (stores to arrays, atomics, checks) by way of values, indices, conditions and
+bounds; the rest goes, also where values only feed one another around a loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from quadrants.ir.nodes import (
     Eval,
     For,
     If,
-    Load,
     Print,
     Return,
     Store,
@@ -51,7 +50,7 @@ def target(s) -> object:
     return None
 
 
-def _reads(items) -> set:
+def reads(items) -> set:
     """Variables and stacks that expressions read."""
     found = set()
     for node in walk.walk(items):
@@ -69,15 +68,15 @@ def _needed(body: list) -> set:
     def visit(block: list, context: frozenset) -> None:
         for s in block:
             if isinstance(s, If):
-                inner = context | _reads([s.cond])
+                inner = context | reads([s.cond])
                 visit(s.then, inner)
                 visit(s.orelse, inner)
             elif isinstance(s, For):
-                inner = context | _reads([e for pair in s.bounds for e in pair])
+                inner = context | reads([e for pair in s.bounds for e in pair])
                 visit(s.body, inner)
             elif isinstance(s, While):
                 visit(s.pre, context)
-                inner = context | _reads([s.cond])
+                inner = context | reads([s.cond])
                 needed.update(inner)
                 visit(s.body, inner)
             elif isinstance(s, (Declare, Store, Eval, Check, Return, Print)):
@@ -86,15 +85,15 @@ def _needed(body: list) -> set:
     def _statement(s, context: frozenset) -> None:
         key = target(s)
         if isinstance(s, Declare):
-            reads = _reads([s.init])
+            found = reads([s.init])
         elif isinstance(s, Store):
-            reads = _reads([s.value, *_indices(s.place)])
+            found = reads([s.value, *_indices(s.place)])
         else:
-            reads = _reads([s])
+            found = reads([s])
         if key is None:
-            needed.update(reads | context)
+            needed.update(found | context)
         else:
-            inputs.setdefault(key, set()).update(reads | context)
+            inputs.setdefault(key, set()).update(found | context)
 
     visit(body, frozenset())
     queue = list(needed)
@@ -135,52 +134,3 @@ def _swept(body: list, needed: set) -> list:
         elif not isinstance(s, Eval) or any(isinstance(x, Atomic) for x in walk.walk([s.value])):
             out.append(s)
     return out
-
-
-def tidy(body: list) -> list:
-    """Join the declaration of an accumulator with the first thing added to it, where nothing comes between.
-
-    adj_v = 0          float adj_v = g * m
-    adj_v += g * m
-    """
-    out: list = []
-    waiting: dict = {}
-
-    def release(mentioned) -> None:
-        for var in [v for v in waiting if v in mentioned]:
-            out.append(waiting.pop(var))
-
-    for s in body:
-        for name in ("then", "orelse", "body"):
-            inner = getattr(s, name, None)
-            if isinstance(inner, list):
-                setattr(s, name, tidy(inner))
-        if isinstance(s, Declare) and s.var.mutable and s.var.name.startswith("adj_"):
-            release(_reads([s.init]))
-            waiting[s.var.id] = s
-            continue
-        first = _first_sum(s, waiting)
-        if first is not None:
-            declare = waiting.pop(s.place.var.id)
-            release(_reads([first]))
-            out.append(Declare(declare.var, first, s.loc))
-            continue
-        release(_reads([s]))
-        out.append(s)
-    return out + list(waiting.values())
-
-
-def _first_sum(s, waiting: dict):
-    """x of `v = v + x` where v has only been declared, as zero."""
-    from quadrants.ad.build import is_zero
-    from quadrants.ir.nodes import Binary
-
-    if not isinstance(s, Store) or not isinstance(s.place, VarPlace) or s.place.var.id not in waiting:
-        return None
-    e = s.value
-    if not (isinstance(e, Binary) and e.op == "add" and isinstance(e.a, Load) and isinstance(e.a.place, VarPlace)):
-        return None
-    var = s.place.var
-    if e.a.place.var is not var or var.id in _reads([e.b]) or e.b.type != var.type:
-        return None
-    return e.b if is_zero(waiting[var.id].init) else None

@@ -28,9 +28,9 @@ class Refusals:
 
     def mixed(self, loc):
         self.raise_(
-            "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping at the top level. "
-            "Please split the kernel: one with the loops, one with the other statements, or put the statements into "
-            "the loops.",
+            "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping at the top "
+            "level. Please split the kernel: one with the loops, one with the other statements, or put the statements "
+            "into the loops.",
             loc,
         )
 
@@ -47,8 +47,9 @@ class Refusals:
 
     def atomic(self, op: str, array, loc):
         self.raise_(
-            f"atomic_{op} on '{array.label or array.name}', which has a gradient, has no derivative: only atomic_add and "
-            "atomic_sub do. Use an array without gradient, or a kernel with a gradient of its own (qd.ad.grad_replaced).",
+            f"atomic_{op} on '{array.label or array.name}', which has a gradient, has no derivative: only atomic_add "
+            "and atomic_sub do. Use an array without gradient, or a kernel with a gradient of its own "
+            "(qd.ad.grad_replaced).",
             loc,
         )
 
@@ -69,8 +70,8 @@ class Refusals:
 
     def cross_iteration(self, array, loc):
         self.raise_(
-            f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop reads "
-            "a cell that another one writes, so the order of the derivative is not known. Put the loop inside "
+            f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop "
+            "reads a cell that another one writes, so the order of the derivative is not known. Put the loop inside "
             "`for _ in range(1):` to run it in order, or read and write different arrays.",
             loc,
         )

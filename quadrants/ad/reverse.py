@@ -13,26 +13,26 @@ REV(block) is the forward sweep of the block, then its statements backwards:
     loop    the forward sweep runs it, and saves at the start of each iteration what the loop carries; backward, for
             the iterations from last to first: take back what was saved, then REV(body)
 
-Nothing else is ever stored: a stack is as deep as its own loop is long. Stores of the primal to arrays are left out, so an
-array has in the whole kernel the values that it holds when the derivative is launched. What no derivative needs is removed
-afterwards (`prune`).
+Nothing else is ever stored: a stack is as deep as its own loop is long. Stores of the primal to arrays are left out,
+so an array has in the whole kernel the values that it holds when the derivative is launched. What no derivative
+needs is removed afterwards (`prune`).
 """
 
 from __future__ import annotations
 
 from quadrants.ad import rename, stacks
-from quadrants.ad.activity import Activity, root
-from quadrants.ad.build import variable, zero
+from quadrants.ad.activity import Activity, is_real, root
+from quadrants.ad.build import neg, variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
 from quadrants.ad.sweep import Backward, Sweep
-from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
     Cell,
     Check,
     Comment,
+    Const,
     Declare,
     ElemPlace,
     Eval,
@@ -142,7 +142,7 @@ class _Block(Sweep):
             value = Binary(s.value.op, self.plain(s.value.a), x, s.value.type, s.value.loc)
             if pull is not None:
                 minus = s.value.op == "sub"
-                self.later(lambda out: _send(pull, adjoint, minus, var.id in rename.uses([added]), out))
+                self.later(lambda out: _send(pull, whole, minus, var.id in rename.uses([added]), out))
         else:
             value, pull = self.expression(s.value)
 
@@ -157,8 +157,17 @@ class _Block(Sweep):
 
     def assign_part(self, s: Store, var: Var) -> None:
         """A component of a vector or matrix: written in place unless the whole is still needed as it is."""
-        active = self.activity.is_active(var)
-        if active:
+        added = _added_to_part(s)
+        if not self.activity.is_active(var):
+            value = self.plain(s.value)
+        elif added is not None:
+            fixed = self.fixed_place(s.place)
+            x, pull = self.expression(added)
+            value = Binary(s.value.op, self.plain(s.value.a), x, s.value.type, s.value.loc)
+            if pull is not None:
+                minus = s.value.op == "sub"
+                self.later(lambda out: _send(pull, fixed, minus, var.id in rename.uses([added]), out))
+        else:
             value, pull = self.expression(s.value)
             fixed = self.fixed_place(s.place)
 
@@ -169,8 +178,6 @@ class _Block(Sweep):
                     pull(g, out)
 
             self.later(back)
-        else:
-            value = self.plain(s.value)
         current = self.env[var.id]
         if current.id in self.kept:
             current = self.version(var, variable(current))
@@ -180,7 +187,7 @@ class _Block(Sweep):
     # ------------------------------------------------------------ arrays
 
     def store_to_array(self, s: Store) -> None:
-        if self.activity.companion(root(s.place).array) is None or not self._is_real(s.place):
+        if self.activity.companion(root(s.place).array) is None or not is_real(s.place.type):
             return
         _, pull = self.expression(s.value)
         cell = self.companion_place(self.fixed_place(s.place))
@@ -193,16 +200,10 @@ class _Block(Sweep):
 
         self.later(back)
 
-    @staticmethod
-    def _is_real(place) -> bool:
-        from quadrants.ad.activity import is_real
-
-        return is_real(place.type)
-
     def atomic(self, e: Atomic, loc) -> None:
         """An accumulation: the gradient of the target goes to what is added, and stays."""
         array = root(e.place).array
-        if self.activity.companion(array) is None or not self._is_real(e.place):
+        if self.activity.companion(array) is None or not is_real(e.place.type):
             return
         if e.op not in ("add", "sub"):
             self.reverse.refusals.atomic(e.op, array, loc)
@@ -212,8 +213,6 @@ class _Block(Sweep):
         cell = self.companion_place(self.fixed_place(e.place))
 
         def back(out: Backward) -> None:
-            from quadrants.ad.build import neg
-
             g = out.snapshot(cell)
             pull(neg(g) if e.op == "sub" else g, out)
 
@@ -324,12 +323,30 @@ def _added(e, var: Var):
     return e.b if is_old else None
 
 
-def _send(pull, adjoint: Var, minus: bool, again: bool, out: Backward) -> None:
-    from quadrants.ad.build import neg
+def _added_to_part(s: Store):
+    """The same for a component: x of `v[k] = v[k] + x`."""
+    e = s.value
+    if not isinstance(e, Binary) or e.op not in ("add", "sub") or e.b.type != s.place.type:
+        return None
+    return e.b if isinstance(e.a, Load) and _same_place(e.a.place, s.place) else None
 
-    whole = VarPlace(adjoint, adjoint.type)
-    g = out.snapshot(whole) if again else variable(adjoint)
+
+def _same_place(a, b) -> bool:
+    if isinstance(a, VarPlace) and isinstance(b, VarPlace):
+        return a.var is b.var
+    if not isinstance(a, ElemPlace) or not isinstance(b, ElemPlace) or not _same_place(a.base, b.base):
+        return False
+    return all(map(_same_index, a.indices, b.indices))
+
+
+def _same_index(a, b) -> bool:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.value == b.value
+    both = isinstance(a, Load) and isinstance(b, Load)
+    return both and isinstance(a.place, VarPlace) and _same_place(a.place, b.place) and not a.place.var.mutable
+
+
+def _send(pull, place, minus: bool, again: bool, out: Backward) -> None:
+    """Hand an adjoint on that stays as it is; `again`: what it is handed to may add to it."""
+    g = out.snapshot(place) if again else Load(place, place.type)
     pull(neg(g) if minus else g, out)
-
-
-__all__ = ["Reverse", "ElemPlace", "walk"]

@@ -3,8 +3,8 @@
 A row has one entry for each operand: None where nothing flows (the derivative is zero, or there is none), else the
 names of the operands whose values the factor needs ("x" the first, "y" the second) and a function that maps
 `g`, then these values, to the contribution. A contribution is linear in g, so one table serves both modes: in
-reverse mode g is the adjoint of the result and the contribution goes to the operand; in forward mode g is the dual of the operand and
-the contributions add up to the dual of the result.
+reverse mode g is the adjoint of the result and the contribution goes to the operand; in forward mode g is the dual
+of the operand and the contributions add up to the dual of the result.
 
 Contributions are computed from operands, never from a saved result.
 """

@@ -6,9 +6,10 @@ A `Size` is an upper bound, in 64-bit integers, made of what is known before a l
     add sub mul max min div         sub is never below zero
     over(i; begin, end, body)       the largest body for i in [begin, end), 0 when there is none
 
-`for k in range(n[i])` in a loop over i needs over(i; 0, extent, read(n; loop(i))): the longest of all. A loop variable that
-is no index is replaced by the end of its range. Indices that nobody knows before the launch (`n[p[i] // 2]`)
-range over the whole axis. Bounds that come from real numbers or from arrays that the kernel cannot be asked about are refused.
+`for k in range(n[i])` in a loop over i needs over(i; 0, extent, read(n; loop(i))): the longest of all. A loop
+variable that is no index is replaced by the end of its range. Indices that nobody knows before the launch (`n[p[i]
+// 2]`) range over the whole axis. Bounds that come from real numbers or from arrays that the kernel cannot be asked
+about are refused.
 """
 
 from __future__ import annotations

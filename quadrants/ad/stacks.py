@@ -7,8 +7,9 @@ time it is entered.
     for k in 0..n:    v_stack[k] = v; v = f(v)
     for k in n-1..0:  v_1 = v_stack[k]; ...
 
-All stacks of one loop have the same depth: the length of the loop where that is a constant, N where `ad_stack_size=N` says
-so, else what the launch makes of its size (see `sizes`). A loop that turns out longer fails the launch before it writes.
+All stacks of one loop have the same depth: the length of the loop where that is a constant, N where
+`ad_stack_size=N` says so, else what the launch makes of its size (see `sizes`). A loop that turns out longer fails
+the launch before it writes.
 """
 
 from __future__ import annotations

@@ -166,7 +166,8 @@ class _Split:
         if isinstance(e, Atomic):
             return Atomic(e.op, self.place(e.place), self.values(e.args), e.type, e.plain)
         if isinstance(e, (Call, Builtin)):
-            args = tuple(self.value(a) if not isinstance(a, (VarPlace, Cell, ElemPlace, MemberPlace)) else a for a in e.args)
+            places = (VarPlace, Cell, ElemPlace, MemberPlace)
+            args = tuple(a if isinstance(a, places) else self.value(a) for a in e.args)
             return Call(e.func, args, e.type) if isinstance(e, Call) else Builtin(e.name, e.type, args)
         if isinstance(e, Volatile):
             return Volatile(self.place(e.place), e.type)

@@ -1,15 +1,15 @@
 """Expressions on their way through the forward sweep of reverse mode.
 
 `Sweep.expression` copies an expression over the variables of the sweep, declares the operands that derivative factors
-need, and returns with the copy its *pullback*: what writes, given the adjoint of the expression, the adjoints of what it was
-made from.
+need, and returns with the copy its *pullback*: what writes, given the adjoint of the expression, the adjoints of
+what it was made from.
 """
 
 from __future__ import annotations
 
 from quadrants.ad import matrix_rules, rename, rules
 from quadrants.ad.activity import Activity, root
-from quadrants.ad.build import add, binary, cast, element, fitted, is_atom, is_zero, select, variable, zero
+from quadrants.ad.build import binary, cast, element, fitted, is_atom, is_zero, select, variable, zero
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
@@ -250,6 +250,3 @@ def _scalar_rule(function, args: list, t):
 
 def _matrix_rule(function, t, args: list):
     return lambda g: function(g, t, *args)
-
-
-__all__ = ["Backward", "Sweep", "add", "components"]

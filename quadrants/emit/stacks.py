@@ -55,8 +55,8 @@ def local_arrays(printer, stacks: list) -> list:
         total += count.value * size_align(decl.type)[0] if isinstance(count, Const) else MOST_BYTES + 1
         if total > MOST_BYTES:
             raise QuadrantsCompilationError(
-                f"The adstack of '{decl.label}' needs memory that this arch does not give a thread; use qd.cpu, or loops "
-                "of constant length."
+                f"The adstack of '{decl.label}' needs memory that this arch does not give a thread; use qd.cpu, or "
+                "loops of constant length."
             )
         lines.append(f"{printer.type(decl.type)} {decl.name}[{max(1, count.value)}];")
     return lines

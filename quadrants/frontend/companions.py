@@ -11,8 +11,8 @@ from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
 MIXED = (
-    "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of it, "
-    "one of loops and one of the other statements, or move the statements into the loops."
+    "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of "
+    "it, one of loops and one of the other statements, or move the statements into the loops."
 )
 
 
@@ -58,8 +58,8 @@ class Companions:
             name = f"x{field._name}" if field._name.startswith(".") else field._name
             which = "needs_dual" if name.endswith("dual") else "needs_grad"
             raise QuadrantsCompilationError(
-                f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place it "
-                "with qd.root.lazy_grad()."
+                f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place "
+                "it with qd.root.lazy_grad()."
             )
 
     # ------------------------------------------------------------ array arguments
@@ -87,8 +87,8 @@ class Companions:
         """A derivative kernel cannot mention the gradient of an array by hand."""
         if self.ad_mode in ("reverse", "forward"):
             raise RuntimeError(
-                f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', and "
-                "so would its derivative. Put what uses it into a kernel that is not differentiated."
+                f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', "
+                "and so would its derivative. Put what uses it into a kernel that is not differentiated."
             )
 
     # ------------------------------------------------------------ statements

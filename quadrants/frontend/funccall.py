@@ -52,7 +52,8 @@ class FuncCalls:
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
-        if self.ad_mode or self.top_level or func.fn in self.inline_only or any(isinstance(x, KernelObject) for x in bound.values()):
+        objects = any(isinstance(x, KernelObject) for x in bound.values())
+        if self.ad_mode or self.top_level or objects or func.fn in self.inline_only:
             return self.inline(func, bound)
         before = self.position()
         try:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from oracle import differences, field, forward, reverse
 from operations import BINARY, UNARY, name
+from oracle import differences, field, forward, reverse
 
 import quadrants as qd
 

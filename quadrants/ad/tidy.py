@@ -1,0 +1,120 @@
+"""Makes derivative code read as if it were written by hand.
+
+    adj_v = 0                  float adj_v = g * m
+    adj_v += g * m
+
+    adj_v = 0; adj_v += x      adj_v = x
+
+    x_grad[i] += a             x_grad[i] += a + b          one atomic for two
+    x_grad[i] += b
+"""
+
+from __future__ import annotations
+
+from quadrants.ad.build import add, is_zero
+from quadrants.ad.prune import reads
+from quadrants.ir import walk
+from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Declare, ElemPlace, Eval, Load, Store, VarPlace
+
+
+def tidy(body: list) -> list:
+    """The same statements, some joined; nested blocks too."""
+    for s in body:
+        for name in ("then", "orelse", "body"):
+            inner = getattr(s, name, None)
+            if isinstance(inner, list):
+                setattr(s, name, tidy(inner))
+    return _joined_atomics(_joined_resets(_joined_declarations(body)))
+
+
+def _joined_declarations(body: list) -> list:
+    """Accumulators are declared with the first thing added to them, where nothing comes between."""
+    out: list = []
+    waiting: dict = {}
+
+    def release(mentioned) -> None:
+        for var in [v for v in waiting if v in mentioned]:
+            out.append(waiting.pop(var))
+
+    for s in body:
+        if isinstance(s, Declare) and s.var.mutable and is_zero(s.init):
+            waiting[s.var.id] = s
+            continue
+        first = _sum(s)
+        if first is not None and s.place.var.id in waiting and is_zero(waiting[s.place.var.id].init):
+            declare = waiting.pop(s.place.var.id)
+            release(reads([first]))
+            out.append(Declare(declare.var, first, s.loc))
+            continue
+        release(reads([s]))
+        out.append(s)
+    return out + list(waiting.values())
+
+
+def _sum(s):
+    """x of the statement `v = v + x` where x does not mention v; else None."""
+    if not isinstance(s, Store) or not isinstance(s.place, VarPlace):
+        return None
+    e, var = s.value, s.place.var
+    if not (isinstance(e, Binary) and e.op == "add" and isinstance(e.a, Load) and isinstance(e.a.place, VarPlace)):
+        return None
+    return e.b if e.a.place.var is var and var.id not in reads([e.b]) and e.b.type == var.type else None
+
+
+def _joined_resets(body: list) -> list:
+    out: list = []
+    for s in body:
+        first = _sum(s)
+        last = out[-1] if out else None
+        if first is not None and isinstance(last, Store) and isinstance(last.place, VarPlace):
+            if last.place.var is s.place.var and is_zero(last.value):
+                out[-1] = Store(s.place, first, s.loc)
+                continue
+        out.append(s)
+    return out
+
+
+def _joined_atomics(body: list) -> list:
+    """Additions to one cell of a gradient, with nothing but declarations and other additions in between."""
+    out: list = []
+    pending: dict = {}  # cell -> where in `out`
+    for s in body:
+        if not isinstance(s, (Declare, Eval)) or isinstance(s, Declare) and s.var.mutable:
+            pending.clear()
+        key = _target(s)
+        if key is None:
+            touched = {n.array.id for n in walk.walk([s]) if isinstance(n, Cell)} if pending else ()
+            pending = {k: at for k, at in pending.items() if k[0] not in touched}
+        elif key in pending:
+            before = out[pending[key]]
+            out[pending[key]] = None
+            joined = add(before.value.args[0], s.value.args[0])
+            s = Eval(Atomic("add", s.value.place, (joined,), s.value.type), s.loc)
+        if key is not None:
+            pending[key] = len(out)
+        out.append(s)
+    return [s for s in out if s is not None]
+
+
+def _target(s):
+    """The cell that a statement adds to, if its indices are numbers and variables that never change; else None."""
+    if not isinstance(s, Eval) or not isinstance(s.value, Atomic) or s.value.op != "add":
+        return None
+    place, path = s.value.place, ()
+    if any(isinstance(n, Cell) for a in s.value.args for n in walk.walk([a])):
+        return None
+    while isinstance(place, ElemPlace):
+        path = (*place.indices, *path)
+        place = place.base
+    if not isinstance(place, Cell):
+        return None
+    keys = tuple(map(_index, (*place.indices, *path)))
+    return None if None in keys else (place.array.id, len(path), keys)
+
+
+def _index(e):
+    if isinstance(e, Const):
+        return ("number", e.value)
+    if isinstance(e, Load) and isinstance(e.place, VarPlace) and not e.place.var.mutable:
+        return ("variable", e.place.var.id)
+    return None
