@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import contextmanager
 
-from quadrants import profiler, session
+from quadrants import _logging, profiler, session
 from quadrants._ext import core
 from quadrants.argument_checks import check_arguments
 from quadrants.dumps import Observer
@@ -136,6 +136,9 @@ def compile_options(runtime, mode: str = "") -> dict:
     for name in ("short_circuit_operators", "unrolling_limit", "print_full_traceback", "template_path"):
         options[name] = getattr(side, name, None) if hasattr(side, name) else getattr(cfg, name, None)
     options["ad_mode"] = mode
+    if mode and options["opt_level"] == 0:
+        _logging.warn("opt_level=0 is raised to 1 for derivative kernels")
+        options["opt_level"] = 1
     options["arch"] = runtime.arch.name
     options["threads"] = 1 if not cfg.make_cpu_multithreading_loop else max(1, cfg.cpu_max_num_threads)
     return options

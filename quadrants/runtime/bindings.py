@@ -40,7 +40,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LoopLevel:
-    """A `qd.graph.do_while` loop: its flag, as `flag` or `self.flag`, and the index of the loop around it, -1 for none."""
+    """A `qd.graph.do_while` loop: its flag, as `flag` or `self.flag`, and the index of the loop around it, or -1."""
 
     cond_arg_name: str
     parent_id: int
@@ -366,15 +366,17 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
     if message[0] == "adstack memory":
         nbytes, rows = values
         return (
-            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} bytes, cannot "
-            "be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
+            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} bytes, "
+            "cannot be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
         )
     _, label, forced = message
     length, limit = values
-    cause = f"ad_stack_size={forced} is too small; make it larger, or 0" if forced else "its bound changed in the launch"
+    cause = "its bound changed in the launch"
+    if forced:
+        cause = f"ad_stack_size={forced} is too small; make it larger, or 0"
     return (
-        f"Adstack overflow in kernel {kernel_name}: the loop that carries '{label}' runs {length} times and its stack has "
-        f"room for {limit}: {cause}."
+        f"Adstack overflow in kernel {kernel_name}: the loop that carries '{label}' runs {length} times and its stack "
+        f"has room for {limit}: {cause}."
     )
 
 
