@@ -111,8 +111,8 @@ class Kernel(Launcher):
             raise QuadrantsSyntaxError(f"{self.fn.__name__}.resume() needs @qd.kernel(graph=True, checkpoints=True)")
         if not isinstance(from_checkpoint, int) or isinstance(from_checkpoint, bool):
             raise QuadrantsRuntimeError(
-                f"from_checkpoint must be an int or IntEnum value, the label of a checkpoint of {self.fn.__name__}; got "
-                f"{from_checkpoint!r}"
+                f"from_checkpoint must be an int or IntEnum value, the label of a checkpoint of {self.fn.__name__}; "
+                f"got {from_checkpoint!r}"
             )
         if session.is_python_backend():
             raise QuadrantsRuntimeError("The python arch cannot resume: its kernels run as the functions they are.")

@@ -14,8 +14,8 @@ from quadrants.ir.nodes import Module
 class LaunchRegion:
     """Tasks `begin` to `end` of a kernel; see `ir.nodes.Region` for kind, label and parent.
 
-    flag: where the argument block has the address of the flag, -1 for none; source: number of the parameter, and the names
-    of the members, where the user's arguments have it.
+    flag: where the argument block has the address of the flag, -1 for none; source: number of the parameter, and the
+    names of the members, where the user's arguments have it.
     random: whether its tasks draw random numbers, which differ from pass to pass.
     """
 

@@ -402,7 +402,9 @@ _RESIDENT = 2048
 
 def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
-    return Launch(piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local)
+    return Launch(
+        piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local
+    )
 
 
 def _is_narrow(count) -> bool:

@@ -62,8 +62,8 @@ class Graphs:
             if isinstance(stmt, _NOT_IN_LOOP) or plain_while:
                 self.frame.node = stmt
                 raise QuadrantsSyntaxError(
-                    f"A qd.graph.do_while() body may not contain a {type(stmt).__name__} statement. Allowed: for-loops, "
-                    "assignments, calls, if, nested qd.graph.do_while() and checkpoints. Only the flag ends the loop."
+                    f"A qd.graph.do_while() body may not contain a {type(stmt).__name__} statement. Allowed: "
+                    "for-loops, assignments, calls, if, nested qd.graph.do_while() and checkpoints. Only the flag ends the loop."
                 )
         with self.region("loop", self.flag(args[0], "qd.graph.do_while(...)")):
             self.exec_body(node.body)
@@ -152,8 +152,8 @@ class Graphs:
             elif not section and not _is_text(stmt) and not isinstance(stmt, ast.Pass):
                 self.frame.node = stmt
                 raise QuadrantsSyntaxError(
-                    "A qd.graph.parallel_context() holds only 'with qd.graph.parallel():' blocks, each by itself, under "
-                    "`if qd.static(...)` or in `for ... in qd.static(...)`."
+                    "A qd.graph.parallel_context() holds only 'with qd.graph.parallel():' blocks, each by itself, "
+                    "under `if qd.static(...)` or in `for ... in qd.static(...)`."
                 )
 
     def _is_static_control(self, stmt) -> bool:
@@ -227,8 +227,8 @@ class Graphs:
         """Fill a region: its loops are tasks, its names are its own, and nothing leaves it."""
         if self.ad_mode and kind in ("loop", "checkpoint"):
             raise QuadrantsSyntaxError(
-                f"A kernel with {'qd.graph.do_while()' if kind == 'loop' else 'qd.checkpoint()'} has no derivative: how "
-                "often its tasks run is not known. Call the passes from Python, as kernels of their own."
+                f"A kernel with {'qd.graph.do_while()' if kind == 'loop' else 'qd.checkpoint()'} has no derivative: "
+                "how often its tasks run is not known. Call the passes from Python, as kernels of their own."
             )
         made = Region(kind, [], flag, int(label))
         if kind == "checkpoint":

@@ -18,15 +18,16 @@ __all__ = [
 class GraphStatus:
     """How a launch of a kernel with checkpoints ended.
 
-    yielded: whether a checkpoint stopped it. checkpoint: the label of that checkpoint, an int or a member of an IntEnum,
-    as the kernel has it; None for a launch that ran to its end. Always true as a condition.
+    yielded: whether a checkpoint stopped it. checkpoint: the label of that checkpoint, an int or a member of an
+    IntEnum, as the kernel has it; None for a launch that ran to its end. Always true as a condition.
     """
 
     yielded: bool
     checkpoint: int | None = None
 
     def __repr__(self) -> str:
-        return f"GraphStatus(yielded=True, checkpoint={self.checkpoint!r})" if self.yielded else "GraphStatus(yielded=False)"
+        label = f", checkpoint={self.checkpoint!r}" if self.yielded else ""
+        return f"GraphStatus(yielded={self.yielded}{label})"
 
 
 @both_scopes
@@ -47,8 +48,8 @@ def do_while(condition: Any) -> bool:
 
 @both_scopes
 def checkpoint(cp_id: int, yield_on: Any) -> contextlib.AbstractContextManager:
-    """`with qd.checkpoint(label, yield_on=flag):` at the top of a kernel with graph=True, checkpoints=True, or in one of
-    its `do_while` loops: when `flag` is not 0 behind the block, the launch ends there.
+    """`with qd.checkpoint(label, yield_on=flag):` at the top of a kernel with graph=True, checkpoints=True, or in one
+    of its `do_while` loops: when `flag` is not 0 behind the block, the launch ends there.
 
     Args:
         cp_id: an int or a member of an IntEnum, known at compile time, another one for each block of the kernel.
@@ -69,16 +70,16 @@ def parallel_context() -> contextlib.AbstractContextManager:
 
 @both_scopes
 def parallel() -> contextlib.AbstractContextManager:
-    """`with qd.graph.parallel():`, a block of a `parallel_context`; it must not depend on the others. In Python scope it
-    does nothing.
+    """`with qd.graph.parallel():`, a block of a `parallel_context`; it must not depend on the others. In Python scope
+    it does nothing.
     """
     return contextlib.nullcontext()
 
 
 @both_scopes
 def stream_parallel() -> contextlib.AbstractContextManager:
-    """`with qd.stream_parallel():` blocks, which make up a whole kernel, must not depend on one another. In Python scope
-    it does nothing.
+    """`with qd.stream_parallel():` blocks, which make up a whole kernel, must not depend on one another. In Python
+    scope it does nothing.
     """
     return contextlib.nullcontext()
 

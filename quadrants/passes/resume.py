@@ -33,8 +33,8 @@ def prepare_resume(module: Module) -> Module:
             if isinstance(node, VarPlace) and written.get(node.var.id, (begin,))[0] < begin:
                 where = written[node.var.id][1]
                 raise QuadrantsSyntaxError(
-                    f'The variable "{node.var.name}" is used behind a checkpoint but set before it, together with writes '
-                    "to memory that a resumed launch skips"
+                    f'The variable "{node.var.name}" is used behind a checkpoint but set before it, together with '
+                    "writes to memory that a resumed launch skips"
                     + (f" ({where.file}:{where.line})" if where is not None else "")
                     + ". Keep it in an ndarray, or set it behind the checkpoint."
                 )

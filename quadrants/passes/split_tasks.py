@@ -1,8 +1,8 @@
 """Split the body of a kernel into tasks, one a launch.
 
 A parallel loop at top level is a task; the statements between two of them are one serial task. A region begins and ends
-between two tasks. A variable that more than one task touches moves to the kernel's frame (`shared`). Bounds that the loop could change while it runs, or whose arithmetic is
-checked, are evaluated once, before it.
+between two tasks. A variable that more than one task touches moves to the kernel's frame (`shared`). Bounds that the
+loop could change while it runs, or whose arithmetic is checked, are evaluated once, before it.
 """
 
 from __future__ import annotations

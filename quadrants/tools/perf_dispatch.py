@@ -257,8 +257,9 @@ def perf_dispatch(
         repeat_after_count: with which call after a choice the trials begin anew; 0 or less: never.
         repeat_after_seconds: after how many seconds; 0 or less: never. Both None: with the 300th call.
 
-    Implementations are added by `@prototype.register` or `@prototype.register(is_compatible=fn)`; each must do the same,
-    for any one may run. Where a single one takes the arguments, there are no trials. Choices survive `qd.reset()`.
+    Implementations are added by `@prototype.register` or `@prototype.register(is_compatible=fn)`; each must do the
+    same, for any one may run. Where a single one takes the arguments, there are no trials. Choices survive
+    `qd.reset()`.
 
     Raises:
         ValueError: a number of calls is out of range.

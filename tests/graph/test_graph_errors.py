@@ -56,7 +56,9 @@ def test_not_in_a_function_called_in_a_loop(flag):
     refused(k, qd.QuadrantsSyntaxError, "must be at the kernel top level", flag(1))
 
 
-@pytest.mark.parametrize("statement", ["break", "continue", "pass", "return", "assert a[()] > 0", "while a[()] > 3: a[()] -= 1"])
+@pytest.mark.parametrize(
+    "statement", ["break", "continue", "pass", "return", "assert a[()] > 0", "while a[()] > 3: a[()] -= 1"]
+)
 def test_statements_without_a_meaning_in_the_body(flag, tmp_path, monkeypatch, statement):
     (tmp_path / "bodies.py").write_text(
         "import quadrants as qd\n\n"

@@ -220,8 +220,8 @@ def test_stream_blocks_are_the_whole_kernel(arch, counters):
             x[0] = 3
 
     expected = {
-        mixed: "all top-level statements in the kernel must be", nested: "Nested", graph: "not compatible with graph=True",
-        named: "with ... as", two: "only supports", other: "only supports",
+        mixed: "all top-level statements in the kernel must be", nested: "Nested",
+        graph: "not compatible with graph=True", named: "with ... as", two: "only supports", other: "only supports",
     }  # fmt: skip
     for k, text in expected.items():
         with pytest.raises(qd.QuadrantsSyntaxError, match=text):
