@@ -26,13 +26,14 @@ from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
 from quadrants.ad.prune import prune
 from quadrants.ad.refusals import Refusals
+from quadrants.ad.replay import assigned
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.stacks import Depths
 from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
 from quadrants.ir import walk
-from quadrants.ir.nodes import Call, Cell, Declare, Extent, For, Module, Return, Var
+from quadrants.ir.nodes import Atomic, Call, Cell, Declare, Extent, For, Module, Return, Var
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
@@ -44,7 +45,7 @@ def differentiate(module: Module, mode: str, options) -> Module:
     body = prepare(split_structs(module.body))
     returned = [s for s in body if isinstance(s, Return)]
     body = [s for s in body if not isinstance(s, Return)]
-    body = _into_loops(body, returned)
+    body = _into_loops(body, returned, refusals)
     if mode == "forward":
         module.body = _forward(body, refusals) + returned
     else:
@@ -80,7 +81,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     return tidy(depths.settle(made))
 
 
-def _into_loops(body: list, returned: list) -> list:
+def _into_loops(body: list, returned: list, refusals: Refusals) -> list:
     """Declarations in front of the loops of the top level, such as arguments of funcs, at the start of the loops that
     use them: no value crosses from one loop to another.
     """
@@ -88,7 +89,10 @@ def _into_loops(body: list, returned: list) -> list:
     declared = [s for s in body if isinstance(s, Declare)]
     if not loops or not declared:
         return body
+    outer = {s.var.id for s in declared}
     for loop in loops:
+        if outer & {v.id for v in assigned(loop.body)}:
+            refusals.mixed(loop.loc)
         needed = rename.uses(loop.body)
         copies: list = []
         for s in reversed(declared):
@@ -105,6 +109,8 @@ def _into_loops(body: list, returned: list) -> list:
     outside = set().union(*(rename.uses([e for pair in loop.bounds for e in pair]) for loop in loops))
     outside |= rename.uses(returned)
     for s in reversed(declared):
+        if isinstance(s.init, Atomic):
+            refusals.mixed(s.loc)
         if s.var.id in outside:
             outside |= rename.uses([s.init])
     return [s for s in body if not isinstance(s, Declare) or s.var.id in outside]

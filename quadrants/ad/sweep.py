@@ -62,6 +62,8 @@ class Backward:
 
     def atomic(self, cell, g) -> None:
         """Add to a cell of a gradient, component by component."""
+        if isinstance(g.type, TensorType) and not isinstance(g, Make):
+            g = self.hold(g)
         for k, part in enumerate(components(cell)):
             value = element(g, k) if isinstance(g.type, TensorType) else g
             if not is_zero(value):
