@@ -18,6 +18,8 @@ VARIABLES = {
     "errors": "whether the frame of a device begins with a failure record",
     "args": "members of the argument block, as declarations",
     "frame": "members of the kernel's frame: values that cross tasks",
+    "stacks": "name of a CPU task with stacks -> lines of the entry function that set `frame->qd_stride`",
+    "heap_site": "the message when there is no memory for stacks",
     "functions": "specialisations of @qd.func that the kernel calls",
     "tasks": "launches, in order",
     "launch": "name of a parallel task -> extents, locals, constant (iterations, or None)",
