@@ -164,6 +164,10 @@ cdef class Launcher:
             _on_traced_call(self)
         if not _active:
             self.compile(args)
+        if _on_launch is not None:
+            instead = _on_launch(self, args)
+            if instead is not None:
+                raise QuadrantsRuntimeError(f"{self!r} cannot resume: only its derivative may run here")
         return self.launch(tuple_items(<PyObject *> args), args, <PyObject *> label)
 
     cdef launch(self, PyObject *const *args, tuple positional, PyObject *resume):

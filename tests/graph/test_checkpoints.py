@@ -304,6 +304,19 @@ def test_not_in_functions(arch, flag, counters):
         k(counters(4), flag(0))
 
 
+def test_a_tape_hears_of_resumed_launches(arch, flag, counters):
+    @qd.kernel(graph=True, checkpoints=True)
+    def k(x: qd.types.ndarray(qd.f32, ndim=1), loss: qd.types.ndarray(qd.f32, ndim=1), a: FLAG):
+        with qd.checkpoint(1, yield_on=a):
+            for i in range(4):
+                loss[0] += x[i]
+
+    x, loss = qd.ndarray(qd.f32, (4,), needs_grad=True), qd.ndarray(qd.f32, (1,), needs_grad=True)
+    with pytest.raises(qd.QuadrantsSyntaxError, match="has no derivative"):
+        with qd.ad.Tape(loss=loss):
+            k.resume(x, loss, flag(0), from_checkpoint=1)
+
+
 def test_python_scope(arch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
