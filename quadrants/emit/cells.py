@@ -60,7 +60,10 @@ class CellIndices:
         The cells that it can reach are the same, but the compiler sees that they lie side by side, which a sum that may
         wrap hides from it: no loop that reads and writes such an array would be vectorised.
         """
-        return paren(*self._widened(e), need) if self.dialect.signed_wraps and _is_sum(e) else self.text(e, need)
+        if not (self.dialect.signed_wraps and _is_sum(e)):
+            return self.text(e, need)
+        text, have = self._widened(e)
+        return paren(text, have, need)
 
     def _widened(self, e):
         """Text and precedence of a sum, difference or product in i64: the first operand decides for all after it."""

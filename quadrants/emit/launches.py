@@ -34,8 +34,8 @@ class Launch:
 
     form: "serial": one block of one thread. "flat": `count` threads, in ceil(count / block_dim) blocks; none: do not
     launch. Thread k does iteration k, unless a block does a tile (see `tiles`) or a thread several iterations (see
-    `batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each multiprocessor gain
-    nothing, and where the count is known more than ceil(count / block_dim) do nothing.
+    `batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each multiprocessor
+    gain nothing, and where the count is known more than ceil(count / block_dim) do nothing.
     count: see above; never None for "flat". shared_bytes: dynamic shared memory. local: it only sets variables of the
     kernel, and is not left out by a launch that begins at a later checkpoint.
     """

@@ -294,6 +294,7 @@ class Renderer:
         tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
         launch = self.launch_lines(tasks)
         around = regions.launch_regions(module, self.layout, tasks)
+        effort = cost.effort(module)
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
@@ -307,7 +308,7 @@ class Renderer:
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "args_in_memory": self.args_in_memory,
-            "effort": cost.effort(module),
+            "effort": effort,
             "errors": self.frame is not None and self.frame.error >= 0,
             "stacks": self.stack_lines(),
             "heap_site": module.heap_site,
@@ -321,7 +322,7 @@ class Renderer:
         launches = tuple(_launch(t) for t in tasks if t.form)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, effort=context["effort"]
+            self.args_in_memory, around, effort=effort
         )
 
     def args_members(self) -> list:

@@ -63,7 +63,8 @@ class Graphs:
                 self.frame.node = stmt
                 raise QuadrantsSyntaxError(
                     f"A qd.graph.do_while() body may not contain a {type(stmt).__name__} statement. Allowed: "
-                    "for-loops, assignments, calls, if, nested qd.graph.do_while() and checkpoints. Only the flag ends the loop."
+                    "for-loops, assignments, calls, if, nested qd.graph.do_while() and checkpoints. Only the flag ends "
+                    "the loop."
                 )
         with self.region("loop", self.flag(args[0], "qd.graph.do_while(...)")):
             self.exec_body(node.body)

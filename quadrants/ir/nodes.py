@@ -62,7 +62,7 @@ class ArrayDecl:
     """
 
     name: str
-    kind: str  # "field" | "array" | "shared": memory of one block | "stack": of one thread, both no part of the arguments
+    kind: str  # "field" | "array"; "shared": memory of a block, "stack": of a thread, both no part of the arguments
     type: Any  # cell type: DType or TensorType
     ndim: int
     shape: tuple | None = None
@@ -397,8 +397,8 @@ class Region:
 
 @dataclass(slots=True, eq=False)
 class StackDepth:
-    """Slots of a stack, the `source` of its declaration: a 64-bit expression, and what the launch runs on the host to set
-    the variable in it. `size` is the expression that this was made from, for whoever evaluates it otherwise.
+    """Slots of a stack, the `source` of its declaration: a 64-bit expression, and what the launch runs on the host to
+    set the variable in it. `size` is the expression that this was made from, for whoever evaluates it otherwise.
     """
 
     count: Any
@@ -424,8 +424,8 @@ class Function:
 class Task:
     """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
 
-    near: iterations read cells next to those of others; set by `passes.neighbours`. collective: its threads wait for, read
-    from or count on one another. shared_arrays: (declaration, offset in bytes) of the shared arrays of a block,
+    near: iterations read cells next to those of others; set by `passes.neighbours`. collective: its threads wait for,
+    read from or count on one another. shared_arrays: (declaration, offset in bytes) of the shared arrays of a block,
     `shared_bytes` long in all. Both are set by `passes.blocks`.
     """
 

@@ -12,8 +12,8 @@ class Backend:
 
     A subclass offers `identity(options)`, what besides the text decides the code; `artifact(recipe, text, options)`,
     the key of the code in the disk cache; `build(kernel, args, recipe, text, options) -> Plan`; and `load(kernel, args,
-    recipe, artifact) -> Plan | None`, the same from the disk cache alone. `device` is None where kernels run in host memory;
-    `dlpack_device` is DLPack's (type, number) of its memory, None where no other package can address that.
+    recipe, artifact) -> Plan | None`, the same from the disk cache alone. `device` is None where kernels run in host
+    memory; `dlpack_device` is DLPack's (type, number) of its memory, None where no other package can address that.
     """
 
     device = None

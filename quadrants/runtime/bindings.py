@@ -367,8 +367,8 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
     if message[0] == "adstack memory":
         nbytes, rows = values
         return (
-            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} bytes, "
-            "cannot be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
+            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} "
+            "bytes, cannot be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
         )
     _, label, forced = message
     length, limit = values

@@ -77,8 +77,8 @@ class DeviceBackend(Backend):
         most = self.device.attribute("argument_bytes")
         if recipe.size > most and not recipe.in_memory:
             raise QuadrantsRuntimeError(
-                f"kernel {recipe.name} takes {recipe.size} bytes of arguments, more than the {most} that this device and "
-                "its driver pass to a kernel; update the driver, or pass fewer arguments"
+                f"kernel {recipe.name} takes {recipe.size} bytes of arguments, more than the {most} that this device "
+                "and its driver pass to a kernel; update the driver, or pass fewer arguments"
             )
 
     def _check_shared(self, recipe: Recipe) -> None:

@@ -41,9 +41,9 @@ class Recipe:
     offset)
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
-    is on. tasks: their names. regions: loops and checkpoints around them. status: where a launch finds the number of the
-    checkpoint to begin at and, 4 bytes on, leaves that of the one that ended it, -1 without checkpoints; labels: what
-    the user calls them. keep: what must live as long as the plan.
+    is on. tasks: their names. regions: loops and checkpoints around them. status: where a launch finds the number of
+    the checkpoint to begin at and, 4 bytes on, leaves that of the one that ended it, -1 without checkpoints; labels:
+    what the user calls them. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
