@@ -33,8 +33,8 @@ def _joined_declarations(body: list) -> list:
     waiting: dict = {}
 
     def release(mentioned) -> None:
-        for var in [v for v in waiting if v in mentioned]:
-            out.append(waiting.pop(var))
+        if waiting:
+            out.extend(waiting.pop(var) for var in sorted(waiting.keys() & mentioned))
 
     for s in body:
         if isinstance(s, Declare) and s.var.mutable and is_zero(s.init):
