@@ -33,7 +33,7 @@ from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Declare, Extent, For, Module, Return, Var
+from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, If, Module, Return, Var
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
@@ -73,6 +73,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
         return prune([s for s in body if isinstance(s, Declare)] + returned)
     check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
     races.check(body, activity, refusals)
+    body = _without_asserts(body, module.sites)
     reverse = Reverse(activity, refusals)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
@@ -114,6 +115,19 @@ def _into_loops(body: list, returned: list, refusals: Refusals) -> list:
         if s.var.id in outside:
             outside |= rename.uses([s.init])
     return [s for s in body if not isinstance(s, Declare) or s.var.id in outside]
+
+
+def _without_asserts(body: list, sites: list) -> list:
+    """Only the primal run tests the user's assertions: arrays have other values afterwards."""
+    kept = []
+    for s in body:
+        if isinstance(s, If):
+            s.then, s.orelse = _without_asserts(s.then, sites), _without_asserts(s.orelse, sites)
+        elif isinstance(s, For):
+            s.body = _without_asserts(s.body, sites)
+        if not isinstance(s, Check) or sites[s.site][0][0] != "assert":
+            kept.append(s)
+    return kept
 
 
 def _check_unknown(body: list, unknown: dict, refusals: Refusals) -> None:

@@ -258,6 +258,22 @@ def test_prints_and_asserts_are_the_primals(init, capfd):
     check(k, [x], [y])
 
 
+def test_asserts_about_what_the_kernel_changes(init):
+    init(default_fp=qd.f64, debug=True)
+    x, y, done = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, 4)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            assert done[i] == 0
+            done[i] = 1
+            y[i] = x[i] * x[i]
+
+    k()
+    (found,) = reverse(k, [x], [y])
+    np.testing.assert_allclose(found, 2 * np.array(POINTS))
+
+
 def test_methods_of_classes(runtime):
     @qd.data_oriented
     class Model:
