@@ -13,7 +13,7 @@ from quadrants.ad.sizes import Size
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Declare, Extent, For, Load, Select, Store, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 
-_BINARY = {"add": "add", "mul": "mul", "max": "max", "min": "min", "div": "floordiv"}
+_BINARY = {"add": "add", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"}
 
 
 def evaluate(size: Size, target: Var) -> list:

@@ -4,6 +4,7 @@ A `Size` is an upper bound, in 64-bit integers, made of what is known before a l
 
     const(c)  extent(array, axis)  arg(variable)  read(array; indices)     with i the loop it stands for: loop(i)
     add sub mul max min div         sub is never below zero
+    most                            the larger, where that is only a bound of the value
     over(i; begin, end, body)       the largest body for i in [begin, end), 0 when there is none
 
 `for k in range(n[i])` in a loop over i needs over(i; 0, extent, read(n; loop(i))): the longest of all. A loop
@@ -37,6 +38,11 @@ def const(value: int) -> Size:
     return Size("const", (), max(0, int(value)))
 
 
+def most(size: Size) -> Size:
+    """A size that is only a bound: it must not be subtracted."""
+    return Size("most", (size, const(0)))
+
+
 def product(sizes) -> Size:
     total = None
     for s in sizes:
@@ -50,15 +56,27 @@ def _mul(a: Size, b: Size) -> Size:
     return b if a == const(1) else a if b == const(1) else Size("mul", (a, b))
 
 
-class Sizing:
-    """Sizes of expressions at one place: `defined` gives the value of variables that are assigned once, `loops` the
-    bounds of the loop variables around, outermost first.
+@dataclass(slots=True)
+class Values:
+    """What the variables of a body are: `once` the value of those assigned once, `assigned` all values of the others,
+    `pushed` those of stacks, `loops` the bounds of loop variables; all by id.
     """
 
-    def __init__(self, defined: dict, loops: dict, params: set):
-        self.defined = defined
+    once: dict
+    assigned: dict
+    pushed: dict
+    loops: dict
+
+
+class Sizing:
+    """Sizes of expressions at one place; `loops` has the bounds of the loop variables around, outermost first."""
+
+    def __init__(self, values: Values, loops: dict, params: set):
+        self.values = values
+        self.defined = values.once
         self.loops = loops
         self.params = params
+        self.open: set = set()
 
     def trips(self, bounds: tuple) -> Size:
         """The number of iterations of a loop over `bounds`, for all ways to enter it."""
@@ -100,7 +118,7 @@ class Sizing:
         if isinstance(e, Binary):
             return self._binary(e)
         if isinstance(e, Select):
-            return Size("max", (self.of(e.a), self.of(e.b)))
+            return Size("most", (self.of(e.a), self.of(e.b)))
         if isinstance(e, Cast):
             raise Unresolved(f"it comes from a number of type {e.a.type}")
         raise Unresolved(f"it is computed by {type(e).__name__.lower()}")
@@ -112,10 +130,30 @@ class Sizing:
                 return Size("loop", (), at.var)
             if at.var.id in self.params and at is e.place:
                 return Size("arg", (), at.var)
-            raise Unresolved(f"the variable '{at.var.name}' changes while the kernel runs")
+            if at.var.id in self.values.loops:
+                return most(self._last(self.values.loops[at.var.id][1]))
+            if at is e.place:
+                return self._largest(at.var.id, at.var.name, self.values.assigned.get(at.var.id))
+            raise Unresolved(f"it is a component of '{at.var.name}'")
+        if at.array.kind == "stack" and at is e.place:
+            return self._largest(at.array.id, at.array.label, self.values.pushed.get(at.array.id))
         if at is not e.place or at.array.kind not in ("field", "array") or not e.type.is_integral:
             raise Unresolved(f"it is a part of '{at.array.label or at.array.name}'")
         return Size("read", tuple(self._index(at, axis) for axis in range(at.array.ndim)), at.array)
+
+    def _largest(self, key: int, name: str, values: list | None) -> Size:
+        """The bound of all that a variable or stack may hold."""
+        if not values:
+            raise Unresolved(f"'{name}' is not assigned numbers that are known")
+        if key in self.open:
+            raise Unresolved(f"'{name}' depends on its own earlier value (a data-flow cycle)")
+        self.open.add(key)
+        sizes = [self.of(e) for e in values]
+        self.open.discard(key)
+        largest = most(sizes[0])
+        for size in sizes[1:]:
+            largest = Size("most", (largest, size))
+        return largest
 
     def _index(self, cell: Cell, axis: int) -> Size:
         e = self.behind(cell.indices[axis])
@@ -146,15 +184,15 @@ class Sizing:
             return self._extremum(e)
         b = self.known(e.b)
         if e.op in ("floordiv", "raw_div"):
-            return Size("div", (self.of(e.a), const(b))) if b is not None and b > 0 else self.of(e.a)
+            return Size("div", (self.of(e.a), const(b))) if b is not None and b > 0 else most(self.of(e.a))
         if e.op in ("mod", "raw_mod"):
-            return const(b - 1) if b is not None and b > 0 else self._plus(self.of(e.b), -1)
+            return most(const(b - 1) if b is not None and b > 0 else self._plus(self.of(e.b), -1))
         if e.op == "shl" and b is not None and 0 <= b < 31:
             return _mul(self.of(e.a), const(1 << b))
         if e.op in ("shr", "bit_shr"):
-            return self.of(e.a)
+            return most(self.of(e.a))
         if e.op == "bit_and" and b is not None and b >= 0:
-            return const(b)
+            return most(const(b))
         raise Unresolved(f"it is computed by '{e.op}'")
 
     def _extremum(self, e: Binary) -> Size:
@@ -168,7 +206,7 @@ class Sizing:
                 last = reason
         if not found:
             raise last
-        return found[0] if len(found) == 1 else Size("min", tuple(found))
+        return most(found[0]) if len(found) == 1 else Size("min", tuple(found))
 
     def _sum(self, e: Binary) -> Size:
         for x, y in ((e.a, e.b), (e.b, e.a)):

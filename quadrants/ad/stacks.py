@@ -19,7 +19,7 @@ from quadrants.ad.activity import root
 from quadrants.ad.build import cast, index
 from quadrants.ad.evaluation import evaluate
 from quadrants.ad.refusals import Refusals, frames_of
-from quadrants.ad.sizes import Size, Sizing, Unresolved
+from quadrants.ad.sizes import Size, Sizing, Unresolved, Values
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     ArrayDecl,
@@ -103,7 +103,7 @@ class Depths:
 
     def settle(self, body: list) -> list:
         """`body` with guards; `source` of the declarations of stacks is set."""
-        made = self._block(body, _assigned_once(body), {})
+        made = self._block(body, _values(body), {})
         if self.stacks:
             self.module.heap_site = len(self.module.sites)
             self.module.sites.append((("adstack memory",), [], self.module.name))
@@ -120,24 +120,24 @@ class Depths:
             names.add(decl.name)
         rename.unique_names([s for depth in self.depths for s in depth.statements], names)
 
-    def _block(self, body: list, defined: dict, loops: dict) -> list:
+    def _block(self, body: list, values: Values, loops: dict) -> list:
         out: list = []
         for s in body:
             if isinstance(s, If):
-                s.then = self._block(s.then, defined, loops)
-                s.orelse = self._block(s.orelse, defined, loops)
+                s.then = self._block(s.then, values, loops)
+                s.orelse = self._block(s.orelse, values, loops)
             elif isinstance(s, For):
                 stacks = [x for x in map(_written_stack, s.body) if x is not None]
                 if stacks:
-                    out += self._loop(s, stacks, defined, loops)
+                    out += self._loop(s, stacks, values, loops)
                 inner = {**loops, **{v.id: pair for v, pair in zip(s.vars, s.bounds)}}
-                s.body = self._block(s.body, defined, inner)
+                s.body = self._block(s.body, values, inner)
             out.append(s)
         return out
 
-    def _loop(self, s: For, stacks: list, defined: dict, loops: dict) -> list:
+    def _loop(self, s: For, stacks: list, values: Values, loops: dict) -> list:
         """Give the stacks that `s` writes their depth; returns what comes in front of the loop."""
-        size = self._size(s, Sizing(defined, loops, self.params))
+        size = self._size(s, Sizing(values, loops, self.params))
         depth = self._depth(size)
         for stack in stacks:
             stack.source = depth
@@ -182,15 +182,24 @@ def _written_stack(s) -> ArrayDecl | None:
     return at.array if isinstance(at, Cell) and at.array.kind == "stack" else None
 
 
-def _assigned_once(body: list) -> dict:
-    """id -> value of the variables that are declared and never assigned."""
-    found: dict = {}
-    changed = set()
+def _values(body: list) -> Values:
+    assigned: dict = {}
+    pushed: dict = {}
+    loops: dict = {}
+    parts = set()
     for node in walk.walk(body):
         if isinstance(node, Declare) and not isinstance(node.init, Atomic):
-            found[node.var.id] = node.init
-        elif isinstance(node, (Store, Atomic)):
-            var = walk.root_var(node.place)
-            if var is not None:
-                changed.add(var.id)
-    return {var: e for var, e in found.items() if var not in changed}
+            assigned.setdefault(node.var.id, []).append(node.init)
+        elif isinstance(node, For):
+            loops.update(zip((v.id for v in node.vars), node.bounds))
+        elif isinstance(node, Store):
+            at = root(node.place)
+            if isinstance(at, Cell):
+                pushed.setdefault(at.array.id, []).append(node.value)
+            elif at is node.place:
+                assigned.setdefault(at.var.id, []).append(node.value)
+            else:
+                parts.add(at.var.id)
+    whole = {var: found for var, found in assigned.items() if var not in parts}
+    once = {var: found[0] for var, found in whole.items() if len(found) == 1}
+    return Values(once, {var: found for var, found in whole.items() if len(found) > 1}, pushed, loops)

@@ -138,6 +138,43 @@ def test_bounds_through_other_arrays():
     check(k, [x], [y], modes="r")
 
 
+def test_bounds_that_change_in_the_loop():
+    x, y, n = field(POINTS), field(np.zeros(4)), ints([3, 1, 2, 0])
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            count = n[i]
+            for j in range(3):
+                for _ in range(count):
+                    v = qd.sin(v) + 0.1
+                count = n[(i + j) % 4]
+                if v > 0.3:
+                    count = j
+            y[i] = v
+
+    check(k, [x], [y])
+
+
+def test_a_bound_that_grows_by_itself_is_refused():
+    x, y = field(POINTS), field(np.zeros(4))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            count = 1
+            for _ in range(3):
+                for k in range(count):
+                    v = qd.sin(v) + 0.1 * k
+                count = count + 1
+            y[i] = v
+
+    with pytest.raises(RuntimeError, match="adstack bound at .* is unresolved: .*data-flow cycle"):
+        k.grad()
+
+
 def test_a_bound_behind_a_guard_is_not_read_outside_of_its_array():
     x, y, n = field(np.linspace(0.1, 0.9, 9)), field(np.zeros(9)), ints([2, 3])
 
