@@ -71,14 +71,15 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     activity = Activity(body, lambda decl: decl.grad)
     if not activity.writes:
         return prune([s for s in body if isinstance(s, Declare)] + returned)
-    check(body, activity, refusals, stacks=bool(options.get("ad_stack_experimental_enabled")))
+    allowed = bool(options.get("ad_stack_experimental_enabled"))
+    check(body, activity, refusals, stacks=allowed)
     races.check(body, activity, refusals)
     body = _without_asserts(body, module.sites)
     reverse = Reverse(activity, refusals)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
-    depths = Depths(module, refusals, int(options.get("ad_stack_size") or 0))
+    depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
     return tidy(depths.settle(made))
 
 

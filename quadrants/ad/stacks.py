@@ -93,9 +93,10 @@ def trip(loop: For):
 class Depths:
     """Settles the depth of every stack in the body of a derivative and guards the loops that write them."""
 
-    def __init__(self, module: Module, refusals: Refusals, forced: int):
+    def __init__(self, module: Module, refusals: Refusals, *, allowed: bool, forced: int):
         self.module = module
         self.refusals = refusals
+        self.allowed = allowed
         self.forced = forced
         self.params = {v.id for v in module.params}
         self.stacks: list = []
@@ -137,6 +138,8 @@ class Depths:
 
     def _loop(self, s: For, stacks: list, values: Values, loops: dict) -> list:
         """Give the stacks that `s` writes their depth; returns what comes in front of the loop."""
+        if not self.allowed:
+            self.refusals.dynamic_loop(s.loc)
         size = self._size(s, Sizing(values, loops, self.params))
         depth = self._depth(size)
         for stack in stacks:

@@ -95,6 +95,20 @@ def test_dynamic_loops_without_stacks(no_stacks):
     refused(k, qd.QuadrantsCompilationError, "non static range")
 
 
+def test_products_of_ranges_that_need_a_stack(no_stacks):
+    x, y = field(POINTS), field(np.zeros(4))
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            for _ in qd.ndrange(3):
+                v = qd.sin(v)
+            y[i] = v
+
+    refused(k, qd.QuadrantsCompilationError, "non static range")
+
+
 def test_while_break_and_continue(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 
