@@ -36,8 +36,8 @@ class Refusals:
 
     def dynamic_loop(self, loc):
         self.raise_(
-            "Cannot differentiate a loop with a non static range in reverse mode: past values of what it carries need an "
-            "adstack. Write qd.static(range(...)), or allow stacks by qd.init(ad_stack_experimental_enabled=True).",
+            "Cannot differentiate a loop with a non static range in reverse mode: past values of what it carries need "
+            "an adstack. Write qd.static(range(...)), or allow stacks by qd.init(ad_stack_experimental_enabled=True).",
             loc,
             QuadrantsCompilationError,
         )
