@@ -42,7 +42,6 @@ class Rendered:
     prints: bool = False
     args_in_memory: bool = False
     regions: tuple = ()
-    effort: int = 3
 
 
 @dataclass(slots=True)
@@ -204,6 +203,7 @@ class Renderer:
         lines, closing = p.lines[:count], p.lines[count:]
         axes = self.axes(p, loop) if loop is not None else []
         before = self.before(p, t, axes)
+        self.loop_text += "\n".join(loads[1])
         uses = _features(t.body)
         lane = p.uses_lane or uses["random"] or uses["check"]
         if lane:
@@ -294,7 +294,6 @@ class Renderer:
         tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
         launch = self.launch_lines(tasks)
         around = regions.launch_regions(module, self.layout, tasks)
-        effort = cost.effort(module)
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
@@ -308,7 +307,7 @@ class Renderer:
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "args_in_memory": self.args_in_memory,
-            "effort": effort,
+            "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
             "stacks": self.stack_lines(),
             "heap_site": module.heap_site,
@@ -322,7 +321,7 @@ class Renderer:
         launches = tuple(_launch(t) for t in tasks if t.form)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, effort=effort
+            self.args_in_memory, around
         )
 
     def args_members(self) -> list:

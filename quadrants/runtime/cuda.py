@@ -55,12 +55,12 @@ class CudaBackend(DeviceBackend):
 
     def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
-        return build.key_cuda(text, self.arch, nvrtc.flags(options, recipe.effort))
+        return build.key_cuda(text, self.arch, nvrtc.flags(options))
 
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to launch it."""
         with profiler.scope("compile CUDA"):
-            flags = nvrtc.flags(options, recipe.effort)
+            flags = nvrtc.flags(options)
             code = build.build_cuda(text, recipe.name, self.arch, flags, self.cache)
         return self.plan(kernel, args, recipe, code)
 

@@ -48,8 +48,7 @@ class Recipe:
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
     8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
-    in_memory: whether the argument block is passed by its address. effort: how hard the compiler tries, a level of
-    `ir.cost.effort`; of no use once there is code, and not kept on disk.
+    in_memory: whether the argument block is passed by its address.
     """
 
     name: str
@@ -71,7 +70,6 @@ class Recipe:
     seed: int = -1
     prints: bool = False
     in_memory: bool = False
-    effort: int = 3
 
     @property
     def prefix(self) -> int:
@@ -103,7 +101,6 @@ def recipe_of(traced, rendered) -> Recipe:
         seed=layout.seed,
         prints=rendered.prints,
         in_memory=rendered.args_in_memory,
-        effort=rendered.effort,
     )
 
 

@@ -44,6 +44,8 @@ ALL = [program for page in PAGES for program in programs(page)]
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.place)
 def test_a_program_of_the_documentation_runs(arch_name, program, tmp_path):
+    if "import torch" in program.text:
+        pytest.importorskip("torch", reason="the program needs torch (pip install torch)")
     file = tmp_path / "program.py"
     file.write_text(program.text.replace("arch=qd.cpu", f"arch=qd.{arch_name}, enable_fallback=False"))
     done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=300)

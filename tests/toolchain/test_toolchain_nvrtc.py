@@ -146,36 +146,3 @@ def test_flags_decide_about_contraction_and_division(fast):
     text = nvrtc.compile(source, "f", "compute_90", nvrtc.flags({"fast_math": fast}))
     assert (b"fma.rn.ftz.f32" in text) is fast
     assert (b"div.full.ftz.f32" in text) is fast and (b"div.rn.ftz.f32" in text) is not fast
-
-
-@pytest.mark.parametrize(("effort", "option"), [(1, "--Ofast-compile=max"), (2, "--Ofast-compile=mid"), (3, None)])
-def test_kernels_that_do_little_are_optimised_less(monkeypatch, effort, option):
-    flags = nvrtc.flags({"fast_math": True}, effort)
-    assert [flag for flag in flags if "fast-compile" in flag] == ([option] if option else [])
-    source = 'extern "C" __global__ void f(float *p) { for (int i = 0; i < 8; ++i) p[i] = 2 * p[i]; }'
-    nvrtc.compile(source, "f", "sm_90", flags)
-    # An NVRTC that does not know the option is not given it.
-    monkeypatch.setattr(nvrtc._load(), "version", (12, 4))
-    given = []
-    monkeypatch.setattr(nvrtc.ctypes, "c_char_p", Recorded(given))
-    with pytest.raises(Stop):
-        nvrtc.compile(source, "f", "sm_90", flags)
-    assert given == [b"--gpu-architecture=sm_90", *(f.encode() for f in nvrtc.flags({"fast_math": True}))]
-
-
-class Stop(Exception):
-    pass
-
-
-class Recorded:
-    """In place of a type of arrays: takes down what an array is made of."""
-
-    def __init__(self, given: list):
-        self.given = given
-
-    def __mul__(self, count: int):
-        def make(*values):
-            self.given += values
-            raise Stop
-
-        return make
