@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from quadrants.errors import QuadrantsSyntaxError
 
+# By the identity of code objects, which the entries keep alive. Equal ones may have other text: files, comments and the
+# annotations of local variables do not count when code objects are compared.
 _cache: dict = {}
 
 
@@ -29,10 +31,10 @@ def of_function(fn) -> Source:
     """Parse `fn` once. OSError if its source cannot be read (exec, stdin)."""
     fn = inspect.unwrap(fn)
     code = fn.__code__
-    found = _cache.get(code)
+    found = _cache.get(id(code))
     if found is None:
-        found = _cache[code] = _from_lines(fn) or _parse(fn)
-    return found
+        found = _cache[id(code)] = (code, _from_lines(fn) or _parse(fn))
+    return found[1]
 
 
 def _from_lines(fn) -> Source | None:
