@@ -15,14 +15,12 @@ from quadrants.ir.nodes import (
     Cell,
     Declare,
     Elem,
-    ElemPlace,
     Eval,
     For,
     If,
     Load,
     Make,
     MatOp,
-    MemberPlace,
     Select,
     StopGrad,
     Store,
@@ -31,17 +29,11 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.types import StructType, element_dtype
+from quadrants.ir.walk import root
 
 
 def is_real(t) -> bool:
     return t is not None and not isinstance(t, StructType) and element_dtype(t).is_real
-
-
-def root(place):
-    """The cell or variable that a place is part of."""
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    return place
 
 
 class Activity:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quadrants.ad.activity import Activity, is_real, root
+from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import (
     Break,
@@ -20,7 +20,7 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.types import DType
-from quadrants.ir.walk import walk
+from quadrants.ir.walk import root, walk
 
 
 def check(body: list, activity: Activity, refusals: Refusals, *, stacks: bool) -> None:

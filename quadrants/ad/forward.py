@@ -10,7 +10,7 @@ A dual is computed before the assignment it belongs to, which may change what it
 from __future__ import annotations
 
 from quadrants.ad import matrix_rules, rules
-from quadrants.ad.activity import Activity, is_real, root
+from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.build import add, cast, element, fitted, is_zero, select, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.sweep import components
@@ -36,6 +36,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import TensorType, element_dtype
+from quadrants.ir.walk import root
 
 
 class Forward:

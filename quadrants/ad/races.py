@@ -8,10 +8,10 @@ arithmetic on loop variables and numbers, and differ. Indices that come out of a
 
 from __future__ import annotations
 
-from quadrants.ad.activity import Activity, root
+from quadrants.ad.activity import Activity
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
-from quadrants.ir.walk import root_var, walk
+from quadrants.ir.walk import root, root_var, walk
 
 
 def check(body: list, activity: Activity, refusals: Refusals) -> None:

@@ -21,7 +21,7 @@ needs is removed afterwards (`prune`).
 from __future__ import annotations
 
 from quadrants.ad import rename, stacks
-from quadrants.ad.activity import Activity, is_real, root
+from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.build import neg, variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
@@ -46,6 +46,7 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
+from quadrants.ir.walk import root
 
 
 class Reverse:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quadrants.ad.activity import root
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Var, VarPlace
+from quadrants.ir.walk import root
 
 
 @dataclass(frozen=True, slots=True)

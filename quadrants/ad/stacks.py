@@ -15,7 +15,6 @@ the launch before it writes.
 from __future__ import annotations
 
 from quadrants.ad import rename
-from quadrants.ad.activity import root
 from quadrants.ad.build import cast, index
 from quadrants.ad.evaluation import evaluate
 from quadrants.ad.refusals import Refusals, frames_of
@@ -40,6 +39,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import i32, i64, u1
+from quadrants.ir.walk import root
 
 
 class Stack:

@@ -8,7 +8,7 @@ what it was made from.
 from __future__ import annotations
 
 from quadrants.ad import matrix_rules, rename, rules
-from quadrants.ad.activity import Activity, root
+from quadrants.ad.activity import Activity
 from quadrants.ad.build import binary, cast, element, fitted, is_atom, is_zero, select, variable, zero
 from quadrants.ir.nodes import (
     Atomic,
@@ -31,6 +31,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import TensorType, element_dtype
+from quadrants.ir.walk import root
 
 NAMES = "xyzuvw"
 

@@ -9,7 +9,6 @@ statement itself too: `a[i] = a[i] * a[i]` loses what its derivative needs. `a[i
 
 from __future__ import annotations
 
-from quadrants.ad.activity import root
 from quadrants.ad.refusals import frames_of
 from quadrants.ad.sweep import components
 from quadrants.ir.nodes import (
@@ -31,7 +30,7 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.types import TensorType, u1, u8
-from quadrants.ir.walk import children
+from quadrants.ir.walk import children, root
 
 
 def validate(module: Module) -> None:

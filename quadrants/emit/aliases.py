@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, ElemPlace, Intrinsic, MemberPlace, Module, Store
+from quadrants.ir.nodes import Atomic, Call, Cell, Intrinsic, Module, Store
 from quadrants.ir.types import element_dtype
 
 
@@ -63,14 +63,10 @@ def only_read(task, candidates: set) -> set:
 
 def _numbers(place) -> set:
     """The array that a place is in, also as the arrays of its components."""
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    if not isinstance(place, Cell):
-        return set()
-    return {place.array.number, *(c.number for c in place.array.components or ())}
+    cell = walk.root_cell(place)
+    return set() if cell is None else {cell.array.number, *(c.number for c in cell.array.components or ())}
 
 
 def _array_number(place) -> int:
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    return place.array.number if isinstance(place, Cell) else -1
+    cell = walk.root_cell(place)
+    return -1 if cell is None else cell.array.number

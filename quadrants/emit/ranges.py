@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType, element_dtype, i32
+from quadrants.ir.walk import root_var
 
 _ARITHMETIC = ("add", "sub", "mul", "neg")
 # Where a value goes.
@@ -108,7 +109,7 @@ class Ranges:
                     self.known[s.var.id] = (s.var.type.min, s.var.type.max) if known or s.var.shared else s.init
                 self.visit(s.init, s.var.id)
             elif isinstance(s, n.Store):
-                var = _root(s.place)
+                var = root_var(s.place)
                 if var is not None:
                     self.stored.add(var.id)
                 self.visit(s.place, USE, write=True)
@@ -153,7 +154,7 @@ class Ranges:
             for index in getattr(e, "indices", ()):
                 self.visit(index, USE)
         elif isinstance(e, n.Atomic):
-            var = _root(e.place)
+            var = root_var(e.place)
             if var is not None:
                 self.stored.add(var.id)
             self.visit(e.place, USE)
@@ -195,12 +196,6 @@ def _nodes(x):
             yield from _nodes(item)
     elif type(x).__module__ == n.__name__ and not isinstance(x, (n.Loc, n.Function)):
         yield x
-
-
-def _root(place):
-    while isinstance(place, (n.ElemPlace, n.MemberPlace)):
-        place = place.base
-    return place.var if isinstance(place, n.VarPlace) else None
 
 
 def _within(found: tuple, whole: tuple) -> tuple:

@@ -61,13 +61,23 @@ def walk(root):
             stack += below
 
 
+def root(place):
+    """The cell or variable that a place is part of."""
+    while isinstance(place, (n.ElemPlace, n.MemberPlace)):
+        place = place.base
+    return place
+
+
 def root_var(place):
     """The variable a place is part of, or None when it is memory."""
-    while not isinstance(place, n.VarPlace):
-        if isinstance(place, n.Cell):
-            return None
-        place = place.base
-    return place.var
+    found = root(place)
+    return found.var if isinstance(found, n.VarPlace) else None
+
+
+def root_cell(place):
+    """The cell a place is part of, or None when it is a variable."""
+    found = root(place)
+    return found if isinstance(found, n.Cell) else None
 
 
 def has_effects(body, params=()) -> bool:

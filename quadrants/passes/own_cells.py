@@ -18,7 +18,6 @@ from quadrants.ir.nodes import (
     ElemPlace,
     Load,
     Make,
-    MemberPlace,
     Module,
     Store,
     VarPlace,
@@ -34,7 +33,7 @@ def use_own_cells(module: Module) -> Module:
 
 
 def _own_cells(module: Module, task) -> None:
-    atomics = [node for node in walk.walk(task.body) if isinstance(node, Atomic) and _cell(node.place) is not None]
+    atomics = [n for n in walk.walk(task.body) if isinstance(n, Atomic) and walk.root_cell(n.place) is not None]
     if not atomics or not task.loop.vars:
         return
     nodes = everything(task.body)
@@ -45,11 +44,11 @@ def _own_cells(module: Module, task) -> None:
         if isinstance(node, Cell):
             for array in (node.array, *(node.array.components or ())):
                 accesses.setdefault(array, []).append(node.indices)
-        elif isinstance(node, (Store, Atomic)) and _cell(node.place) is not None:
-            written.add(_cell(node.place).array)
+        elif isinstance(node, (Store, Atomic)) and walk.root_cell(node.place) is not None:
+            written.add(walk.root_cell(node.place).array)
     shared = _overlapping(module.arrays)
     for atomic in atomics:
-        array = _cell(atomic.place).array
+        array = walk.root_cell(atomic.place).array
         if array.components is not None:
             continue
         alone = (
@@ -70,12 +69,6 @@ def everything(body) -> list:
                 seen.add(id(node.func))
                 bodies.append(node.func.body)
     return nodes
-
-
-def _cell(place):
-    while isinstance(place, (ElemPlace, MemberPlace)):
-        place = place.base
-    return place if isinstance(place, Cell) else None
 
 
 class Values:

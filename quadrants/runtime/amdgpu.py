@@ -47,7 +47,6 @@ class AmdBackend(DeviceBackend):
     """Kernels as modules of the HIP runtime."""
 
     dlpack_device = (10, 0)
-    warp = 64
 
     def __init__(self):
         super().__init__("hip", Device("hip"))

@@ -15,8 +15,6 @@ from quadrants.runtime.recipe import Recipe
 class DeviceBackend(Backend):
     """A subclass sets `device` and gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
-    warp = 32
-
     def __init__(self, dialect: str, device):
         super().__init__(dialect)
         self.device = device

@@ -13,7 +13,6 @@ from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cc, cxx
 from quadrants.toolchain.errors import ToolchainError
 
-_WARPS = {"cuda": 32, "hip": 64}
 _CAPABILITIES = {"cuda": 90, "hip": 0}
 
 
@@ -35,7 +34,7 @@ class EmulatedBackend(DeviceBackend):
         from quadrants._ext import simt
 
         self.flavour = flavour
-        self.warp = _WARPS[flavour]
+        self.warp = cxx.WARPS[flavour]
         limit, capability = simt.shared_limit(self.warp), _CAPABILITIES[flavour]
         device = emulated_device(flavour, simt.launch_address(), simt.describe_address(), limit, capability)
         super().__init__(flavour, device)
