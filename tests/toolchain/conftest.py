@@ -50,6 +50,10 @@ def fake_cc(tmp_path, monkeypatch, gcc):
     return make
 
 
+# What a shell starts in the background ignores interrupts, and so would its children.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 @pytest.fixture
 def python():
     """`python(code, *argv, **env)` starts another Python that can import the package, and returns the process."""
@@ -58,7 +62,7 @@ def python():
     def start(code: str, *argv: str, **env: str) -> subprocess.Popen:
         child = subprocess.Popen(
             # Python 3.12 warns of every fork in a process with threads; what these processes say is compared.
-            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, *argv],
+            [sys.executable, "-W", "ignore::DeprecationWarning", "-c", INTERRUPTIBLE + code, *argv],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
