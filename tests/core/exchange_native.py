@@ -91,11 +91,17 @@ class Described(ctypes.Structure):
     ]  # fmt: skip
 
 
+# A capsule does not keep its name alive.
+_NAMES: set[bytes] = set()
+
+
 def capsule(table: str, name: bytes = b"dlpack_exchange_api"):
     """One of the package's tables as its classes hold it."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(ctypes.addressof(ctypes.c_char.in_dll(PACKAGE, table)), name, None)
+    _NAMES.add(name)
+    kept = next(n for n in _NAMES if n == name)
+    return new(ctypes.addressof(ctypes.c_char.in_dll(PACKAGE, table)), kept, None)
 
 
 def tensor_class(table="v1", **members):
