@@ -66,7 +66,7 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     session.require_runtime().materialize()
     with profiler.scope("emit"):
         rendered = render(traced.module, backend.dialect, options, kernel.template_path)
-    observer.source(rendered.text, backend.dialect.name)
+    observer.source(rendered.text, backend.dialect.name, traced.module, kernel.mode)
     recipe = recipe_of(traced, rendered)
     compiled = build.statistics.compiled
     plan = backend.build(kernel, args, recipe, rendered.text, options)

@@ -2,6 +2,8 @@
 
 `print_ir` and `print_preprocessed_ir` print to the log; `QD_DUMP_IR=1` writes files into `debug_dump_path`;
 `print_kernel_llvm_ir` (the lowest text there is: the generated source) writes numbered files into the current folder.
+`QD_DUMP_C=1`, `QD_DUMP_CUDA=1` and so on print the source in that language, under a header that counts;
+`QD_DUMP_SRC=1` prints it in any, and writes a file for each kernel into `debug_dump_path`.
 `QD_VERIFY_IR=1`, and debug mode, check the IR after each step.
 """
 
@@ -9,15 +11,30 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging
+from quadrants.ir.summary import stacks_of
 
 if TYPE_CHECKING:
     from quadrants.ir.nodes import Module
 
 _serial = itertools.count()
+
+
+class Language(NamedTuple):
+    """How dumps call a dialect: QD_DUMP_<name>, and the suffix of files."""
+
+    name: str
+    suffix: str
+
+
+LANGUAGES = {
+    "c": Language("C", "c"), "cuda": Language("CUDA", "cu"), "hip": Language("HIP", "hip"),
+    "msl": Language("MSL", "metal"), "glsl": Language("GLSL", "comp"), "opencl": Language("OPENCL", "cl"),
+}  # fmt: skip
 
 
 class Observer:
@@ -28,14 +45,16 @@ class Observer:
         self.step = itertools.count()
         self.echo = options.get("print_ir")
         self.echo_first = options.get("print_preprocessed_ir")
-        self.folder = options.get("debug_dump_path") if os.environ.get("QD_DUMP_IR", "") not in ("", "0") else None
+        self.dumps = options.get("debug_dump_path")
+        self.folder = self.dumps if _is_on("QD_DUMP_IR") else None
         self.source_here = options.get("print_kernel_llvm_ir") or options.get("print_kernel_llvm_ir_optimized")
-        self.verify = options.get("debug") or os.environ.get("QD_VERIFY_IR", "") not in ("", "0")
+        self.languages = {k for k, v in LANGUAGES.items() if _is_on("QD_DUMP_SRC") or _is_on(f"QD_DUMP_{v.name}")}
+        self.verify = options.get("debug") or _is_on("QD_VERIFY_IR")
 
     @property
     def shows(self) -> bool:
         """Whether it has anything to show: then a kernel is translated though its code is at hand."""
-        return bool(self.echo or self.echo_first or self.folder or self.source_here)
+        return bool(self.echo or self.echo_first or self.folder or self.source_here or self.languages)
 
     def ir(self, stage: str, module: Module) -> None:
         number = next(self.step)
@@ -53,13 +72,25 @@ class Observer:
         if self.folder:
             self._write(Path(self.folder), f"{self.stem}_{number}_{stage}.ir", text)
 
-    def source(self, text: str, suffix: str) -> None:
+    def source(self, text: str, dialect: str, module: Module, mode: str) -> None:
+        """Show the rendered text of a kernel; `mode` is that of a derivative, "" of a kernel itself."""
         if self.folder:
-            self._write(Path(self.folder), f"{self.stem}_{next(self.step)}_source.{suffix}", text)
+            self._write(Path(self.folder), f"{self.stem}_{next(self.step)}_source.{dialect}", text)
         if self.source_here:
-            name = f"{self.stem}_{next(_serial):04d}.{suffix}"
+            name = f"{self.stem}_{next(_serial):04d}.{dialect}"
             self._write(Path.cwd(), name, text)
             _logging.info(f"generated source of {self.stem} written to {name}")
+        if dialect in self.languages:
+            self._dump(text, LANGUAGES[dialect], module, mode)
+
+    def _dump(self, text: str, language: Language, module: Module, mode: str) -> None:
+        shown = with_header(text, module, mode)
+        framed = f"=== {language.name} for kernel '{module.name}' ===\n{shown}=== END {language.name} ===\n"
+        sys.stderr.flush()
+        os.write(2, framed.encode())
+        if _is_on("QD_DUMP_SRC") and self.dumps:
+            name = f"{module.name}{self.stem[self.stem.rindex('_c') :]}.{language.suffix}"
+            self._write(Path(self.dumps), name, shown)
 
     def _write(self, folder: Path, name: str, text: str) -> None:
         try:
@@ -67,4 +98,29 @@ class Observer:
             (folder / name).write_text(text, encoding="utf-8")
         except OSError as error:
             _logging.warn(f"cannot write the dump {folder / name}: {error}")
-            self.folder = None
+            self.folder = self.dumps = None
+
+
+def with_header(text: str, module: Module, mode: str) -> str:
+    """The text under a comment about it: what each task pushes, and the lines and bytes of the whole.
+
+    The comment is in dumps only, so that neither the text nor the key of its binary depends on being looked at.
+    """
+    text = text if text.endswith("\n") else text + "\n"
+    tasks = []
+    for task in module.tasks:
+        kept = stacks_of(task)
+        what = f"stacks {kept.reals} F + {kept.integers} I, pushes {kept.pushes}, gate none"
+        tasks.append(f"   task {task.name}: {what}")
+    lines = text.count("\n") + 1 + len(tasks)
+    size = 0
+    while True:
+        head = f"/* kernel {module.name}, mode {mode or 'none'}, {lines} lines, {size} bytes"
+        shown = "\n".join([head, *tasks]) + " */\n" + text
+        if size == len(shown.encode()):
+            return shown
+        size = len(shown.encode())
+
+
+def _is_on(variable: str) -> bool:
+    return os.environ.get(variable, "") not in ("", "0")

@@ -322,7 +322,9 @@ def test_loading_edited_files_needs_caches_off(monkeypatch, variable):
     session.init()
 
 
-@pytest.mark.parametrize(("options", "env"), [({"print_ir": True}, {}), ({}, {"QD_DUMP_IR": "1"})])
+@pytest.mark.parametrize(
+    ("options", "env"), [({"print_ir": True}, {}), ({}, {"QD_DUMP_IR": "1"}), ({}, {"QD_DUMP_CUDA": "1"})]
+)
 def test_dumps_with_the_disk_cache_warn_once(monkeypatch, capfd, options, env):
     for name, value in env.items():
         monkeypatch.setenv(name, value)
