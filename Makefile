@@ -47,7 +47,8 @@ test-simt: build
 STRESS := tests/data/stress_lifetimes.py
 
 asan: $(READY)
-	tests/checked.sh address,undefined python -m pytest -n 2 --dist loadfile tests/core tests/data tests/simt
+	# Freed memory is not used again under this checker, so no two objects share an id.
+	tests/checked.sh address,undefined python -m pytest -n 2 --dist loadfile -k "not share_an_id" tests/core tests/data tests/simt
 	tests/checked.sh address,undefined python $(STRESS) cpu 20
 	QD_EMULATE=1 tests/checked.sh address,undefined python $(STRESS) cuda 10
 
