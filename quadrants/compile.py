@@ -13,7 +13,8 @@ from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.runtime import registry
 from quadrants.runtime.recipe import recipe_of
-from quadrants.toolchain import build
+from quadrants.toolchain import build, messages
+from quadrants.toolchain.errors import CompileError
 
 OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
@@ -69,11 +70,23 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     observer.source(rendered.text, backend.dialect.name, traced.module, kernel.mode)
     recipe = recipe_of(traced, rendered)
     compiled = build.statistics.compiled
-    plan = backend.build(kernel, args, recipe, rendered.text, options)
+    try:
+        plan = backend.build(kernel, args, recipe, rendered.text, options)
+    except CompileError as error:
+        raise _not_compiled(error, kernel, recipe, rendered.text, options) from None
     kernel.fe_ll_cache_observations.cache_hit = build.statistics.compiled == compiled
     if lookup is not None:
         lookup.keep(record, recipe, backend.artifact(recipe, rendered.text, options))
     return plan
+
+
+def _not_compiled(error: CompileError, kernel, recipe, text: str, options: dict) -> CompileError:
+    """The error of a compiler with what it was to compile; also a warning, in case the error is caught."""
+    code = kernel.fn.__code__
+    where = f"{code.co_filename}:{code.co_firstlineno}"
+    told = messages.of_kernel(error, where, options["arch"], recipe.tasks, text)
+    _logging.warn(str(told))
+    return told
 
 
 def look_up(kernel, args: tuple, options: dict, backend):

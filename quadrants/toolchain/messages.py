@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quadrants.toolchain.compiler import Compiler
 from quadrants.toolchain.errors import CompileError, CompileTimeout, ToolchainError
 
@@ -15,6 +17,15 @@ def failed(compiler: Compiler, name: str, source: str, status: int, log: str, di
     what = f"kernel '{name}' (dialect {dialect}, {_size(source)})"
     text = f"The C compiler {ended} on {what}. Compiler: {compiler.path}\n{said}"
     return CompileError(text, kernel=name, dialect=dialect, log=log)
+
+
+def of_kernel(error: CompileError, where: str, arch: str, tasks: Sequence[str], source: str) -> CompileError:
+    """The same failure for the user who called the kernel at `where` ("file:line"), with what was to be compiled."""
+    text = (
+        f"Kernel '{error.kernel}' ({where}) was not compiled for {arch}: {len(source.encode())} bytes of source, tasks "
+        f"{', '.join(tasks) or 'none'}.\n{error}"
+    )
+    return type(error)(text, kernel=error.kernel, dialect=error.dialect, source_path=error.source_path, log=error.log)
 
 
 def timed_out(name: str, source: str, compiler: Compiler, limit: float, log: str, dialect: str = "c") -> CompileTimeout:
