@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import shutil
@@ -20,6 +21,7 @@ class Series:
     problem: str | None = None
     error: str | None = None
     version: str = ""
+    result: list[float] | None = None
 
     def add(self, other: Series) -> None:
         """Take in what another process of the same subject gave."""
@@ -38,6 +40,17 @@ class Series:
 
 
 Row = dict[str, Series]
+
+
+def disagreement(row: Row, reference: str) -> str | None:
+    """None if our numbers and those of the reference agree as `Work.result` demands, else a sentence."""
+    mine, other = row.get("ours"), row.get(reference)
+    if mine is None or other is None or not mine.result or not other.result:
+        return None
+    pairs = list(zip(mine.result, other.result, strict=True))
+    if all(math.isclose(a, b, rel_tol=1e-3) for a, b in pairs):
+        return None
+    return f"{reference} gets other numbers: " + ", ".join(f"{a:.6g} and {b:.6g}" for a, b in pairs)
 
 
 def ratio_to(case: Case, row: Row, label: str) -> float | None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from cases import Case, all_cases
 from environments import ENVS, BenchError, Subject, ceiling, has_package, ours, peer
 from processes import Worker
-from report import Series, notes, table, to_json
+from report import Series, disagreement, notes, table, to_json
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Plan:
     @property
     def budget(self) -> float:
         return 0.05 if self.quick else 0.3
+
+    def subjects_of(self, case: Case) -> list[Subject]:
+        return [s for s in self.subjects if case.suits(s.module, s.ours)]
 
     def settings(self, case: Case, subject: Subject, cache: Path | None) -> dict:
         """What a worker is told before it opens `case`; see `worker.Session`."""
@@ -64,12 +67,13 @@ def _record(series: Series, answer: dict) -> bool:
     series.seconds += answer.get("seconds", [])
     series.problem = series.problem or answer["problem"]
     series.version = answer.get("version", series.version)
+    series.result = answer.get("result") or series.result
     return True
 
 
 def measure_steady(case: Case, plan: Plan, rounds: int) -> dict[str, Series]:
     """Open one worker per subject and ceiling, then sample them in turn."""
-    subjects = list(plan.subjects)
+    subjects = plan.subjects_of(case)
     if plan.ceilings:
         subjects += [ceiling(each.name, sys.executable) for each in case.ceilings]
     series = {subject.label: Series() for subject in subjects}
@@ -111,16 +115,17 @@ def _once(case: Case, plan: Plan, subject: Subject, cache: Path | None) -> Serie
 
 def measure_fresh(case: Case, plan: Plan, rounds: int) -> dict[str, Series]:
     """A new process for each sample, subjects in turn. A subject that fails once is not tried again."""
-    series = {subject.label: Series() for subject in plan.subjects}
+    subjects = plan.subjects_of(case)
+    series = {subject.label: Series() for subject in subjects}
     caches: dict[str, Path | None] = dict.fromkeys(series)
     if case.kind == "warm":
-        for k, subject in enumerate(plan.subjects):
+        for k, subject in enumerate(subjects):
             cache = caches[subject.label] = ENVS / f"cache-{k}"
             shutil.rmtree(cache, ignore_errors=True)
             cache.mkdir(parents=True)
             series[subject.label].error = _once(case, plan, subject, cache).error  # fills the cache
     for _ in range(rounds):
-        for subject in plan.subjects:
+        for subject in subjects:
             mine = series[subject.label]
             if not mine.error:
                 mine.add(_once(case, plan, subject, caches[subject.label]))
@@ -204,6 +209,9 @@ def main() -> int:
             results[case.name] = measure_steady(case, plan, rounds)
         else:
             results[case.name] = measure_fresh(case, plan, 1 if plan.quick else rounds)
+        row = results[case.name]
+        if reference is not None and "ours" in row:
+            row["ours"].problem = row["ours"].problem or disagreement(row, reference)
         # Written after every case, so that a run that is cut off leaves what it has.
         record = to_json(selected[: k + 1], results, reference, plan.arch)
         arguments.json.write_text(json.dumps(record, indent=1) + "\n")

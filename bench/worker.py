@@ -57,6 +57,7 @@ class Session:
         self.case = replace(case, size=settings["size"])
         self.settings = settings
         self.plain = settings["ceiling"] is not None
+        os.environ.update(case.environment)
         start = time.perf_counter()
         self.qd = importlib.import_module(module)
         self.import_seconds = time.perf_counter() - start
@@ -64,28 +65,34 @@ class Session:
 
     def _init(self) -> None:
         arch = getattr(self.qd, self.settings["arch"])
-        self.qd.init(arch=arch, enable_fallback=False, **self.settings["options"])
+        self.qd.init(arch=arch, enable_fallback=False, **self.case.options, **self.settings["options"])
 
     def open(self) -> dict[str, object]:
         """Initialise the package and build the case; a steady case also runs once and is checked."""
         if not self.plain and self.case.kind not in ("import", "init"):
             self._init()
         self.work = self.case.work(self.qd, self.settings["ceiling"])
-        problem = None
+        problem, result = None, None
         if self.case.kind == "steady":
             self.work.run(1)
             problem = self.work.check()
+            result = self.work.result and self.work.result()
+            if self.work.reset is not None:
+                self.work.reset()
             self.batch = _batch_size(self.work, self.settings["batch_seconds"])
         version = self.qd.__version__
         text = version if isinstance(version, str) else ".".join(map(str, version))
-        return {"version": text, "batch": self.batch, "problem": problem}
+        return {"version": text, "batch": self.batch, "problem": problem, "result": result}
 
     def sample(self, budget: float) -> dict[str, object]:
-        """Measure: many batches of a steady case, the one and only run of a fresh one, the import or the init."""
+        """Measure: many batches of a steady case, the one and only run of a fresh one, an import, an init, a figure."""
         if self.case.kind == "steady":
             return {"seconds": _steady(self.work, self.batch, budget), "problem": None}
         if self.case.kind == "import":
             return {"seconds": [self.import_seconds], "problem": self.work.check()}
+        if self.case.kind == "figure":
+            assert self.work.difference is not None
+            return {"seconds": [self.work.difference(1)], "problem": self.work.check()}
         start = time.perf_counter()
         if self.case.kind == "init":
             self._init()

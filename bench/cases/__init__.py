@@ -6,7 +6,8 @@ it returns a `Work`. One function may serve a row of the CPU table and a row of 
 - "steady": the process stays alive and is sampled many times;
 - "fresh": sampled once a process with nothing cached, so that nothing compiled before can help;
 - "warm": as "fresh", but a process before it has filled the disk cache;
-- "import", "init": the time of the import statement and of `qd.init`, once a process.
+- "import", "init": the time of the import statement and of `qd.init`, once a process;
+- "figure": what `Work.difference` returns is no time: bytes, lines. Once a process.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ _MODULES = (
     "mpm",
     "cold",
     "startup",
+    "derivatives",
+    "derivatives_mpm",
+    "derivatives_memory",
+    "derivatives_text",
 )
-KINDS = ("steady", "fresh", "warm", "import", "init")
+KINDS = ("steady", "fresh", "warm", "import", "init", "figure")
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,17 @@ class Work:
     the first run and outside any timing.
     `reset()`, if there is one, is called before each timed batch, so that all packages start from the same state.
     `difference(n)`, if there is one, does what `run(n)` does and returns the seconds of a unit by itself: for cases
-    that subtract one time from another. In unit "x" it returns one time divided by another.
+    that subtract one time from another. In unit "x" it returns one time divided by another, and in a case of kind
+    "figure" what the unit says.
+    `result()`, if there is one, gives a few numbers that must be the same for all packages, to a relative 1e-3; it is
+    called after `check`.
     """
 
     run: Callable[[int], None]
     check: Callable[[], str | None]
     reset: Callable[[], None] | None = None
     difference: Callable[[int], float] | None = None
+    result: Callable[[], list[float]] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,9 @@ class Case:
 
     `target` is the largest allowed ratio of our median time to the reference's, or None. `amount(size)` is the bytes,
     cells, ... of one unit of work where the case reports a rate; `unit` is then a unit of rate. `needs` is a package
-    that the case uses beside ours; it is left out where that is not installed.
+    that the case uses beside ours; it is left out where that is not installed. `options` are further keywords of
+    `qd.init`, `environment` further variables. `modules`: the packages that can do it, by import name; empty for all.
+    `ours_only`: there is nothing to compare with.
     """
 
     name: str
@@ -86,7 +97,15 @@ class Case:
     amount: Callable[[int], float] | None
     ceilings: tuple[Ceiling, ...]
     needs: str | None
+    options: dict
+    environment: dict
+    modules: tuple[str, ...]
+    ours_only: bool
     build: Callable[..., Work]
+
+    def suits(self, module: str, ours: bool) -> bool:
+        """Whether a package, known by its import name, is measured."""
+        return ours or not self.ours_only and (not self.modules or module in self.modules)
 
     def make_tiny(self) -> Case:
         """The same program on the smallest problem of use: to see that it runs, so nothing is required."""
@@ -108,9 +127,9 @@ class Case:
 
 
 _REGISTRY: dict[str, Case] = {}
-# "x" is for quotients of two times, which stand where seconds do.
-_TIMES = {"x": 1.0, "ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
-_RATES = {"GB/s": 1e-9, "Gcell/s": 1e-9, "Gpair/s": 1e-9, "Mparticle/s": 1e-6}
+# "x" is for quotients of two times, "MB" and "lines" are for figures: they stand where seconds do.
+_TIMES = {"x": 1.0, "ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0, "MB": 1e-6, "lines": 1.0}
+_RATES = {"GB/s": 1e-9, "Giter/s": 1e-9, "Gcell/s": 1e-9, "Gpair/s": 1e-9, "Mparticle/s": 1e-6}
 
 
 def shown(unit: str, seconds: float, amount: float | None) -> float:
@@ -135,6 +154,10 @@ def case(
     amount: Callable[[int], float] | None = None,
     ceilings: tuple[Ceiling, ...] = (),
     needs: str | None = None,
+    options: dict | None = None,
+    environment: dict | None = None,
+    modules: tuple[str, ...] = (),
+    ours_only: bool = False,
 ) -> Callable[[Callable[..., Work]], Callable[..., Work]]:
     """Register the decorated function as a case: called as `build(qd, size)` if there is a `size`, else `build(qd)`."""
     if kind not in KINDS:
@@ -147,7 +170,7 @@ def case(
             raise ValueError(f"two benchmark cases are named {name}")
         _REGISTRY[name] = Case(
             name, title, rows, kind, unit, target, rounds, batch_seconds, limit_seconds, throughput,
-            size, tiny or size, amount, ceilings, needs, build,
+            size, tiny or size, amount, ceilings, needs, options or {}, environment or {}, modules, ours_only, build,
         )  # fmt: skip
         return build
 

@@ -22,8 +22,9 @@ PROGRAMS = [name for name, case in all_cases().items() if case.rows == "gpu" and
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_gpu_program_is_right_when_tiny(arch, name):
+def test_a_gpu_program_is_right_when_tiny(init, name):
     case = all_cases()[name].make_tiny()
+    init(**case.options)
     if case.needs is not None:
         pytest.importorskip(case.needs, reason=f"needs the package {case.needs}")
     work = case.work(qd)

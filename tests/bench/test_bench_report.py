@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from cases import Ceiling, Work, all_cases
-from report import Series, ratio_to, table, verdict
+from cases.derivatives_memory import heap_bytes
+from report import Series, disagreement, ratio_to, table, verdict
 
 pytestmark = pytest.mark.cpu_only
 
+FIGURE = all_cases()["ad_push_c"]
 TIMED = replace(all_cases()["gpu_launch_none"], target=0.4, limit_seconds=3e-6)
 RATED = replace(
     all_cases()["gpu_saxpy"],
@@ -69,3 +71,32 @@ def test_the_table_shows_rates_and_quotients_of_rates():
     line = text.splitlines()[2]
     assert "6 (6)" in line and "3 (3)" in line and "8 (8)" in line  # GB/s of ours, the reference, the copy
     assert "2.00x" in line and "pass" in line
+
+
+@pytest.mark.parametrize("other, said", [([1.0005, 2.0], None), ([1.01, 2.0], "1 and 1.01"), (None, None)])
+def test_numbers_are_compared_with_those_of_the_reference(other, said):
+    measured = {"ours": Series([1.0], result=[1.0, 2.0]), "reference": Series([1.0], result=other)}
+    found = disagreement(measured, "reference")
+    assert (found is None) if said is None else (said in found)
+
+
+def test_a_figure_is_shown_as_it_is():
+    line = table([FIGURE], {FIGURE.name: row(ours=4.25)}, "reference").splitlines()[2]
+    assert "4.25 (4.25)" in line and "pass" in line
+
+
+def test_what_only_ours_can_do_is_asked_of_nobody_else():
+    derivative = all_cases()["ad_recurrence_grad"]
+    assert derivative.suits("quadrants", ours=False) and not derivative.suits("taichi", ours=False)
+    assert FIGURE.suits("quadrants", ours=True) and not FIGURE.suits("quadrants", ours=False)
+
+
+def test_the_size_of_the_heaps_is_the_largest_of_each_kind():
+    lines = [
+        "[adstack_heap] arch=cuda task='k_0' kind=F src=reducer_count stride=16 required_bytes=128 (0.00 MB)",
+        "[adstack_heap] arch=cuda task='k_1' kind=F src=x effective_rows=8 stride=24 required_bytes=192 (0.00 MB)",
+        "[adstack_heap] arch=cuda task='k_1' kind=I src=x effective_rows=8 stride=4 required_bytes=32 (0.00 MB)",
+    ]
+    assert heap_bytes("\n".join(lines)) == 192 + 32
+    with pytest.raises(ValueError, match="no .adstack_heap. line"):
+        heap_bytes("nothing")
