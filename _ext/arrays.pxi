@@ -18,6 +18,7 @@ cdef class ArrayBase(TokenBase):
     cdef int64_t[max_dims] shape
     cdef object owner
     cdef readonly object grad
+    cdef public Writes _writes  # None: no result can depend on the data
 
     def _bind(self, buffer, ptr, shape, grad=None):
         """Attach memory: `buffer` owns it, `ptr` is its address, `shape` has the canonical extents without element
@@ -39,6 +40,8 @@ cdef class ArrayBase(TokenBase):
             self.shape[axis] = checked[axis]
         self.ndim = ndim
         self.data = <void *> address
+        if self._writes is not None:
+            self._writes.advance()
         replaced, self.grad = self.grad, grad
         bury(replaced)
         previous, self.owner = self.owner, buffer

@@ -7,6 +7,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     abi        declarations of the C and C++ parts
     tokens     what stands for an argument in the lookup of a specialisation
     buffer     memory
+    writes     what was written since
     arrays     array arguments
     export     DLPack capsules of device memory
     dlpack     array arguments of packages other than NumPy
@@ -36,6 +37,7 @@ include "abi.pxi"
 include "tokens.pxi"
 include "buffer.pxi"
 include "device.pxi"
+include "writes.pxi"
 include "arrays.pxi"
 include "export.pxi"
 include "dlpack.pxi"

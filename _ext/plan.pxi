@@ -22,6 +22,7 @@ cdef class Plan:
     status: where there are checkpoints `(offset, labels)`: of 4 bytes with the number of the one to begin at, and 4 with that
     of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
+    writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of fields.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
@@ -36,6 +37,7 @@ cdef class Plan:
     cdef bint parallel_ok
     cdef int64_t status_offset
     cdef int task_count
+    cdef tuple written_sources, written_fields
     cdef readonly tuple labels
     cdef int32_t reach_type, reach_id
     cdef readonly DeviceProgram device
@@ -49,7 +51,8 @@ cdef class Plan:
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
-                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0):
+                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
+                 writes=((), ())):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -69,6 +72,8 @@ cdef class Plan:
         self.parallel_ok = parallel_ok
         self.reach_type, self.reach_id = reach if reach is not None else (0, 0)
         self.task_count = tasks
+        self.written_sources = tuple([int(source) for source in writes[0]])
+        self.written_fields = tuple([<Writes?> counter for counter in writes[1]])
         self.status_offset, self.labels = (-1, ()) if status is None else (status[0], tuple(status[1]))
         if self.status_offset >= 0:
             self.check_room(self.status_offset, 8)
@@ -223,6 +228,9 @@ cdef class Plan:
         for at in range(self.node_count):
             if self.nodes[at].param >= param_count:
                 raise ValueError(f"plan of {self.name}: there is no parameter {self.nodes[at].param}")
+        for source in self.written_sources:
+            if not 0 <= source < param_count + self.member_count:
+                raise ValueError(f"plan of {self.name}: there is no source {source}")
         self.param_count = param_count
         return 0
 
@@ -318,6 +326,8 @@ cdef class Plan:
                 with nogil:
                     run_kernel(self.entry, launch, block)
         finally:
+            if _dependants:
+                self.count_writes(args, frame)
             _running = max(_running - 1, 0)  # a packer that forks leaves 0 to the child
             if _running == 0 and _graveyard:
                 _graveyard.clear()
@@ -328,6 +338,18 @@ cdef class Plan:
         if self.ret_reader is not None:
             return self.ret_reader(view)
         return None
+
+    cdef void count_writes(self, PyObject *const *args, Frame *frame) noexcept:
+        # Also behind a launch that failed: what it wrote stays.
+        cdef Writes found
+        for source in self.written_sources:
+            found = writes_of(self.source_value(source, args, frame))
+            if found is not None and found.dependants:
+                found.count += 1
+        for counter in self.written_fields:
+            found = <Writes> counter
+            if found.dependants:
+                found.count += 1
 
     cdef int begin_at(self, object label, char *block) except -1:
         if label not in self.labels:

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 
+from quadrants._ext.core import everything_written
 from quadrants.data import context, dtypes, memory, snode
 from quadrants.data.field import Field, ScalarField
 from quadrants.data.matrix_field import MatrixField
@@ -104,6 +105,7 @@ def _put_back(saved: list, foreign) -> None:
             buffer.store(0, content)
         else:
             np.frombuffer(buffer, np.uint8)[...] = content
+    everything_written()
     for array, content in foreign:
         array[...] = content
 

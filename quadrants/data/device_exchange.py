@@ -28,6 +28,7 @@ class DeviceExchange:
     def __cuda_array_interface__(self) -> dict:
         """Version 3 of the interface, on CUDA alone. Consumers wait for the stream it names."""
         array, _ = self._shared("__cuda_array_interface__", (_CUDA,))
+        self._expose()
         return {
             "shape": array.shape,
             "typestr": array.dtype.str,
@@ -47,14 +48,15 @@ class DeviceExchange:
     def __dlpack__(self):
         """A function that gives a capsule which shares memory, by the DLPack protocol."""
         array, home = self._shared("__dlpack__")
-        return lambda **request: _capsule(array, home, **request)
+        return lambda **request: _capsule(self, array, home, **request)
 
 
-def _capsule(array, home: tuple, stream=None, max_version=None, dl_device=None, copy=None):
+def _capsule(container, array, home: tuple, stream=None, max_version=None, dl_device=None, copy=None):
     if copy:
         raise BufferError("containers do not copy for DLPack; copy what the capsule gives")
     if dl_device is not None and tuple(dl_device) != home:
         raise BufferError(f"the data is on DLPack device {home}, not {tuple(dl_device)}")
+    container._expose()
     if stream != -1:
         # Consumers may begin on any stream once they have the capsule; -1 says that they take care themselves.
         memory.synchronize()

@@ -82,6 +82,20 @@ class Field(TokenBase):
         if any(leaf.cell is None for leaf in self._leaves):
             raise QuadrantsRuntimeError(NO_ALLOCATION)
 
+    # -- who has to know of writes
+
+    def _written(self) -> None:
+        """The host wrote components of this field."""
+        for leaf in self._leaves:
+            if leaf.writes is not None:
+                leaf.writes.advance()
+
+    def _expose(self) -> None:
+        """A view of the data is given away, through which it may be written at any time."""
+        for leaf in self._leaves:
+            if leaf.writes is not None:
+                leaf.writes.expose()
+
     # -- what it is
 
     def _leaf(self) -> Leaf:
@@ -196,6 +210,7 @@ class ScalarField(NumpyExchange, Field):
 
     def __init__(self, leaf: Leaf):
         Field.__init__(self, (leaf,), leaf.name)
+        self._writes = leaf.writes
         self._forget_views()
         self._own()
 
@@ -252,16 +267,19 @@ class ScalarField(NumpyExchange, Field):
         plain = self._plain
         if plain is not None and host_access.is_plain_index(key, self._extents):
             plain[key] = host_access.stored(value, self._leaves[0].dtype)
-            return
-        items = self._items
-        if items is None:
-            items = self._open()
-        items[self._position(key)] = host_access.stored(value, self._leaves[0].dtype)
+        else:
+            items = self._items
+            if items is None:
+                items = self._open()
+            items[self._position(key)] = host_access.stored(value, self._leaves[0].dtype)
+        if self._writes is not None:
+            self._writes.advance()
 
     def _cell_view(self, key):
         """A live 0-d array over one element, or what stands for one on a device."""
         content = self._content()
         at = (*self._position(key), ...)
+        self._expose()
         return host_values.element(content[at])
 
     # -- whole content
@@ -279,11 +297,13 @@ class ScalarField(NumpyExchange, Field):
     def _store_all(self, array: np.ndarray) -> None:
         content = self._content()
         content[...] = bulk.cast(array, content.dtype).reshape(content.shape)
+        self._written()
 
     def fill(self, val) -> None:
         """Set every element to the number `val`, cast as in C."""
         value = bulk.number(val, self.dtype)
         self._content()[...] = value
+        self._written()
 
     def copy_from(self, other: Field) -> None:
         """Take over the values of a scalar field of equal shape, cast to this dtype."""

@@ -16,8 +16,9 @@ class NumpyExchange(DeviceExchange):
 
     The container supplies `_check_usable()` (it has memory, or an error says why not), `_content()` (an array with one
     axis per storage level), `_strided()` (a live canonical array, or None), `_store_all(array)`,
-    `_check_import(array)`, `_no_view_reason()`, `_memory()` (what holds the bytes), `dtype`, `shape` and
-    `_element_shape`. Live arrays are NumPy's on the host and `DeviceArray` on a device.
+    `_check_import(array)`, `_no_view_reason()`, `_memory()` (what holds the bytes), `_expose()` and `_written()` (which
+    hear of views that are given away, and of writes past the container), `dtype`, `shape` and `_element_shape`. Live
+    arrays are NumPy's on the host and `DeviceArray` on a device.
     """
 
     dtype: Any
@@ -25,6 +26,8 @@ class NumpyExchange(DeviceExchange):
     _element_shape: tuple
     _check_usable: Callable[[], None]
     _memory: Callable[[], Any]
+    _expose: Callable[[], None]
+    _written: Callable[[], None]
 
     def _content(self) -> np.ndarray:
         raise NotImplementedError
@@ -51,6 +54,7 @@ class NumpyExchange(DeviceExchange):
         reason = self._no_view_reason()
         if reason is not None:
             raise ValueError(f"Zero-copy not available for dtype={self.dtype}: {reason}; pass copy=True")
+        self._expose()
         return self._export()
 
     def _to_numpy(self, dtype, copy) -> np.ndarray:
@@ -75,6 +79,7 @@ class NumpyExchange(DeviceExchange):
         if copy is False:
             return self._live_view()
         if copy is None and on_host and same_dtype and self._no_view_reason() is None:
+            self._expose()
             return self._export()
         return None
 
@@ -119,4 +124,5 @@ class NumpyExchange(DeviceExchange):
         content = self._strided()
         if content is None:
             raise RuntimeError("DLPack needs one strided array, which the storage of this field is not")
+        self._expose()
         return dlpack.capsule(content, versioned)

@@ -66,6 +66,7 @@ def export(container, shaped, device, copy):
         if not here:
             raise ValueError(f"copy=False is incompatible with device transfer ({mine} -> {target})")
     if reason is None and here and copy is not True:
+        container._expose()
         return shaped(_view(container))
     if mine is not None and target.type != "cpu" and container._strided() is not None:
         memory.synchronize()
@@ -110,6 +111,7 @@ def store(container, tensor) -> None:
     view = _view(container)
     view.copy_(source)
     _wait(loaded(), tensor.device)
+    container._written()
 
 
 def _check_dtype(tensor) -> None:

@@ -22,6 +22,7 @@ class CellLayout(NamedTuple):
 
     The byte address of canonical index I is `tree.buffer.ptr + offset +
     sum(((I[axis] - index_offset[axis]) // divisor % extent) * stride for axis, extent, divisor, stride in levels)`.
+    `writes` counts the writes of integers; None for reals.
     """
 
     levels: tuple
@@ -30,6 +31,7 @@ class CellLayout(NamedTuple):
     dtype: object
     index_offset: tuple
     tree: object
+    writes: object = None
 
     @property
     def blocked(self) -> bool:
@@ -78,7 +80,8 @@ def cell_of(leaf) -> CellLayout:
             stride *= extent
         levels.extend(inner)
     index_offset = leaf.offset or (0,) * len(axes)
-    return CellLayout(tuple(reversed(levels)), offset, leaf.shape, leaf.dtype, index_offset, leaf.snode.tree)
+    tree = leaf.snode.tree
+    return CellLayout(tuple(reversed(levels)), offset, leaf.shape, leaf.dtype, index_offset, tree, leaf.writes)
 
 
 def even_step(cells) -> int | None:

@@ -17,6 +17,7 @@ def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None
     leaves = tuple(new_leaf(dtype, name, order) for dtype in kinds)
     for leaf in leaves:
         leaf.group = leaves
+        leaf.writes = leaves[0].writes
     if len({leaf.dtype for leaf in leaves}) != 1:
         raise QuadrantsRuntimeError("Member fields of a matrix field must have the same compute type")
     return leaves
@@ -112,6 +113,7 @@ class MatrixField(NumpyExchange, Field):
         """
         array, index = self._element(key)
         if array is not None:
+            self._expose()
             return host_values.live_matrix(array, self.dtype)
         return host_values.remote_matrix(lambda: self._gather(index), lambda values: self._scatter(index, values))
 
@@ -123,6 +125,7 @@ class MatrixField(NumpyExchange, Field):
         )
         if array is not None:
             array[...] = values
+            self._written()
         else:
             self._scatter(index, values)
 
@@ -154,6 +157,7 @@ class MatrixField(NumpyExchange, Field):
         elements = self._elements if self._elements is not None else self._open()
         if elements is not None:
             elements[...] = bulk.cast(array, elements.dtype).reshape(elements.shape)
+            self._written()
             return
         columns = array.reshape(*self.shape, len(self._leaves))
         for k, part in enumerate(self._components()):
@@ -171,6 +175,7 @@ class MatrixField(NumpyExchange, Field):
         elements = self._elements if self._elements is not None else self._open()
         if elements is not None:
             elements[...] = value
+            self._written()
             return
         values = np.broadcast_to(value, self._element_shape)
         for part, x in zip(self._components(), values.ravel(), strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrants._ext.core import ArrayBase, intern_token
+from quadrants._ext.core import ArrayBase, Writes, intern_token
 from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
@@ -54,6 +54,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         self.layout = layout
         self.arr = buffer
         self._element_shape = element_shape
+        self._writes = Writes() if dtype.is_integral else None
         self._bind(buffer, buffer.ptr, shape, grad)  # canonical: kernels know the layout
         self._items: Any = _canonical_view(buffer, dtype, physical + element_shape, layout)
         self.token = intern_token(("ndarray", str(self.element_type), len(shape), needs_grad, layout))
@@ -146,6 +147,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         return index
 
     def _read(self, index: tuple):
+        self._expose()
         return host_values.live_matrix(self._items[index], self.dtype)
 
     def __setitem__(self, key, value) -> None:
@@ -153,6 +155,19 @@ class Ndarray(NumpyExchange, ArrayBase):
         index = self._position(key)
         values = host_access.element_values(value, self._element_shape)
         self._items[index] = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
+        self._written()
+
+    # -- who has to know of writes
+
+    def _written(self) -> None:
+        """The host wrote elements."""
+        if self._writes is not None:
+            self._writes.advance()
+
+    def _expose(self) -> None:
+        """A view of the data is given away, through which it may be written at any time."""
+        if self._writes is not None:
+            self._writes.expose()
 
     # -- whole content
 
@@ -172,6 +187,7 @@ class Ndarray(NumpyExchange, ArrayBase):
     def _store_all(self, array: np.ndarray) -> None:
         content = self._content()
         content[...] = bulk.cast(array, content.dtype)
+        self._written()
 
     def _check_import(self, array: np.ndarray) -> np.ndarray:
         self._live()
@@ -189,6 +205,7 @@ class Ndarray(NumpyExchange, ArrayBase):
             content[...] = np.array(flat, content.dtype).reshape(self._element_shape)
         else:
             content[...] = bulk.number(val, self.dtype)
+        self._written()
 
     def copy_from(self, other: Ndarray) -> None:
         """Take over the values of an ndarray of equal shape and element shape, cast to this dtype.
@@ -250,6 +267,8 @@ class ScalarNdarray(Ndarray):
         if items is None or not host_access.is_plain_index(key, self.shape):
             key = self._position(key)
         self._items[key] = host_access.stored(value, self.dtype)
+        if self._writes is not None:
+            self._writes.advance()
 
     def __repr__(self) -> str:
         return "<qd.ndarray>"

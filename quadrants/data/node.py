@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from quadrants._ext.core import Writes
 from quadrants.data import shapes
 from quadrants.data.axes import Axis
 from quadrants.errors import QuadrantsRuntimeError
@@ -25,10 +26,11 @@ class Leaf:
 
     `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
     `owners` are weak references to the field objects that show this component; they die with the storage. `role` is
-    "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal".
+    "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal". `writes` counts the
+    writes of integers, for all components of a field together.
     """
 
-    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role")
+    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes")
 
     def __init__(self, dtype, name: str, order: tuple | None = None):
         self.dtype = dtype
@@ -40,6 +42,7 @@ class Leaf:
         self.group: tuple = ()
         self.owners: list = []
         self.role = "primal"
+        self.writes = Writes() if dtype.is_integral else None
 
     @property
     def shape(self) -> tuple:

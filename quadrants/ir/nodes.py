@@ -460,3 +460,4 @@ class Module:
     doc: str = ""
     loc: Any = None
     regions: list = field(default_factory=list)  # outer before inner, in order
+    written: list = field(default_factory=list)  # arrays of integers that it may write

@@ -28,13 +28,14 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     for offset, cell in recipe.cells:
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
         owners.append(cell.tree.buffer)
-    members, pack = _members_and_packing(kernel, args, recipe)
+    members, pack, sources = _members_and_packing(kernel, args, recipe)
     kernel.graph_do_while_levels = _levels(kernel, recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
+        writes=([sources[k] for k in recipe.written], [cell.writes for cell in recipe.written_cells]),
     )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
 
 
 def _members_and_packing(kernel, args: tuple, recipe: Recipe):
-    members, pack, index_of = [], [], {}
+    members, pack, sources, index_of = [], [], [], {}
     count = len(kernel.parameters)
     for slot in recipe.slots:
         source, place = slot.param, (slot.param, slot.path)
@@ -83,6 +84,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
                 index_of[place] = len(members)
                 members.append((*place, _member_token(args[slot.param], slot.path, slot.kind)))
             source = count + index_of[place]
+        sources.append(source)
         if slot.offset < 0:
             continue
         name = kernel.parameters[slot.param][0]
@@ -104,7 +106,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
                 pack.append(("call", source, slot.offset, python))
             else:
                 pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim, python)))
-    return members, pack
+    return members, pack, sources
 
 
 def _member_token(obj, path: tuple, kind: str) -> int:

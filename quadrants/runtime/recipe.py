@@ -43,7 +43,8 @@ class Recipe:
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
     is on. tasks: their names. regions: loops and checkpoints around them. status: where a launch finds the number of
     the checkpoint to begin at and, 4 bytes on, leaves that of the one that ended it, -1 without checkpoints; labels:
-    what the user calls them. keep: what must live as long as the plan.
+    what the user calls them. written: numbers of the slots whose integers the kernel may write, and written_cells the
+    fields. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
@@ -63,6 +64,8 @@ class Recipe:
     regions: tuple[LaunchRegion, ...] = ()
     status: int = -1
     labels: tuple = ()
+    written: tuple = ()
+    written_cells: tuple = ()
     keep: tuple = ()
     launches: tuple[Launch, ...] = ()
     frame: int = 0
@@ -94,6 +97,8 @@ def recipe_of(traced, rendered) -> Recipe:
         regions=rendered.regions,
         status=layout.status,
         labels=tuple(traced.labels),
+        written=_written_slots(traced),
+        written_cells=tuple(d.source for d in module.written if d.kind == "field"),
         keep=tuple(traced.fields),
         launches=rendered.launches,
         frame=frame.size if frame is not None and frame.members else 0,
@@ -101,6 +106,16 @@ def recipe_of(traced, rendered) -> Recipe:
         seed=layout.seed,
         prints=rendered.prints,
         in_memory=rendered.args_in_memory,
+    )
+
+
+def _written_slots(traced) -> tuple:
+    numbers = {d.number for d in traced.module.written if d.kind == "array"}
+    return tuple(
+        k
+        for k, bound in enumerate(traced.bindings)
+        if bound.kind == "array" and bound.target.number in numbers
+        or bound.kind == "view" and bound.target.decl.number in numbers
     )
 
 

@@ -1,0 +1,36 @@
+"""Which integers a kernel may write: stacks have lengths that come from them, and these are kept between launches."""
+
+from __future__ import annotations
+
+from quadrants.ir.nodes import Cell, Load, Module, Volatile
+from quadrants.ir.types import element_dtype
+from quadrants.ir.walk import children, children_of
+
+
+def note_writes(module: Module) -> Module:
+    """Set `module.written`. A cell that is not loaded is one that is written, or handed to what may write it."""
+    found: dict = {}
+    stack = children_of([*(t.body for t in module.tasks), *(f.body for f in module.functions)])
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Load, Volatile)):
+            stack += _indices(node.place)
+            continue
+        if isinstance(node, Cell):
+            found.update((array.id, array) for array in (node.array, *(node.array.components or ())))
+        stack += children(node)
+    module.written = [a for a in module.arrays if a.id in found and _holds_integers(a)]
+    return module
+
+
+def _indices(place) -> list:
+    """What is computed to find a place."""
+    out: list = []
+    while place is not None:
+        out += children_of(getattr(place, "indices", ()))
+        place = getattr(place, "base", None)
+    return out
+
+
+def _holds_integers(array) -> bool:
+    return array.kind in ("field", "array") and element_dtype(array.type).is_integral
