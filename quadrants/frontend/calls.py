@@ -177,7 +177,7 @@ class Calls(FuncCalls):
 
     def _call_python(self, function, args, kwargs):
         module = getattr(function, "__module__", "") or ""
-        looks_up = getattr(function, "__name__", "") in ("parent", "get_scalar_field", "get_member_field")
+        looks_up = getattr(function, "__name__", "") in _ONLY_LOOK
         if module.startswith(("quadrants.data", "quadrants.session")) and not looks_up:
             raise QuadrantsCompilationError(f"{function.__name__} cannot be called in Quadrants-scope")
         name = getattr(function, "__name__", type(function).__name__)
@@ -249,6 +249,10 @@ class Calls(FuncCalls):
         if compound_kind(t):
             return t.ir_type()
         return self.resolve_dtype(t)
+
+
+# Functions of containers and of the session that change nothing.
+_ONLY_LOOK = ("parent", "get_scalar_field", "get_member_field", "get_runtime", "current_cfg")
 
 
 def _takes_place(function, parameter) -> bool:

@@ -210,11 +210,12 @@ class Tracer(
     def in_block(self, block: list, fresh_names: bool = True):
         saved, self.block = self.block, block
         names = set(self.local_names) if fresh_names else None
-        self.frame.scopes.append({})
+        frame = self.frame  # after an error in a called function the innermost frame is another one
+        frame.scopes.append({})
         try:
             yield block
         finally:
-            self.frame.scopes.pop()
+            frame.scopes.pop()
             self.block = saved
             if names is not None:
                 self.local_names = names
@@ -222,13 +223,14 @@ class Tracer(
     @contextmanager
     def runtime_control(self):
         """Inside a run-time if, for or while: no tasks, no returns."""
+        frame = self.frame
         self.runtime_depth += 1
-        self.frame.control_depth += 1
+        frame.control_depth += 1
         try:
             yield
         finally:
             self.runtime_depth -= 1
-            self.frame.control_depth -= 1
+            frame.control_depth -= 1
 
     def new_var(self, name: str, t, mutable: bool = True) -> Var:
         level = 1 if (self.parallel_depth or self.in_function) else 0

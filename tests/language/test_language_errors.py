@@ -199,3 +199,28 @@ def test_equal_code_of_other_files(arch, tmp_path):
         )
         results.append(program.half())
     assert results == [3.0, 3.5]
+
+
+def test_errors_of_functions_called_in_nested_blocks(arch):
+    """The message is of the function, whatever loops and branches of other functions are around its call."""
+
+    @qd.func
+    def leaf(i: qd.i32):
+        return undefined_name + i  # noqa: F821
+
+    @qd.func
+    def middle(x: qd.template(), i: qd.i32):
+        if i > 1:
+            x[i] = leaf(i)
+
+    @qd.func
+    def top(x: qd.template()):
+        for i in range(4):
+            middle(x, i)
+
+    @qd.kernel
+    def run(x: qd.types.ndarray()):
+        top(x)
+
+    with raises(qd.QuadrantsNameError, 'Name "undefined_name" is not defined'):
+        run(qd.ndarray(qd.i32, 4))

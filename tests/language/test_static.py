@@ -221,3 +221,11 @@ def test_static_print(arch, capfd):
 
     show(1)
     assert "value 3 <qd.Expr>" in capfd.readouterr().out
+
+
+def test_static_asks_the_session_for_its_default_types(arch):
+    @qd.kernel
+    def tolerance() -> qd.f32:
+        return 0.5 if qd.static(qd.lang.impl.get_runtime().default_fp == qd.f32) else 0.25
+
+    assert tolerance() == 0.5

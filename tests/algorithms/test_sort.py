@@ -1,0 +1,111 @@
+"""`qd.algorithms.sort`: order, stability, the low bits, bit-exact keys, what it refuses."""
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+DTYPES = {"u32": np.uint32, "i32": np.int32, "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64}
+
+
+def run(keys, dtype, end_bit=None, has_values=True, levels=2):
+    n = len(keys)
+    room = max(n, 1) + 3
+    bits = 32 if dtype in (qd.u32, qd.i32, qd.f32) else 64
+    end_bit = bits if end_bit is None else end_bit
+
+    @qd.kernel
+    def order(
+        k: qd.types.ndarray(), tk: qd.types.ndarray(), v: qd.types.ndarray(), tv: qd.types.ndarray(),
+        s: qd.types.ndarray(), n: qd.types.ndarray(),
+    ):  # fmt: skip
+        qd.algorithms.sort(
+            k, tk, v, tv, s, n, key_dtype=dtype, has_values=has_values, end_bit=end_bit, log256_max_n=levels
+        )  # fmt: skip
+
+    k, tk = qd.ndarray(dtype, room), qd.ndarray(dtype, room)
+    v, tv = qd.ndarray(qd.i32, room), qd.ndarray(qd.i32, room)
+    slots = qd.algorithms.sort_scratch_slots(n, levels)
+    s, count = qd.ndarray(qd.u32, slots + 4), qd.ndarray(qd.i32, ())
+    padded = np.zeros(room, keys.dtype)
+    padded[:n] = keys
+    k.from_numpy(padded)
+    v.from_numpy(np.arange(room, dtype=np.int32))
+    s.from_numpy(np.full(slots + 4, 77, np.uint32))
+    count[()] = n
+    order(k, tk, v, tv, s, count)
+    assert (s.to_numpy()[slots:] == 77).all()
+    assert (k.to_numpy()[n:] == 0).all()
+    return k.to_numpy()[:n], v.to_numpy()[:n]
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+def test_sort_is_stable_for_every_type_of_keys(arch, name):
+    rng = np.random.default_rng(3)
+    dtype = DTYPES[name]
+    low = 0 if name.startswith("u") else -40
+    keys = rng.integers(low, 40, 700).astype(dtype)
+    got, values = run(keys, getattr(qd, name))
+    expected = np.argsort(keys, kind="stable")
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(got, keys[expected])
+
+
+@pytest.mark.parametrize("n", [0, 1, 255, 256, 257])
+def test_sort_of_sizes_around_a_tile(arch, n):
+    keys = np.random.default_rng(n).integers(0, 2**32, n, dtype=np.uint32)
+    got, values = run(keys, qd.u32)
+    np.testing.assert_array_equal(got, np.sort(keys))
+    np.testing.assert_array_equal(values, np.argsort(keys, kind="stable"))
+
+
+def test_sort_looks_at_the_low_bits_only_and_leaves_values_alone(arch):
+    keys = np.random.default_rng(1).integers(0, 2**63, 600, dtype=np.uint64) & np.uint64(0xFFFF_0000_FFFF_FFFF)
+    keys |= np.uint64(5) << np.uint64(40)
+    got, values = run(keys, qd.u64, end_bit=48, has_values=False, levels=3)
+    np.testing.assert_array_equal(got, keys[np.argsort(keys & np.uint64(2**48 - 1), kind="stable")])
+    np.testing.assert_array_equal(values, np.arange(600))
+
+
+def test_sort_keeps_the_bits_of_special_reals(arch):
+    bits = np.array([0x7FC00001, 0x80000000, 0, 0x7F800000, 0xFFC12345, 0xFF800000, 1, 0x80000001], np.uint32)
+    got, _ = run(bits.view(np.float32), qd.f32)
+    expected = [0xFFC12345, 0xFF800000, 0x80000001, 0x80000000, 0, 1, 0x7F800000, 0x7FC00001]
+    assert got.view(np.uint32).tolist() == expected
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [({"end_bit": 24}, "end_bit=24"), ({"end_bit": 64}, "end_bit=64"), ({"levels": 2, "end_bit": 0}, "end_bit=0")],
+)
+def test_sort_refuses_what_would_leave_keys_in_the_workspace(arch, options, text):
+    with pytest.raises(qd.QuadrantsCompilationError, match=text):
+        run(np.zeros(4, np.uint32), qd.u32, **options)
+
+
+@pytest.mark.cpu_only
+def test_sort_is_for_the_top_level(arch):
+    k = qd.field(qd.u32, 4)
+    n = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def nested():
+        for _ in range(2):
+            qd.algorithms.sort(k, k, k, k, k, n, qd.u32, False, 16, 1)
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match="requires_top_level=True"):
+        nested()
+
+
+@pytest.mark.cpu_only
+def test_sort_scratch_slots():
+    slots = qd.algorithms.sort_scratch_slots
+    assert [slots(n) for n in (-3, 0, 1, 256, 257, 65536, 65537, 1000000)] == [
+        1, 1, 256, 256, 514, 65792, 66051, 1004115,
+    ]  # fmt: skip
+    assert (slots(1, 3), slots(257, 4), slots(1, 4), slots(1000, 4), slots(65536, 4)) == (258, 516, 259, 1030, 65794)
+    with pytest.raises(ValueError, match="exceeds the maximum of 4"):
+        slots(1, 5)
+    with pytest.raises(ValueError, match="below 1"):
+        slots(1, 0)
