@@ -1,0 +1,95 @@
+"""What the rungs share: a session of Genesis on the CPU, short ways to build scenes, the record of what they show."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+
+STARTED = time.perf_counter()
+
+import genesis as gs  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+IMPORTED = time.perf_counter()
+M, OPT, MAT, S = gs.morphs, gs.options, gs.materials, gs.sensors
+
+
+class Record:
+    """What one rung showed and how long its parts took, ready to become JSON."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list] = {}
+        self.seconds: dict[str, float] = {"import": IMPORTED - STARTED}
+        self.rates: dict[str, float] = {}
+
+    def show(self, **values) -> None:
+        for name, value in values.items():
+            value = value.detach().cpu() if hasattr(value, "detach") else value
+            self.values[name] = np.asarray(value, dtype=np.float64).tolist()
+
+    def cloud(self, points) -> None:
+        """The size, mean and bounds of particles, shape (..., n, 3)."""
+        self.show(n=points.shape, mean=points.mean(-2), low=points.amin(-2), high=points.amax(-2))
+
+    def as_dict(self) -> dict:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        return {"values": self.values, "seconds": self.seconds, "rates": self.rates, "peak_gb": peak}
+
+
+record = Record()
+show, cloud = record.show, record.cloud
+
+
+def init() -> None:
+    """`gs.init` with what the environment asks for: P is the precision, PERF=1 fields, DEBUG=1 debug mode."""
+    started = time.perf_counter()
+    gs.init(
+        backend=gs.cpu, precision=os.environ.get("P", "32"), seed=0, logging_level="error",
+        performance_mode=os.environ.get("PERF") == "1", debug=os.environ.get("DEBUG") == "1",
+    )  # fmt: skip
+    record.seconds["init"] = time.perf_counter() - started
+
+
+def world(plane: bool = True, **options):
+    scene = gs.Scene(show_viewer=False, **options)
+    if plane:
+        scene.add_entity(M.Plane())
+    return scene
+
+
+def steps(scene, n: int) -> None:
+    for _ in range(n):
+        scene.step()
+
+
+def go(scene, n: int, after=None, **build) -> None:
+    """Build, one step, the hook, and n - 1 timed steps."""
+    a = time.perf_counter()
+    scene.build(**build)
+    b = time.perf_counter()
+    scene.step()
+    c = time.perf_counter()
+    if after is not None:
+        after()
+    d = time.perf_counter()
+    steps(scene, n - 1)
+    e = time.perf_counter()
+    record.seconds.update(build=b - a, first=c - b)
+    if n > 1:
+        record.rates["steps"] = (n - 1) / (e - d)
+    print(f"build {b - a:.1f} s, first step {c - b:.1f} s, {n - 1} steps in {e - d:.2f} s", file=sys.stderr)
+
+
+def box(scene, pos, size: float = 0.2, **options):
+    return scene.add_entity(M.Box(size=(size, size, size), pos=pos), **options)
+
+
+def franka(scene):
+    return scene.add_entity(M.MJCF(file="xml/franka_emika_panda/panda.xml"))
+
+
+def tensor(values):
+    return torch.tensor(values)
