@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging
 from quadrants.ir.summary import stacks_of
+from quadrants.ir.task_ids import task_ids
 
 if TYPE_CHECKING:
     from quadrants.ir.nodes import Module
@@ -106,12 +107,12 @@ def with_header(text: str, module: Module, mode: str) -> str:
 
     The comment is in dumps only, so that neither the text nor the key of its binary depends on being looked at.
     """
-    text = text if text.endswith("\n") else text + "\n"
     tasks = []
-    for task in module.tasks:
+    for task, number in zip(module.tasks, task_ids(module.name, text, len(module.tasks))):
         kept = stacks_of(task)
         what = f"stacks {kept.reals} F + {kept.integers} I, pushes {kept.pushes}, gate none"
-        tasks.append(f"   task {task.name}: {what}")
+        tasks.append(f"   task {task.name}: {what}, id {number:#010x}")
+    text = text if text.endswith("\n") else text + "\n"
     lines = text.count("\n") + 1 + len(tasks)
     size = 0
     while True:

@@ -16,6 +16,7 @@ from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import kind_of
 from quadrants.profiler import kernel_records
+from quadrants.runtime import task_table
 from quadrants.runtime.recipe import Recipe
 
 
@@ -29,6 +30,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
         owners.append(cell.tree.buffer)
     members, pack, sources = _members_and_packing(kernel, args, recipe)
+    task_table.register(recipe.name, recipe.task_ids)
     kernel.graph_do_while_levels = _levels(kernel, recipe)
     sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
     return Plan(

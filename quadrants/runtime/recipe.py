@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.regions import LaunchRegion
+from quadrants.ir.task_ids import task_ids
 from quadrants.ir.types import size_align
 
 
@@ -41,10 +42,10 @@ class Recipe:
     offset)
     in order. sites: (message, frames, kernel name) of what may fail. cells: (offset, CellLayout) of the fields whose
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
-    is on. tasks: their names. regions: loops and checkpoints around them. status: where a launch finds the number of
-    the checkpoint to begin at and, 4 bytes on, leaves that of the one that ended it, -1 without checkpoints; labels:
-    what the user calls them. written: numbers of the slots whose integers the kernel may write, and written_cells the
-    fields. keep: what must live as long as the plan.
+    is on. tasks: their names, and task_ids what they are in every process. regions: loops and checkpoints around them.
+    status: where a launch finds the number of the checkpoint to begin at and, 4 bytes on, leaves that of the one that
+    ended it, -1 without checkpoints; labels: what the user calls them. written: numbers of the slots whose integers the
+    kernel may write, and written_cells the fields. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
@@ -61,6 +62,7 @@ class Recipe:
     cells: list = field(default_factory=list)
     times: int = -1
     tasks: tuple = ()
+    task_ids: tuple = ()
     regions: tuple[LaunchRegion, ...] = ()
     status: int = -1
     labels: tuple = ()
@@ -94,6 +96,7 @@ def recipe_of(traced, rendered) -> Recipe:
         cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
         times=layout.times,
         tasks=tuple(t.name for t in module.tasks),
+        task_ids=task_ids(module.name, rendered.text, len(module.tasks)),
         regions=rendered.regions,
         status=layout.status,
         labels=tuple(traced.labels),

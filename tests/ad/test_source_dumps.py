@@ -68,7 +68,8 @@ def test_the_header_counts_lines_bytes_stacks_and_pushes(started, arch_name, cap
         head = re.match(r"/\* kernel (\w+), mode (\w+), (\d+) lines, (\d+) bytes\n", text)
         mode = "reverse" if name.endswith("_reverse_grad") else "none"
         assert head.groups() == (name, mode, str(text.count("\n")), str(len(text.encode())))
-    tasks = {name: re.findall(r"^   task (\S+): (.*?)(?: \*/)?$", text, re.M) for name, text in ours.items()}
+    line = re.compile(r"^   task (\S+): (.*?), id 0x\w{8}(?: \*/)?$", re.M)
+    tasks = {name: line.findall(text) for name, text in ours.items()}
     assert [what for _, what in tasks["curved"]] == ["stacks 0 F + 0 I, pushes 0, gate none"]
     assert [what for _, what in tasks["curved_reverse_grad"]] == ["stacks 1 F + 1 I, pushes 2, gate none"]
     assert [what for _, what in tasks["linear_reverse_grad"]] == ["stacks 0 F + 0 I, pushes 0, gate none"]
