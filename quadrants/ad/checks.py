@@ -20,7 +20,19 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.types import DType
-from quadrants.ir.walk import root, walk
+from quadrants.ir.walk import has_effects, root, walk
+
+
+def learn_purity(functions: list) -> None:
+    """Find the functions that do nothing but compute; the frontend does not know of those that may call themselves."""
+    for f in functions:
+        f.pure = not any(v.by_ref for v in f.params)
+    again = True
+    while again:
+        again = False
+        for f in functions:
+            if f.pure and has_effects(f.body):
+                f.pure, again = False, True
 
 
 def check(body: list, activity: Activity, refusals: Refusals, *, stacks: bool) -> None:

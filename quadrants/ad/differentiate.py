@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from quadrants.ad import races, rename
 from quadrants.ad.activity import Activity
-from quadrants.ad.checks import check
+from quadrants.ad.checks import check, learn_purity
 from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
 from quadrants.ad.prune import prune
@@ -42,6 +42,7 @@ def differentiate(module: Module, mode: str, options) -> Module:
         validate(module)
         return module
     refusals = Refusals(module.name, mode)
+    learn_purity(module.functions)
     body = prepare(split_structs(module.body))
     returned = [s for s in body if isinstance(s, Return)]
     body = [s for s in body if not isinstance(s, Return)]
@@ -140,13 +141,16 @@ def _check_unknown(body: list, unknown: dict, refusals: Refusals) -> None:
 
 def _keep_used(module: Module) -> None:
     """Drop the arrays and functions that the derivative does not mention."""
-    used, called = set(), {}
-    for node in walk.walk(module.body):
-        if isinstance(node, (Cell, Extent)):
-            used.add(node.array.id)
-            used.update(c.id for c in node.array.components or ())
-        elif isinstance(node, Call):
-            called[node.func.name] = node.func
+    used, called = set(), set()
+    bodies = [module.body]
+    while bodies:
+        for node in walk.walk(bodies.pop()):
+            if isinstance(node, (Cell, Extent)):
+                used.add(node.array.id)
+                used.update(c.id for c in node.array.components or ())
+            elif isinstance(node, Call) and node.func.name not in called:
+                called.add(node.func.name)
+                bodies.append(node.func.body)
     module.functions = [f for f in module.functions if f.name in called]
     if not module.functions:
         module.arrays = [a for a in module.arrays if a.id in used]

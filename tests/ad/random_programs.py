@@ -41,6 +41,23 @@ def settle(p, times):
 
 
 @qd.func
+def spin(w, times):
+    r = w
+    for k in range(times):
+        for l, m in qd.ndrange(2, k + 1):
+            r[m % 2] = qd.sin(r[l] * 1.1) + 0.2 * w[1] * r[m % 2]
+    return r
+
+
+@qd.real_func
+def hop(k: qd.i32, by: qd.i32) -> qd.i32:
+    r = k
+    while r > 3:
+        r -= 3
+    return (r + by) % 4
+
+
+@qd.func
 def turn(w, angle):
     return qd.Vector([qd.cos(angle) * w[0] - qd.sin(angle) * w[1], qd.sin(angle) * w[0] + qd.cos(angle) * w[1]])
 
@@ -97,11 +114,13 @@ class Writer:
         self.lines.append("    " * (self.depth + 1) + text)
 
     def index(self) -> str:
-        which = self.pick(("plain", "plain", "modulo", "indirect", "counter"))
+        which = self.pick(("plain", "plain", "modulo", "indirect", "counter", "hop"))
         if which == "plain" or which == "counter" and not self.counters:
             return "i"
         if which == "counter":
             return f"{self.pick(self.counters)} % {N}"
+        if which == "hop":
+            return f"hop({self.pick(self.ints + self.counters)}, {self.pick((0, 1, 2))})"
         if which == "modulo":
             return f"({self.pick(self.ints)} + {self.pick((0, 1, 2))}) % {N}"
         return "at[i]"
@@ -133,7 +152,12 @@ class Writer:
         made = f"qd.Vector([{self.kept(1)}, {self.kept(1)}])"
         options = [made, f"v[{self.index()}]"]
         for w in self.vectors:
-            options += [f"turn({w}, {self.expr(1)})", f"0.5 * {w} + 0.5 * {made}", f"{w} / (1.0 + {w}.dot({w}))"]
+            options += [
+                f"turn({w}, {self.expr(1)})",
+                f"spin({w}, {self.pick(('2', 'n[i]'))})",
+                f"0.5 * {w} + 0.5 * {made}",
+                f"{w} / (1.0 + {w}.dot({w}))",
+            ]
             options += [f"0.5 * ({g} @ {w})" for g in self.matrices]
         return self.pick(options)
 
@@ -151,7 +175,7 @@ class Writer:
         kinds += ["count"] if self.counters else []
         kinds += ["flip"] if self.flags else []
         kinds += ["matrix"] if self.matrices else []
-        kinds += ["for", "for", "static"] if loops < 3 else []
+        kinds += ["for", "for", "static", "product"] if loops < 3 else []
         getattr(self, f"_{self.pick(kinds)}")(loops)
 
     def _declare(self, loops: int) -> None:
@@ -204,12 +228,16 @@ class Writer:
     def _accumulate(self, loops: int) -> None:
         cell = f"y[{self.index()}]"
         self.write(self.pick((
-            f"{cell} += {self.kept(1)}", f"{cell} -= {self.kept(1)}", f"qd.atomic_add({cell}, {self.kept(1)})"
+            f"{cell} += {self.kept(1)}", f"{cell} -= {self.kept(1)}", f"qd.atomic_add({cell}, {self.kept(1)})",
+            f"qd.atomic_sub({cell}, {self.kept(1)})",
         )))  # fmt: skip
 
     def _if(self, loops: int) -> None:
         self.write(f"if {self.condition()}:")
         self.block(loops)
+        if self.budget > 4 and self.chance():
+            self.write(f"elif {self.condition()}:")
+            self.block(loops)
         if self.chance():
             self.write("else:")
             self.block(loops)
@@ -222,6 +250,14 @@ class Writer:
         self.ints.append(j)
         self.block(loops + 1)
         self.ints.pop()
+
+    def _product(self, loops: int) -> None:
+        j, m = self.name("j"), self.name("j")
+        first = self.pick(("2", "n[i]", f"(0, {self.pick(self.ints)})"))
+        self.write(f"for {j}, {m} in qd.ndrange({first}, {self.pick(('2', '(1, 3)', 'n[at[i]]'))}):")
+        self.ints += [j, m]
+        self.block(loops + 1)
+        del self.ints[-2:]
 
     def _static(self, loops: int) -> None:
         j = self.name("s")

@@ -260,6 +260,72 @@ def test_what_the_language_refuses_is_refused_in_derivatives(stacks):
         assert said[0] == said[1]
 
 
+def test_calls_of_real_functions_that_compute_integers(stacks):
+    x, y = field(POINTS), field(np.zeros(4))
+
+    @qd.real_func
+    def double(k: qd.i32) -> qd.i32:
+        return k * 2
+
+    @qd.real_func
+    def hop(k: qd.i32, by: qd.i32) -> qd.i32:
+        r = k
+        while r > 3:
+            r -= 3
+        return (r + double(by)) % 4
+
+    @qd.real_func
+    def factorial(k: qd.i32) -> qd.i32:
+        r = 1
+        if k > 1:
+            r = k * factorial(k - 1)
+        return r
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v, at = x[i], i
+            for j in range(5):
+                v = qd.sin(v) * x[hop(at, j)] + 0.2
+                if factorial(j) % 4 == 2:
+                    v = v * v
+                at = hop(at + 1, 2)
+            y[i] = v
+
+    check(k, [x], [y])
+
+
+def test_a_real_function_that_does_something_is_refused(stacks):
+    x, y, n = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, ())
+
+    @qd.real_func
+    def counts(k: qd.i32) -> qd.i32:
+        n[None] += 1
+        return k
+
+    @qd.real_func
+    def calls(k: qd.i32) -> qd.i32:
+        return counts(k)
+
+    @qd.real_func
+    def halves(v: qd.f64) -> qd.f64:
+        return v * 0.5
+
+    @qd.kernel
+    def writes():
+        for i in x:
+            y[calls(i)] = x[i]
+
+    @qd.kernel
+    def computes():
+        for i in x:
+            y[i] = halves(x[i])
+
+    for kernel, name in ((writes, "calls"), (computes, "halves")):
+        with pytest.raises(RuntimeError, match=f"real function '{name}' is not supported in AutoDiff"):
+            kernel.grad()
+
+
 @on_the_host
 def test_a_bound_that_is_larger_at_the_gradient_than_before(stacks):
     """The launch of the derivative reads bounds as they are then."""
