@@ -47,7 +47,7 @@ def extensions():
         "quadrants._ext.core",
         sources=[
             "_ext/core.pyx", "_ext/launch.cpp", "_ext/pool.cpp", "_ext/driver.cpp", "_ext/hosted.cpp",
-            "_ext/device_launch.cpp",
+            "_ext/device_launch.cpp", "_ext/stacks.cpp",
         ],
 
         include_dirs=["_ext"],

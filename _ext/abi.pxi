@@ -42,6 +42,7 @@ cdef extern from "launch.hpp" namespace "qd" nogil:
         bint capture
         bint printed
         string text
+        const char *name
         void prepare(int32_t threads, uint64_t seed, uint64_t ordinal, bint capture_print)
 
     enum:

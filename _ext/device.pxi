@@ -57,6 +57,16 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         void *event
     void *current_stream  # where launches and copies of this thread go, null for the default stream
 
+cdef extern from "stacks.hpp" namespace "qd" nogil:
+    enum:
+        heap_kinds
+    cdef cppclass DeviceHeaps:
+        DeviceHeaps(const qd_device_api *)
+        void free_all()
+        size_t bytes(int kind)
+        void forget()
+    void free_host_heaps()
+
 cdef dict _attributes = {
     "multiprocessors": QD_MULTIPROCESSORS,
     "max_threads_per_block": QD_MAX_THREADS_PER_BLOCK,
@@ -90,6 +100,8 @@ cdef class Device:
     cdef readonly str vendor
     cdef int forks
     cdef Crossing *crossing
+    cdef DeviceHeaps *heaps
+    cdef const char *arch_name
     cdef object __weakref__
 
     def __cinit__(self, *args):
@@ -99,6 +111,12 @@ cdef class Device:
         if self.crossing.event != NULL and self.forks == _forks:
             self.api.event_destroy(self.crossing.event)
         del self.crossing
+        if self.heaps != NULL:
+            if self.forks == _forks:
+                self.heaps.free_all()
+            else:
+                self.heaps.forget()
+            del self.heaps
 
     def __init__(self, str vendor):
         cdef const char *why = b""
@@ -114,6 +132,8 @@ cdef class Device:
         cdef int status
         self.vendor = vendor
         self.forks = _forks
+        self.heaps = new DeviceHeaps(self.api)
+        self.arch_name = "amdgpu" if vendor == "hip" else "cuda"
         with nogil:
             status = self.api.open()
         self.check(status, "opening the device")
@@ -132,6 +152,16 @@ cdef class Device:
                 "call qd.init() only in the child"
             )
         return 0
+
+    def heap_bytes(self):
+        """Bytes of the heaps of stacks, of real numbers and of integers."""
+        return self.heaps.bytes(0), self.heaps.bytes(1)
+
+    def free_heaps(self):
+        """Free the memory of stacks, once the work that uses it is done; the next launch that needs some takes it anew."""
+        if self.forks == _forks:
+            with nogil:
+                self.heaps.free_all()
 
     def attribute(self, str name, /):
         """A number that describes the device: "multiprocessors", "max_threads_per_block", "max_shared_bytes",

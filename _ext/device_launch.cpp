@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "launch.hpp"
+
 #ifndef _WIN32
 #include <unistd.h>
 #endif
@@ -66,6 +68,9 @@ int64_t load(Step kind, const char *at) {
         default: return load<int64_t>(at);
     }
 }
+
+// A status that no driver has: the launch ends here, and the failure is noted already.
+constexpr int stopped = INT32_MIN;
 
 // Events around the tasks of one launch, for the kernel profiler. Of a task that runs several times it has the last one.
 class Timer {
@@ -157,6 +162,24 @@ class Capture {
 std::mutex Capture::alone_;
 #endif
 
+int64_t evaluate(const std::vector<CountStep> &program, const char *block) {
+    int64_t stack[deepest];
+    int at = 0;
+    for (const CountStep &step : program) {
+        if (step.op == Step::constant) {
+            stack[at++] = step.value;
+        } else if (step.op < Step::wrap) {
+            stack[at++] = load(step.op, block + step.value);
+        } else if (step.op == Step::wrap) {
+            stack[at - 1] = static_cast<int32_t>(static_cast<uint64_t>(stack[at - 1]));
+        } else {
+            --at;
+            stack[at - 1] = combine(step.op, stack[at - 1], stack[at]);
+        }
+    }
+    return std::max<int64_t>(stack[0], 0);
+}
+
 uint32_t grid_of(const DeviceTask &task, const char *block) {
     int64_t most = task.most_blocks ? task.most_blocks : INT32_MAX;
     if (!task.counted) return static_cast<uint32_t>(most);
@@ -170,16 +193,42 @@ class Tasks {
     Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {}
 
     int task(size_t at) {
+        for (const DeviceSizing &sizing : kernel_->sizings) {
+            if (at == sizing.begin) return find_depths(sizing);
+            if (at > sizing.begin && at < sizing.end) return 0;
+        }
+        return start(at);
+    }
+
+    int start(size_t at) {
         const DeviceTask &task = kernel_->tasks[at];
         void *params[] = {kernel_->block_in_memory ? static_cast<void *>(&launch_->memory.block) : launch_->block,
                           &launch_->memory.frame};
         uint32_t grid = grid_of(task, launch_->block);
         int status = 0;
         timer_->begin(at, launch_->stream);
-        if (grid) status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+        if (grid && task.stacks.empty()) {
+            status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+        } else if (grid) {
+            // Until the task is queued nobody else may make the heaps larger, and so move them.
+            std::lock_guard<std::mutex> alone(launch_->heaps->gate);
+            status = bind_heaps(task, int64_t(grid) * task.block);
+            if (status == 0 && !launch_->full) {
+                status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+            }
+        }
         timer_->end(at, launch_->stream);
         if (status) launch_->failed = static_cast<int>(at);
-        return status;
+        return launch_->full ? stopped : status;
+    }
+
+    // Puts the depths that the arguments decide into the block.
+    void compute_depths() {
+        for (const DeviceDepth &depth : kernel_->depths) {
+            int64_t value = evaluate(depth.count, launch_->block);
+            std::memcpy(launch_->block + depth.offset, &value, sizeof value);
+            tell_sizes(launch_->arch, launch_->name, launch_->block, depth.offset, 1, "arguments");
+        }
     }
 
     bool local(size_t at) const { return kernel_->tasks[at].local; }
@@ -209,6 +258,49 @@ class Tasks {
     }
 
   private:
+    // Memory for the stacks of a task, by way of the block.
+    int bind_heaps(const DeviceTask &task, int64_t rows) {
+        int64_t strides[heap_kinds] = {0, 0};
+        bool used[heap_kinds] = {false, false};
+        for (const DeviceStack &stack : task.stacks) {
+            int64_t depth = stack.depth;
+            if (depth < 0) std::memcpy(&depth, launch_->block + stack.depth_offset, sizeof depth);
+            strides[stack.kind] = sum_bytes(strides[stack.kind], stack_bytes(depth, stack.slot));
+            used[stack.kind] = true;
+        }
+        for (int kind = 0; kind < heap_kinds; ++kind) {
+            if (!used[kind]) continue;
+            HeapUse use{launch_->arch, launch_->name, task.number, kind, strides[kind], rows};
+            uint64_t address = 0;
+            bool full = false;
+            int status = launch_->heaps->reserve(launch_->stream, use, &address, &full);
+            if (status) return status;
+            if (full) {
+                fail_without_memory(launch_->error, use, kernel_->heap_site);
+                launch_->full = true;
+                return 0;
+            }
+            std::memcpy(launch_->block + kernel_->heap_offsets[kind], &address, sizeof address);
+        }
+        if (!kernel_->block_in_memory) return 0;
+        size_t begin = static_cast<size_t>(kernel_->stacks_begin), end = static_cast<size_t>(kernel_->stacks_end);
+        return kernel_->api->to_device(launch_->memory.block + begin, launch_->block + begin, end - begin, launch_->stream);
+    }
+
+    // The depths of this launch that depend on memory of the device: tasks of their own find them, the host waits.
+    int find_depths(const DeviceSizing &sizing) {
+        int status = 0;
+        for (size_t at = sizing.begin; status == 0 && at < sizing.end; ++at) status = start(at);
+        if (status) return status;
+        char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
+        size_t bytes = 8 * static_cast<size_t>(sizing.count);
+        uint64_t depths = launch_->memory.frame + static_cast<uint64_t>(sizing.frame_offset);
+        status = kernel_->api->to_host(landing, depths, bytes, launch_->stream);
+        std::memcpy(launch_->block + sizing.block_offset, landing, bytes);
+        tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "tasks");
+        return status;
+    }
+
     int fetch(uint64_t address, int32_t *value) {
         char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
         int status = kernel_->api->to_host(landing, address, sizeof *value, launch_->stream);
@@ -224,21 +316,13 @@ class Tasks {
 }  // namespace
 
 int64_t iterations(const DeviceTask &task, const char *block) {
-    int64_t stack[deepest];
-    int at = 0;
-    for (const CountStep &step : task.count) {
-        if (step.op == Step::constant) {
-            stack[at++] = step.value;
-        } else if (step.op < Step::wrap) {
-            stack[at++] = load(step.op, block + step.value);
-        } else if (step.op == Step::wrap) {
-            stack[at - 1] = static_cast<int32_t>(static_cast<uint64_t>(stack[at - 1]));
-        } else {
-            --at;
-            stack[at - 1] = combine(step.op, stack[at - 1], stack[at]);
-        }
-    }
-    return std::max<int64_t>(stack[0], 0);
+    return evaluate(task.count, block);
+}
+
+size_t landing_bytes(const DeviceKernel &kernel) {
+    int64_t most = 8;
+    for (const DeviceSizing &sizing : kernel.sizings) most = std::max(most, 8 * sizing.count);
+    return kernel.prefix_bytes + static_cast<size_t>(most);
 }
 
 int Crossing::order(const qd_device_api *api, void *first, void *then) {
@@ -255,7 +339,7 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     if (launch->memory.frame || launch->memory.landing) alone.lock();
     int status = 0;
     launch->failed = -1;
-    launch->hit = false;
+    launch->hit = launch->full = false;
     uint64_t frame = launch->memory.frame;
     if (kernel->block_in_memory) {
         status = api->to_device(launch->memory.block, launch->block, kernel->block_bytes, launch->stream);
@@ -267,7 +351,13 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     Timer timer(api, kernel->tasks.size(), kernel->timed);
     Tasks tasks(kernel, launch, &timer);
     RegionWalk<Tasks> walk(tasks, kernel->regions, kernel->tasks.size(), launch->status ? launch->status[0] : 0);
+    tasks.compute_depths();
     if (status == 0) status = walk.run();
+    // What tasks before it left in the failure record is of no interest any more.
+    if (status == stopped) {
+        status = kernel->error_offset < 0 ? 0 : api->fill(frame + static_cast<uint64_t>(kernel->error_offset), 0, 4, launch->stream);
+        return status ? status : api->synchronize(launch->stream);
+    }
     if (launch->status) launch->status[1] = walk.yielded();
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->stream, launch->others[at]);

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "device_regions.hpp"
+#include "qd_abi.h"
 #include "qd_device.h"
+#include "stacks.hpp"
 
 namespace qd {
 
@@ -21,6 +23,30 @@ struct CountStep {
     int64_t value;  // of a constant; the byte offset in the block of a number
 };
 
+// A stack of a task in one of the heaps. depth: its slots, or -1: they are in the argument block, at `depth_offset`.
+struct DeviceStack {
+    int32_t kind;
+    int64_t slot;
+    int64_t depth;
+    int64_t depth_offset;
+};
+
+// A depth that the arguments decide, and where it goes in the block.
+struct DeviceDepth {
+    int64_t offset;
+    std::vector<CountStep> count;
+};
+
+// Tasks that find depths: `count` of them, side by side in the frame, and where they go in the block. reads: where the
+// block has the addresses of what these tasks read besides the block.
+struct DeviceSizing {
+    size_t begin, end;
+    int64_t frame_offset;
+    int64_t count;
+    int64_t block_offset;
+    std::vector<int64_t> reads;
+};
+
 struct DeviceTask {
     void *function;
     uint32_t block;
@@ -30,6 +56,8 @@ struct DeviceTask {
     bool counted;          // `count` gives the iterations; else only the device knows them
     std::vector<CountStep> count;
     std::string name;
+    std::vector<DeviceStack> stacks;
+    int32_t number = 0;  // as messages have it
 };
 
 struct DeviceKernel {
@@ -43,6 +71,11 @@ struct DeviceKernel {
     int64_t seed_offset = -1;   // where the block has seed and ordinal of the launch, -1: nowhere
     bool waits = false;         // for what it prints
     bool timed = false;         // begin and end of every task are wanted
+    std::vector<DeviceDepth> depths;
+    std::vector<DeviceSizing> sizings;    // in order
+    int64_t heap_offsets[heap_kinds] = {-1, -1};  // where the block has the addresses of the heaps, -1: nowhere
+    int64_t stacks_begin = 0, stacks_end = 0;     // the part of the block that has these and all depths
+    int32_t heap_site = 0;      // the message when there is no memory
     // Tasks of two launches on one stream must not mix where they share a frame.
     std::mutex gate;
 };
@@ -51,7 +84,7 @@ struct DeviceKernel {
 struct StreamMemory {
     uint64_t frame = 0;
     uint64_t block = 0;  // where `block_in_memory`
-    void *landing = nullptr;  // host memory that the device writes by itself: start of the frame, then a flag
+    void *landing = nullptr;  // host memory that the device writes by itself: start of the frame, then a flag or depths
 };
 
 // Where two streams meet: what the one has to do before is waited for by the other, and not by the host.
@@ -74,6 +107,11 @@ struct DeviceRun {
     void **others;  // streams that have worked on arguments: the launch is in order with them
     int other_count;
     Crossing *crossing;
+    const char *arch;    // as debug lines have it
+    const char *name;    // of the kernel
+    DeviceHeaps *heaps;
+    qd_error *error;     // filled where stacks find no memory
+    bool full;           // whether that is so
     std::string *text;  // where what a kernel prints goes instead of C stdout, or null
 };
 
@@ -82,6 +120,9 @@ int run(DeviceKernel *kernel, DeviceRun *launch);
 
 // Iterations of a task for the packed arguments; 0 at least.
 int64_t iterations(const DeviceTask &task, const char *block);
+
+// Bytes that `landing` needs.
+size_t landing_bytes(const DeviceKernel &kernel);
 
 extern thread_local void *current_stream;
 

@@ -8,6 +8,7 @@ cdef extern from "<string>" namespace "std" nogil:
 cdef extern from "<vector>" namespace "std" nogil:
     cdef cppclass vector[T]:
         void push_back(T &)
+        void clear()
         T &operator[](size_t)
         T &back()
         size_t size()
@@ -39,6 +40,24 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         Step op
         int64_t value
 
+    cdef struct DeviceStack:
+        int32_t kind
+        int64_t slot
+        int64_t depth
+        int64_t depth_offset
+
+    cdef cppclass DeviceDepth:
+        int64_t offset
+        vector[CountStep] count
+
+    cdef cppclass DeviceSizing:
+        size_t begin
+        size_t end
+        int64_t frame_offset
+        int64_t count
+        int64_t block_offset
+        vector[int64_t] reads
+
     cdef cppclass DeviceTask:
         void *function
         uint32_t block
@@ -48,6 +67,8 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint counted
         vector[CountStep] count
         cpp_name name
+        vector[DeviceStack] stacks
+        int32_t number
 
     cdef enum class RegionKind(int32_t):
         loop
@@ -74,6 +95,12 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int64_t seed_offset
         bint waits
         bint timed
+        vector[DeviceDepth] depths
+        vector[DeviceSizing] sizings
+        int64_t *heap_offsets
+        int64_t stacks_begin
+        int64_t stacks_end
+        int32_t heap_site
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -89,6 +116,11 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int32_t *status
         int failed
         bint hit
+        const char *arch
+        const char *name
+        DeviceHeaps *heaps
+        qd_error *error
+        bint full
         string *text
         void **others
         int other_count
@@ -96,6 +128,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
 
     int run_on_device "qd::run"(DeviceKernel *kernel, DeviceRun *launch)
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
+    size_t landing_bytes(const DeviceKernel &kernel)
 
 # Instructions of a count: what it is, how many bytes of the block it reads, what it does to the height of the stack.
 cdef dict _steps = {
@@ -126,6 +159,8 @@ cdef class DeviceProgram:
     region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
     kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
     of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
+    stacks: None, or an object with the attributes of `quadrants.emit.stack_plan.StackPlan`; task_stacks: for every task
+    (number, stacks as in `quadrants.emit.launches.Launch`).
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold together."""
     cdef readonly Device device
     cdef DeviceKernel *kernel
@@ -142,7 +177,8 @@ cdef class DeviceProgram:
         self.buffers = {}
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
-                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, local_tasks=(), regions=(), keepalive=None):
+                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, local_tasks=(), regions=(), stacks=None,
+                 task_stacks=(), keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -167,6 +203,49 @@ cdef class DeviceProgram:
             kernel.tasks[at].local = True
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
+        if stacks is not None:
+            self.add_stacks(stacks, task_stacks)
+
+    cdef add_stacks(self, plan, task_stacks):
+        cdef DeviceKernel *kernel = self.kernel
+        cdef DeviceDepth depth
+        cdef DeviceSizing sizing
+        cdef DeviceStack stack
+        cdef size_t at
+        for at in range(heap_kinds):
+            kernel.heap_offsets[at] = plan.heaps[at]
+            self.check_place(plan.heaps[at], "the address of a heap", -1)
+        kernel.stacks_begin, kernel.stacks_end = plan.begin, plan.end
+        kernel.heap_site = plan.site
+        for offset, program in plan.depths:
+            self.check_place(offset, "a depth")
+            depth.offset = offset
+            depth.count.clear()
+            self.add_steps(program, "of a stack", &depth.count)
+            kernel.depths.push_back(depth)
+        for begin, end, frame_offset, count, block_offset, reads in plan.sizings:
+            if not 0 <= begin < end <= <int64_t> kernel.tasks.size() or frame_offset + 8 * count > self.frame_bytes:
+                raise ValueError(f"depths of tasks {begin} to {end} do not fit in a frame of {self.frame_bytes} bytes")
+            self.check_place(block_offset + 8 * (count - 1), "a depth")
+            sizing.begin, sizing.end = begin, end
+            sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, count, block_offset
+            sizing.reads.clear()
+            for offset in reads:
+                sizing.reads.push_back(offset)
+            kernel.sizings.push_back(sizing)
+        for at, (number, stacks) in enumerate(task_stacks):
+            kernel.tasks[at].number = number
+            for kind, slot, known, offset in stacks:
+                if not 0 <= kind < heap_kinds or kernel.heap_offsets[kind] < 0 or slot < 1:
+                    raise ValueError(f"a stack of kind {kind} with slots of {slot} bytes has no heap")
+                self.check_place(offset, "a depth", -1 if known >= 0 else 0)
+                stack.kind, stack.slot, stack.depth, stack.depth_offset = kind, slot, known, offset
+                kernel.tasks[at].stacks.push_back(stack)
+
+    cdef int check_place(self, offset, str what, least=0) except -1:
+        if not least <= offset <= <int64_t> self.kernel.block_bytes - 8:
+            raise ValueError(f"{what} at offset {offset} is outside a block of {self.kernel.block_bytes} bytes")
+        return 0
 
     cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
         cdef DeviceRegion region
@@ -187,8 +266,6 @@ cdef class DeviceProgram:
 
     cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):
         cdef DeviceTask task
-        cdef CountStep step
-        cdef int depth = 0
         if function == 0 or block < 1:
             raise ValueError(f"task {name} needs a function and a block size, got {function} and {block}")
         task.function = <void *> <size_t> function
@@ -207,19 +284,26 @@ cdef class DeviceProgram:
             steps = count
         else:
             steps = (("const", count),)
+        if steps:
+            self.add_steps(steps, f"of task {name}", &task.count)
+        self.kernel.tasks.push_back(task)
+
+    cdef int add_steps(self, steps, str whose, vector[CountStep] *program) except -1:
+        cdef CountStep step
+        cdef int depth = 0
         for op, *value in steps:
             kind, size, change = _steps[op]
             step.op = <Step> <int> kind
             step.value = value[0] if value else 0
             depth += change
             if depth < 1 or depth >= deepest_count:
-                raise ValueError(f"task {name}: the count {count} is no postfix program")
+                raise ValueError(f"the count {whose}, {steps}, is no postfix program")
             if size and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - <int64_t> size:
-                raise ValueError(f"task {name}: offset {step.value} is outside the argument block")
-            task.count.push_back(step)
-        if steps and depth != 1:
-            raise ValueError(f"task {name}: the count {count} is no postfix program")
-        self.kernel.tasks.push_back(task)
+                raise ValueError(f"the count {whose}: offset {step.value} is outside the argument block")
+            program.push_back(step)
+        if depth != 1:
+            raise ValueError(f"the count {whose}, {steps}, is no postfix program")
+        return 0
 
     def __dealloc__(self):
         del self.kernel
@@ -253,10 +337,10 @@ cdef class DeviceProgram:
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
         found.landing = NULL
-        if self.kernel.prefix_bytes or self.kernel.regions.size():
+        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.sizings.size():
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
-                landing = self.kept((<size_t> stream, "landing"), Landing(self.device, self.kernel.prefix_bytes + 8))
+                landing = self.kept((<size_t> stream, "landing"), Landing(self.device, landing_bytes(self.kernel[0])))
             found.landing = (<Landing> landing).data
         if not self.first_known:
             self.first, self.first_stream, self.first_known = found, stream, True
@@ -296,6 +380,10 @@ cdef class DeviceProgram:
         run.others = frame.streams.data
         run.other_count = frame.streams.count
         run.crossing = self.device.crossing
+        run.heaps = self.device.heaps
+        run.arch = self.device.arch_name
+        run.name = launch.name
+        run.error = &launch.rt.error
         with nogil:
             status = run_on_device(kernel, &run)
         if status != 0:

@@ -48,6 +48,8 @@ cdef class Plan:
     cdef readonly list sites
     cdef readonly object keepalive
     cdef readonly str name
+    cdef bytes name_bytes
+    cdef const char *encoded_name
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
@@ -67,6 +69,8 @@ cdef class Plan:
         if device is not None and self.block_bytes != <Py_ssize_t> device.kernel.block_bytes + device.tail():
             raise ValueError(f"plan of {name}: {self.block_bytes} bytes are no argument block with its tail")
         self.name = name
+        self.name_bytes = name.encode()
+        self.encoded_name = self.name_bytes
         self.sites = list(sites)
         self.keepalive = keepalive
         self.parallel_ok = parallel_ok
@@ -317,6 +321,7 @@ cdef class Plan:
             kept = self.pack(args, &block, view, frame)
             if frame.resume != NULL:
                 self.begin_at(<object> frame.resume, block)
+            launch.name = self.encoded_name
             _launches += 1
             _last_tasks = self.task_count
             if self.device is not None:

@@ -63,7 +63,7 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     from quadrants.frontend.record import Record
 
     record = Record() if lookup is not None else None
-    traced = trace(kernel, args, options, observer, record)
+    traced = trace(kernel, args, options, observer, backend.dialect, record)
     session.require_runtime().materialize()
     with profiler.scope("emit"):
         rendered = render(traced.module, backend.dialect, options, kernel.template_path)
@@ -98,7 +98,7 @@ def look_up(kernel, args: tuple, options: dict, backend):
     return store.look_up(kernel, args, options, backend)
 
 
-def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
+def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, record=None):
     """Frontend and passes; what they are made of is imported when a kernel needs it, which one of fastcache may
     never.
     """
@@ -123,7 +123,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, record=None):
             differentiate(traced.module, kernel.mode, options)
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
-        pipeline.run(traced.module, observer.ir)
+        pipeline.run(traced.module, observer.ir, device=dialect.parallel == "grid")
     return traced
 
 
@@ -137,8 +137,9 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         options = compile_options(runtime, kernel.mode)
         name = registry.dialect_name(arch)
         options["arch"] = registry.arch_of(name) or options["arch"]
-        traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options))
-        return render(traced.module, dialects.get(name), options, kernel.template_path).text
+        dialect = dialects.get(name)
+        traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options), dialect)
+        return render(traced.module, dialect, options, kernel.template_path).text
 
 
 def compile_options(runtime, mode: str = "") -> dict:

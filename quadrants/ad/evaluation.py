@@ -19,8 +19,7 @@ _BINARY = {"add": "add", "mul": "mul", "max": "max", "most": "max", "min": "min"
 def evaluate(size: Size, target: Var) -> list:
     """Statements that set `target`, a 64-bit variable of the frame, to a size."""
     out: list = []
-    value = _Evaluation().value(size, out)
-    out.append(Declare(target, _at_least_zero(value)))
+    Evaluation().into(target, size, out)
     return out
 
 
@@ -28,9 +27,19 @@ def _at_least_zero(e):
     return e if isinstance(e, Const) else Binary("max", e, Const(0, i64), i64)
 
 
-class _Evaluation:
-    def __init__(self):
-        self.loops: dict = {}
+class Evaluation:
+    """loops: variables of loops around by the id of the variable that sizes know them by. guard: what comes in front of
+    a loop, statements made from its 64-bit length. Held parts of a size are variables already.
+    """
+
+    def __init__(self, loops: dict | None = None, guard=None):
+        self.loops = {} if loops is None else loops
+        self.guard = guard
+
+    def into(self, target: Var, size: Size, out: list) -> None:
+        """Append statements that set `target` to a size."""
+        value = self.value(size, out)
+        out.append(Declare(target, _at_least_zero(value)))
 
     def value(self, size: Size, out: list):
         """A 64-bit expression; what it needs first is appended to `out`."""
@@ -41,6 +50,8 @@ class _Evaluation:
             return Cast(Extent(array, axis, i32), i64)
         if size.op == "arg":
             return Cast(Load(VarPlace(size.of, size.of.type), size.of.type), i64)
+        if size.op == "held":
+            return Load(VarPlace(size.of, i64), i64)
         if size.op == "loop":
             var = self.loops[size.of.id]
             return Cast(Load(VarPlace(var, i32), i32), i64)
@@ -77,6 +88,10 @@ class _Evaluation:
     def over(self, size: Size, out: list):
         first, last, body = size.args
         begin, end = (Cast(self.value(x, out), i32) for x in (first, last))
+        if self.guard is not None and not (isinstance(begin.a, Const) and isinstance(end.a, Const)):
+            held = Var("walk", i64, False, level=1)
+            out.append(Declare(held, Binary("sub", end.a, begin.a, i64)))
+            out += self.guard(Load(VarPlace(held, i64), i64))
         largest = Var("largest", i64, True, level=1)
         out.append(Declare(largest, Const(0, i64)))
         place = VarPlace(largest, i64)

@@ -27,7 +27,8 @@ class Form:
     batch: Batch | None = None
 
 
-def form_of(task, dialect, options, layout: ArgsLayout) -> Form:
+def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False) -> Form:
+    """heap: the task has stacks, and so a row of memory for each of a limited number of threads."""
     if dialect.parallel != "grid":
         return Form()
     loop = task.loop
@@ -38,11 +39,13 @@ def form_of(task, dialect, options, layout: ArgsLayout) -> Form:
     larger = min(2 * usual, 1024)
     count = count_of(loop, layout, task.pre)
     if not loop.vars:
-        return Form("stride" if task.reductions or count is None else "flat", chosen or 1, count, count)
+        return Form("stride" if task.reductions or count is None or heap else "flat", chosen or 1, count, count)
     if task.reductions:
         # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
         own = task.collective or task.shared_arrays
         return Form("stride", chosen or (usual if own else larger), count, count)
+    if heap:
+        return Form("stride", chosen or usual, count, count)
     tile = tile_of(task, larger)
     if tile is not None:
         blocks = 1

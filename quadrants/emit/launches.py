@@ -37,7 +37,10 @@ class Launch:
     `batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each multiprocessor
     gain nothing, and where the count is known more than ceil(count / block_dim) do nothing.
     count: see above; never None for "flat". shared_bytes: dynamic shared memory. local: it only sets variables of the
-    kernel, and is not left out by a launch that begins at a later checkpoint.
+    kernel, and is not left out by a launch that begins at a later checkpoint. stacks: those in the heaps, as
+    (kind, bytes of a slot, depth, -1) or, with a depth that only the launch knows, (kind, bytes, -1, offset of the
+    depth in the argument block); such a task is launched with 65536 threads at most. number: of the task, as messages
+    have it.
     """
 
     name: str
@@ -48,6 +51,8 @@ class Launch:
     shared_bytes: int = 0
     blocks: int = 0
     local: bool = False
+    stacks: tuple = ()
+    number: int = 0
 
 
 def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:

@@ -15,8 +15,10 @@ class ArgsLayout:
     seed: where a device finds the seed and, 8 bytes on, the ordinal of the launch; -1 where it needs neither.
     times: where the kernel profiler finds begin and end of every task, as f64 seconds; -1 when it is off.
     status: where a launch finds the checkpoint to begin at and, 4 bytes on, leaves the one that ended it; -1 without.
-    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "times" or
-    "status".
+    heaps: of a device: where it finds the addresses of the heaps of stacks, by kind. depths: where it finds depths of
+    stacks, by variable id. All of these are side by side.
+    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "times",
+    "status", "heap" or "depth".
     """
 
     arrays: dict = field(default_factory=dict)
@@ -25,16 +27,21 @@ class ArgsLayout:
     seed: int = -1
     times: int = -1
     status: int = -1
+    heaps: dict = field(default_factory=dict)
+    depths: dict = field(default_factory=dict)
     size: int = 0
     members: list = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class FrameLayout:
-    """The frame of a device: offsets in bytes of the failure record (-1: none) and of the results, in order."""
+    """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
+    of stacks that its own tasks find, by variable id.
+    """
 
     error: int = -1
     results: list = field(default_factory=list)
+    depths: dict = field(default_factory=dict)
     size: int = 0
     members: list = field(default_factory=list)
 
@@ -56,11 +63,12 @@ class _Places:
 
 
 def args_layout(
-    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False
+    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False, heaps=(), depths=()
 ) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
 
     by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch.
+    heaps: kinds of stacks in memory that the launch gives a device; depths: variables that it sets.
     """
     out = ArgsLayout()
     place = _Places()
@@ -86,6 +94,12 @@ def args_layout(
     elif random:
         out.seed = place(16, 8)
         out.members.append(("launch", None))
+    for kind in heaps:
+        out.heaps[kind] = place(8, 8)
+        out.members.append(("heap", kind))
+    for var in depths:
+        out.depths[var.id] = place(8, 8)
+        out.members.append(("depth", var))
     out.size = place.size
     return out
 
@@ -95,7 +109,7 @@ ERROR_SIZE = 4 * 4 + 8 + 24 * 8
 
 
 def frame_layout(module: Module, *, check: bool) -> FrameLayout:
-    """The failure record where there are checks, then the results, then the values that cross tasks."""
+    """The failure record where there are checks, then the results, then the values that cross tasks, then depths."""
     out = FrameLayout()
     place = _Places()
     if check:
@@ -105,6 +119,10 @@ def frame_layout(module: Module, *, check: bool) -> FrameLayout:
     for var in module.shared:
         place(*size_align(var.type))
         out.members.append(("shared", var))
+    for sizing in module.sizings:
+        for var in sizing.depths:
+            out.depths[var.id] = place(8, 8)
+            out.members.append(("shared", var))
     out.size = place.size
     return out
 

@@ -343,11 +343,11 @@ class Printer(SignedArithmetic, CellIndices):
         var = p.var
         if var.by_ref:
             return f"(*{var.name})", PRIMARY
-        if var.shared:
-            self.uses_frame = True
-            return f"{self.dialect.frame}{var.name}", PRIMARY
         if var.id in self.parameters:
             self.values[var.id] = var
+        elif var.shared:
+            self.uses_frame = True
+            return f"{self.dialect.frame}{var.name}", PRIMARY
         return var.name, PRIMARY
 
     def place_MemberPlace(self, p):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.emit import aliases, environment, regions, shared, stacks, template_errors, vectors
+from quadrants.emit import aliases, environment, features, regions, shared, stack_plan, stacks, template_errors, vectors
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
@@ -17,15 +17,11 @@ from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
 from quadrants.emit.ranges import Ranges
 from quadrants.emit.spelling import ADD, UNARY, comment
-from quadrants.ir import cost, walk
+from quadrants.emit.stack_record import StackPlan
+from quadrants.ir import cost
 from quadrants.ir.nodes import (
-    Call,
-    Check,
     Const,
-    For,
     Module,
-    Rand,
-    While,
 )
 from quadrants.ir.types import element_dtype, result_struct
 
@@ -42,6 +38,7 @@ class Rendered:
     prints: bool = False
     args_in_memory: bool = False
     regions: tuple = ()
+    stacks: StackPlan | None = None
 
 
 @dataclass(slots=True)
@@ -79,6 +76,9 @@ class Piece:
     collective: bool = False
     shared_bytes: int = 0
     local: bool = False
+    sizing: bool = False
+    stacks: tuple = ()
+    kinds: tuple = ()
 
 
 class Renderer:
@@ -92,15 +92,21 @@ class Renderer:
             dialect.prelude, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
         )
         by_value = dialect.launch_in_frame
-        uses = _features([s for t in module.tasks for s in t.body])
+        uses = features.features([s for t in module.tasks for s in t.body])
         profile = bool(options.get("kernel_profiler"))
-        self.layout = args_layout(module, by_value=by_value, random=uses["random"], profile=profile)
+        self.stacks = {t.name: found for t in module.tasks if (found := stacks.of_task(t))}
+        self.in_heaps = {name: stacks.split(found)[1] for name, found in self.stacks.items()} if by_value else {}
+        every = [decl for found in self.in_heaps.values() for decl in found]
+        self.depths = stack_plan.variables(module, every) if every else []
+        self.layout = args_layout(
+            module, by_value=by_value, random=uses["random"], profile=profile, heaps=stacks.kinds_of(every),
+            depths=self.depths,
+        )  # fmt: skip
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
-        self.needs_lane = _functions_with_lane(module)
-        self.first_lines = _first_lines(module)
-        self.stacks = {t.name: found for t in module.tasks if (found := stacks.of_task(t))}
+        self.needs_lane = features.functions_with_lane(module)
+        self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence = (), loop=None) -> BlockPrinter:
         p = BlockPrinter(self.dialect, self.prelude, self.options)
@@ -189,7 +195,11 @@ class Renderer:
         if self.dialect.parallel == "grid":
             self.unqualified = self.restrict - aliases.only_read(t, self.restrict)
         opening = []
-        form = form_of(t, self.dialect, self.options, self.layout)
+        in_heap = self.in_heaps.get(t.name, [])
+        if in_heap:
+            p.parameters |= {v.id: v for v in self.depths}
+            p.interleaved = {decl.id for decl in in_heap}
+        form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap))
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
@@ -204,21 +214,25 @@ class Renderer:
         axes = self.axes(p, loop) if loop is not None else []
         before = self.before(p, t, axes)
         self.loop_text += "\n".join(loads[1])
-        uses = _features(t.body)
+        uses = features.features(t.body)
         lane = p.uses_lane or uses["random"] or uses["check"]
         if lane:
             self.prelude.need("lane")
         if uses["random"]:
             self.prelude.need("random", "begin")
-        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before
         used = self.stacks.get(t.name, [])
-        prologue += stacks.local_arrays(p, used) if self.dialect.parallel == "grid" else stacks.declarations(p, used)
+        if self.dialect.parallel == "grid":
+            rows = stacks.thread_rows(p, [d for d in used if d not in in_heap], in_heap)
+        else:
+            rows = stacks.worker_rows(p, used)
+        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before + rows
         piece = Piece(
             name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
             check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
             number=number, form=form.name, count=form.count, threads=form.threads, block_dim=form.block_dim,
             tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
+            sizing=t.sizing, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), kinds=stacks.kinds_of(used),
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
@@ -253,7 +267,7 @@ class Renderer:
                 },
             )
         if t.reductions:
-            piece.unroll = _unroll(t.body)
+            piece.unroll = features.unroll(t.body)
         if len(piece.loop) > 1 and not _is_narrow(piece.count):
             piece.take_axis = self.prelude.need("index", "take_axis")
 
@@ -294,6 +308,8 @@ class Renderer:
         tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
         launch = self.launch_lines(tasks)
         around = regions.launch_regions(module, self.layout, tasks)
+        in_heaps = [d for found in self.in_heaps.values() for d in found]
+        plan = None if self.frame is None else stack_plan.plan(module, in_heaps, self.layout, self.frame)
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
@@ -310,6 +326,7 @@ class Renderer:
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
             "stacks": self.stack_lines(),
+            "heaps": plan is not None,
             "heap_site": module.heap_site,
         }
         env = environment.environment(
@@ -321,7 +338,7 @@ class Renderer:
         launches = tuple(_launch(t) for t in tasks if t.form)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around
+            self.args_in_memory, around, plan
         )
 
     def args_members(self) -> list:
@@ -339,6 +356,10 @@ class Renderer:
                 lines.append(f"double qd_times[{2 * what}];")
             elif kind == "status":
                 lines += ["int32_t qd_resume;", "int32_t qd_yielded;"]
+            elif kind == "heap":
+                lines.append(f"char *qd_{what}_heap;")
+            elif kind == "depth":
+                lines.append(f"{self.prelude.type(what.type)} {what.name};")
             else:
                 lines.append(self.result_member(*what))
         return lines
@@ -348,7 +369,8 @@ class Renderer:
 
     def frame_members(self) -> list:
         if self.frame is None:
-            heap = ["char *qd_heap;", "int64_t qd_stride;"] if self.stacks else []
+            kinds = stacks.kinds_of([d for found in self.stacks.values() for d in found])
+            heap = [line for kind in kinds for line in (f"char *qd_{kind}_heap;", f"int64_t qd_{kind}_stride;")]
             return [f"{self.prelude.type(v.type)} {v.name};" for v in (*self.module.shared, *self.module.depths)] + heap
         lines = []
         for kind, what in self.frame.members:
@@ -403,21 +425,14 @@ _RESIDENT = 2048
 def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
     return Launch(
-        piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local
+        piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local,
+        piece.stacks, piece.number,
     )
 
 
 def _is_narrow(count) -> bool:
     """Whether iterations are numbered in 32 bits."""
     return isinstance(count, int) and count < 2**31
-
-
-def _unroll(body: list) -> int:
-    """Iterations whose loads are worth having in flight together."""
-    if any(isinstance(node, (For, While, Call)) for node in walk.walk(body)):
-        return 1
-    work, atomics = cost.estimate(body)
-    return 1 if atomics or work > 60 else 4 if work > 20 else 8
 
 
 def _constant_count(axes):
@@ -427,52 +442,6 @@ def _constant_count(axes):
             return None
         total *= a["constant"]
     return total
-
-
-def _features(body, seen=None) -> dict:
-    """What a body does, also through the functions it calls."""
-    seen = set() if seen is None else seen
-    out = {"random": False, "check": False}
-    for node in walk.walk(body):
-        if isinstance(node, Rand):
-            out["random"] = True
-        elif isinstance(node, Check):
-            out["check"] = True
-        elif isinstance(node, Call) and id(node.func) not in seen:
-            seen.add(id(node.func))
-            inner = _features(node.func.body, seen)
-            out = {k: out[k] or inner[k] for k in out}
-    return out
-
-
-def _functions_with_lane(module: Module) -> set:
-    """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call."""
-    params = {v.id for v in module.params}
-    names: set = set()
-    for f in module.functions:
-        for node in walk.walk(f.body):
-            kind = type(node).__name__
-            if kind in ("Cell", "Extent", "Rand", "Check", "Print", "Builtin"):
-                names.add(f.name)
-            elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
-                names.add(f.name)
-            elif kind == "Binary" and node.loc is not None:
-                names.add(f.name)
-            elif isinstance(node, Call) and node.func.name in names:
-                names.add(f.name)
-    return names
-
-
-def _first_lines(module: Module) -> dict:
-    """The `def` line of every function whose statements appear."""
-    lines: dict = {}
-    for body in [module.body, *(f.body for f in module.functions)]:
-        for node in walk.walk(body):
-            loc = getattr(node, "loc", None)
-            if loc is not None:
-                for _, line, function in loc.frames:
-                    lines[function] = min(line, lines.get(function, line))
-    return lines
 
 
 def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:

@@ -1,19 +1,26 @@
 """Stacks of derivative code: memory of one thread, as long as the launch says.
 
-A CPU keeps them in one piece of memory for each task, a row for each worker:
+There are two heaps, of real numbers and of integers. A CPU has a row for each worker:
 
     heap   | worker 0: v_stack | w_stack | .. | worker 1: v_stack | w_stack | .. |
+
+On a device the rows of all threads are interleaved, so that neighbouring threads touch neighbouring slots:
+
+    heap   | v_stack, slot 0: thread 0, 1, 2 .. | slot 1: thread 0, 1, 2 .. | .. | w_stack, slot 0: ..
+
+Short stacks of a device, of a depth that is known, are local arrays.
 """
 
 from __future__ import annotations
 
-from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import walk
 from quadrants.ir.nodes import Cell, Const
-from quadrants.ir.types import size_align
+from quadrants.ir.types import element_dtype, size_align
 
-# The memory of one thread that a device task declares for itself.
-MOST_BYTES = 1 << 16
+# What a thread of a device may declare for itself: what it could keep in registers, or almost.
+LOCAL_BYTES = 256
+FLOAT, INT = "float", "int"
+KINDS = (FLOAT, INT)
 
 
 def of_task(task) -> list:
@@ -25,6 +32,17 @@ def of_task(task) -> list:
     return list(found.values())
 
 
+def kind_of(decl) -> str:
+    """The heap of a stack."""
+    return FLOAT if element_dtype(decl.type).is_real else INT
+
+
+def kinds_of(stacks: list) -> tuple:
+    """The heaps that some stacks are in."""
+    used = {kind_of(decl) for decl in stacks}
+    return tuple(kind for kind in KINDS if kind in used)
+
+
 def depths_of(stacks: list) -> list:
     """The depths behind some stacks, each once."""
     found: dict = {}
@@ -33,44 +51,74 @@ def depths_of(stacks: list) -> list:
     return list(found.values())
 
 
-def declarations(printer, stacks: list) -> list:
-    """Lines at the top of a task of the CPU: a pointer to each stack in the row of the worker."""
-    if not stacks:
-        return []
-    lines = ["char *qd_row = frame->qd_heap + worker * frame->qd_stride;"]
-    for k, decl in enumerate(stacks):
-        t = printer.type(decl.type)
-        lines.append(f"{t} *restrict {decl.name} = ({t} *)qd_row;")
-        if k + 1 < len(stacks):
-            lines.append(f"qd_row += {_bytes(printer, decl)};")
+def constant(decl) -> int | None:
+    """The depth of a stack where the launch does not decide it."""
+    count = decl.source.count
+    return max(1, int(count.value)) if isinstance(count, Const) else None
+
+
+def split(stacks: list) -> tuple:
+    """What a task of a device declares as local arrays, and what it has in the heaps."""
+    known = [decl for decl in stacks if constant(decl) is not None]
+    if sum(constant(decl) * size_align(decl.type)[0] for decl in known) > LOCAL_BYTES:
+        return [], stacks
+    return known, [decl for decl in stacks if constant(decl) is None]
+
+
+def row_bytes(decl) -> int | None:
+    """Bytes of a stack in a row, where the launch does not decide it."""
+    depth = constant(decl)
+    return None if depth is None else -(-depth * size_align(decl.type)[0] // 8) * 8
+
+
+def worker_rows(printer, stacks: list) -> list:
+    """Lines at the top of a task of the CPU: a pointer to each stack in the rows of the worker."""
+    lines = []
+    for kind in kinds_of(stacks):
+        lines.append(f"char *qd_{kind}s = frame->qd_{kind}_heap + worker * frame->qd_{kind}_stride;")
+        lines += _pointers(printer, [d for d in stacks if kind_of(d) == kind], "{bytes}", "({t} *)qd_{kind}s")
     return lines
 
 
-def local_arrays(printer, stacks: list) -> list:
-    """Lines at the top of a task of a device, whose threads have memory of their own for short stacks."""
-    total = 0
+def thread_rows(printer, local: list, heap: list) -> list:
+    """Lines at the top of a task of a device: local arrays, and a pointer to slot 0 of each stack in the heaps."""
+    lines = [f"{printer.type(d.type)} {d.name}[{constant(d)}];" for d in local]
+    if not heap:
+        return lines
+    lines.append("const int32_t qd_rows = gridDim.x * blockDim.x;")
+    lines.append("const int32_t qd_row = blockIdx.x * blockDim.x + threadIdx.x;")
+    for kind in kinds_of(heap):
+        lines.append(f"char *qd_{kind}s = {printer.dialect.args}qd_{kind}_heap;")
+        of_kind = [d for d in heap if kind_of(d) == kind]
+        lines += _pointers(printer, of_kind, "qd_rows * {bytes}", "({t} *)qd_{kind}s + qd_row")
+    return lines
+
+
+def _pointers(printer, stacks: list, step: str, place: str) -> list:
     lines = []
-    for decl in stacks:
-        count = decl.source.count
-        total += count.value * size_align(decl.type)[0] if isinstance(count, Const) else MOST_BYTES + 1
-        if total > MOST_BYTES:
-            raise QuadrantsCompilationError(
-                f"The adstack of '{decl.label}' needs memory that this arch does not give a thread; use qd.cpu, or "
-                "loops of constant length."
-            )
-        lines.append(f"{printer.type(decl.type)} {decl.name}[{max(1, count.value)}];")
+    for k, decl in enumerate(stacks):
+        t, kind = printer.type(decl.type), kind_of(decl)
+        restrict = printer.dialect.restrict or "restrict "
+        lines.append(f"{t} *{restrict}{decl.name} = {place.format(t=t, kind=kind)};")
+        if k + 1 < len(stacks):
+            lines.append(f"qd_{kind}s += {step.format(bytes=_bytes(printer, decl))};")
     return lines
 
 
 def _bytes(printer, decl) -> str:
+    known = row_bytes(decl)
+    if known is not None:
+        return f"(int64_t){known}"
     return f"qd_stack_bytes({printer.text(decl.source.count)}, sizeof({printer.type(decl.type)}))"
 
 
 def preparation(printer, stacks: list) -> list:
-    """Lines of the entry function in front of a task: depths, then bytes of a row."""
+    """Lines of the entry function of a CPU in front of a task: depths, then bytes of a row of each kind."""
     for depth in depths_of(stacks):
         for s in depth.statements:
             printer.statement(s)
-    lines = printer.lines
-    parts = " + ".join(_bytes(printer, decl) for decl in stacks)
-    return [*lines, f"frame->qd_stride = ({parts} + 63) / 64 * 64;"]
+    lines = list(printer.lines)
+    for kind in kinds_of(stacks):
+        parts = " + ".join(_bytes(printer, decl) for decl in stacks if kind_of(decl) == kind)
+        lines.append(f"frame->qd_{kind}_stride = ({parts} + 63) / 64 * 64;")
+    return lines

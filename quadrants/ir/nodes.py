@@ -440,6 +440,21 @@ class Task:
     shared_arrays: tuple = ()
     shared_bytes: int = 0
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints
+    sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
+
+
+@dataclass(slots=True, eq=False)
+class Sizing:
+    """Tasks `begin` to `end` of a module, which find the depths that the tasks behind them need before a device
+    launches these. depths: the variables that they set. maxima: those in which parallel loops collect. reads: the
+    arrays that they look at.
+    """
+
+    begin: int
+    end: int
+    depths: list
+    maxima: list
+    reads: list
 
 
 @dataclass(slots=True, eq=False)
@@ -456,6 +471,7 @@ class Module:
     tasks: list = field(default_factory=list)
     shared: list = field(default_factory=list)
     depths: list = field(default_factory=list)  # variables of the frame with the depths of stacks
+    sizings: list = field(default_factory=list)  # on devices: how those of these become known that need cells
     heap_site: int = -1  # the message when there is no memory for stacks
     doc: str = ""
     loc: Any = None

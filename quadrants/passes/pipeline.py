@@ -10,6 +10,7 @@ from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
+from quadrants.passes.stack_sizes import size_stacks
 from quadrants.passes.writes import note_writes
 
 PASSES = (
@@ -18,9 +19,12 @@ PASSES = (
 )
 
 
-def run(module: Module, observe=None) -> Module:
-    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
-    for step in PASSES:
+def run(module: Module, observe=None, *, device: bool = False) -> Module:
+    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps).
+
+    device: the kernel is for a device, which has to find out by itself what depends on its memory.
+    """
+    for step in (*PASSES, size_stacks) if device else PASSES:
         module = step(module)
         if observe is not None:
             observe(step.__name__, module)

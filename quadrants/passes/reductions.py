@@ -33,11 +33,12 @@ COMBINE = {"add": "add", "sub": "add", "min": "min", "max": "max", "and": "bit_a
 def recognise_reductions(module: Module) -> Module:
     for task in module.tasks:
         if task.loop is not None:
-            _reduce_task(task)
+            recognise_in(task)
     return module
 
 
-def _reduce_task(task) -> None:
+def recognise_in(task) -> None:
+    """The same for one task, whose loop is parallel."""
     candidates: dict = {}
     touched: dict = {}
     atomics: set = set()

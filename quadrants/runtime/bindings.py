@@ -369,10 +369,18 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
 
 def _describe_stack(message: tuple, values, kernel_name: str) -> str:
     if message[0] == "adstack memory":
-        nbytes, rows = values
+        nbytes, rows, stride, kind, number = values
         return (
-            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes, {rows} rows of {nbytes // max(1, rows)} "
-            "bytes, cannot be allocated. Carry fewer variables through loops, split the kernel, or give it more memory."
+            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes for the {('float', 'int')[kind]} stacks of "
+            f"task {kernel_name}_{number}, {rows} rows of {stride} bytes, cannot be allocated. Carry fewer variables "
+            "through loops, split or checkpoint the kernel, or give it more memory (device_memory_fraction, "
+            "device_memory_GB)."
+        )
+    if message[0] == "adstack walk":
+        return (
+            f"(kernel={kernel_name}) Finding the size of an adstack takes a walk over {values[0]} cells, which exceeds "
+            f"the {message[1]} guard. Bound the loop by a shape, an argument or an array that its index is used for "
+            "directly, or set ad_stack_size in qd.init."
         )
     _, label, forced = message
     length, limit = values

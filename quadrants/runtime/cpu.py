@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants import profiler, session
+from quadrants._ext import core
 from quadrants.runtime import bindings, registry
 from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
@@ -19,6 +20,11 @@ class CpuBackend(Backend):
             # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that
             # finds all its kernels there starts none.
             build.prepare(_compiler_options({"fast_math": cfg.fast_math, "opt_level": cfg.opt_level}))
+
+    def close(self) -> None:
+        """The runtime ends: let go of the memory of stacks, and bring the disk cache back under its limit."""
+        core.release_heaps()
+        super().close()
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""

@@ -6,6 +6,7 @@ import threading
 
 from quadrants import session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram
+from quadrants.emit.stack_record import MOST_ROWS
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
@@ -25,6 +26,11 @@ class DeviceBackend(Backend):
     def synchronize(self) -> None:
         """Wait for the default stream, and raise what its work did wrong."""
         self.device.synchronize()
+
+    def close(self) -> None:
+        """The runtime ends: let go of the memory of stacks, and bring the disk cache back under its limit."""
+        self.device.free_heaps()
+        super().close()
 
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """Zeroed memory of the device. QuadrantsRuntimeError naming the bytes when there is not that much."""
@@ -63,12 +69,16 @@ class DeviceBackend(Backend):
             timed=bool(session.current_cfg().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
             regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],
+            stacks=recipe.stacks,
+            task_stacks=[(launch.number, launch.stacks) for launch in recipe.launches],
             keepalive=keepalive,
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
 
     def _task(self, launch, handle: int) -> tuple:
         most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
+        if launch.stacks and launch.form == "stride":
+            most = min(most, max(1, MOST_ROWS // launch.block_dim))
         return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)
 
     def _check_block(self, recipe: Recipe) -> None:

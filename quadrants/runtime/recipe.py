@@ -11,6 +11,7 @@ from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.regions import LaunchRegion
 from quadrants.ir.task_ids import task_ids
+from quadrants.emit.stack_record import StackPlan
 from quadrants.ir.types import size_align
 
 
@@ -50,7 +51,8 @@ class Recipe:
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
     8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
-    in_memory: whether the argument block is passed by its address.
+    in_memory: whether the argument block is passed by its address. stacks: what a launch does about the stacks of the
+    tasks, None where it does nothing.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Recipe:
     seed: int = -1
     prints: bool = False
     in_memory: bool = False
+    stacks: StackPlan | None = None
 
     @property
     def prefix(self) -> int:
@@ -109,6 +112,7 @@ def recipe_of(traced, rendered) -> Recipe:
         seed=layout.seed,
         prints=rendered.prints,
         in_memory=rendered.args_in_memory,
+        stacks=rendered.stacks,
     )
 
 

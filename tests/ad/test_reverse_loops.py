@@ -8,9 +8,6 @@ from oracle import check, field, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 POINTS = [0.3, -0.7, 1.3, 0.9]
 
 
@@ -23,7 +20,6 @@ def numbers(shape, low=-1.0, high=1.0, seed=7):
     return np.random.default_rng(seed).uniform(low, high, shape)
 
 
-@on_the_host
 def test_triangles(stacks):
     n = 4
     x, y = field(numbers((n, n))), field(np.zeros(n))
@@ -50,7 +46,6 @@ def test_triangles(stacks):
     check(above, [x], [y])
 
 
-@on_the_host
 def test_a_loop_in_a_branch_in_a_loop(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 
@@ -72,7 +67,6 @@ def test_a_loop_in_a_branch_in_a_loop(stacks):
         check(k, [x], [y], n)
 
 
-@on_the_host
 def test_loops_beside_one_another(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 
@@ -93,7 +87,6 @@ def test_loops_beside_one_another(stacks):
     check(k, [x], [y], 0, 2)
 
 
-@on_the_host
 def test_swaps_fibonacci_and_reassignment(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 
@@ -108,7 +101,6 @@ def test_swaps_fibonacci_and_reassignment(stacks):
     check(k, [x], [y], 3)
 
 
-@on_the_host
 def test_carried_vectors_and_matrices(stacks):
     x, y = field(numbers((3, 4))), field(np.zeros(3))
 
@@ -129,7 +121,6 @@ def test_carried_vectors_and_matrices(stacks):
     check(k, [x], [y], 4)
 
 
-@on_the_host
 def test_carried_integers_and_truth_values(stacks):
     x, y = field(numbers(8)), field(np.zeros(4))
 
@@ -153,7 +144,6 @@ def test_carried_integers_and_truth_values(stacks):
     check(k, [x], [y], 5)
 
 
-@on_the_host
 def test_scatters_from_inner_loops(stacks):
     x, y = field(numbers(5)), field(np.zeros(5))
 
@@ -194,7 +184,6 @@ def test_a_serial_recurrence_through_memory(stacks):
     np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-6)
 
 
-@on_the_host
 def test_bounds_from_fields_of_every_integer_type(stacks):
     x, y = field(POINTS), field(np.zeros(4))
     for dtype in (qd.i8, qd.i16, qd.i32, qd.i64, qd.u8, qd.u16, qd.u32, qd.u64):

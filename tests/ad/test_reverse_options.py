@@ -11,9 +11,6 @@ from oracle import check, field, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 POINTS = [0.3, -0.7, 1.3, 0.9]
 OPTIONS = [
     {"fast_math": False}, {"cfg_optimization": False}, {"default_ip": qd.i64}, {"debug": True}, {"opt_level": 0},
@@ -21,7 +18,6 @@ OPTIONS = [
 ]  # fmt: skip
 
 
-@on_the_host
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda o: next(iter(o)))
 def test_options(init, options):
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True, **options)
@@ -41,7 +37,6 @@ def test_options(init, options):
     check(k, [x], [y])
 
 
-@on_the_host
 def test_debug_and_release_agree_to_the_bit(init):
     found = []
     for debug in (False, True):

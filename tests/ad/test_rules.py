@@ -11,9 +11,6 @@ from oracle import differences, field, forward, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 
 @pytest.fixture(autouse=True)
 def runtime(init):
@@ -59,7 +56,6 @@ def test_binary(pair):
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1e-9)
 
 
-@on_the_host
 @pytest.mark.parametrize("trips", [0, 1, 3, 10])
 @pytest.mark.parametrize("pair", UNARY, ids=name)
 def test_unary_in_a_recurrence(pair, trips):

@@ -11,9 +11,6 @@ from oracle import field, forward, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 one = np.ones_like
 UNARY_SLOPES = {
     "neg": lambda x: -one(x), "abs": np.sign, "sin": np.cos, "cos": lambda x: -np.sin(x),
@@ -77,7 +74,6 @@ def test_unary(real, pair):
     agree(forward(apply, [x], [y])[0], expected, tolerance)
 
 
-@on_the_host
 @pytest.mark.parametrize("pair", UNARY, ids=name)
 def test_unary_in_a_recurrence(real, pair):
     dtype, tolerance = real
@@ -118,7 +114,6 @@ def test_binary(real, pair):
             agree(one_found, one_expected, tolerance)
 
 
-@on_the_host
 @pytest.mark.parametrize("second", [False, True], ids=["first operand", "second operand"])
 @pytest.mark.parametrize("pair", BINARY, ids=name)
 def test_binary_in_a_recurrence(real, pair, second):

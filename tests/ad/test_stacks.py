@@ -8,9 +8,6 @@ from oracle import check, field, kernel_differences, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 POINTS = [0.3, -0.7, 1.3, 0.9]
 
 
@@ -31,7 +28,6 @@ def slots(kernel, *args) -> list:
     return [line.strip() for line in text.splitlines() if "_stack = " in line]
 
 
-@on_the_host
 def test_only_what_a_derivative_needs_is_saved():
     x, y = field(POINTS), field(np.zeros(4))
 
@@ -61,7 +57,6 @@ def test_only_what_a_derivative_needs_is_saved():
     assert len(slots(one, 4)) == 1
 
 
-@on_the_host
 def test_the_size_follows_a_field(capfd):
     x, y, n = field(POINTS), field(np.zeros(4)), ints([3])
 
@@ -78,7 +73,6 @@ def test_the_size_follows_a_field(capfd):
         check(k, [x], [y], modes="r")
 
 
-@on_the_host
 def test_bounds_from_arrays_shapes_and_arguments():
     x, y = field(POINTS), field(np.zeros(4))
     a = qd.ndarray(qd.i32, (4, 2))
@@ -104,7 +98,6 @@ def test_bounds_from_arrays_shapes_and_arguments():
         check(k, [x], [y], a, int(rng.integers(0, 6)), rng.integers(0, 3, 3).astype(np.int64), modes="r")
 
 
-@on_the_host
 def test_ragged_segments():
     values, y = field(np.random.default_rng(1).uniform(0.5, 1.5, 6)), field(np.zeros(3))
     starts = ints([0, 2, 3, 6])
@@ -120,7 +113,6 @@ def test_ragged_segments():
     check(k, [values], [y], modes="r")
 
 
-@on_the_host
 def test_bounds_through_other_arrays():
     x, y = field(POINTS), field(np.zeros(4))
     n, g = ints([1, 5, 2, 0]), ints([3, 1, 0, 1])
@@ -146,7 +138,6 @@ def test_bounds_through_other_arrays():
     check(k, [x], [y], modes="r")
 
 
-@on_the_host
 def test_bounds_that_change_in_the_loop():
     x, y, n = field(POINTS), field(np.zeros(4)), ints([3, 1, 2, 0])
 
@@ -184,7 +175,6 @@ def test_a_bound_that_grows_by_itself_is_refused():
         k.grad()
 
 
-@on_the_host
 def test_a_bound_behind_a_guard_is_not_read_outside_of_its_array():
     x, y, n = field(np.linspace(0.1, 0.9, 9)), field(np.zeros(9)), ints([2, 3])
 
@@ -200,7 +190,6 @@ def test_a_bound_behind_a_guard_is_not_read_outside_of_its_array():
     check(k, [x], [y], modes="r")
 
 
-@on_the_host
 def test_fields_with_an_offset():
     x, y = field(np.ones(4), offset=(-2,)), field(np.zeros(4), offset=(-2,))
     n = qd.field(qd.i32, 4, offset=(-2,))
@@ -239,7 +228,6 @@ def test_fields_with_an_offset():
     np.testing.assert_allclose(x.grad.to_numpy()[usable], expected[usable], rtol=1e-6)
 
 
-@on_the_host
 def test_loops_over_products_are_numbered_row_by_row():
     x, y = field(POINTS), field(np.zeros(4))
 
@@ -256,7 +244,6 @@ def test_loops_over_products_are_numbered_row_by_row():
     check(k, [x], [y], 3, 0)
 
 
-@on_the_host
 def test_stacks_of_vectors_matrices_and_small_types():
     x, y = field(np.linspace(-1, 1, 8).reshape(4, 2)), field(np.zeros(4))
 
@@ -281,7 +268,6 @@ def test_stacks_of_vectors_matrices_and_small_types():
     check(k, [x], [y], 4, rtol=1e-4, atol=1e-5)
 
 
-@on_the_host
 def test_many_threads_have_rows_of_their_own():
     n = 20000
     x, y = field(np.linspace(0, 1, n)), field(np.zeros(n))

@@ -1,0 +1,198 @@
+#include "stacks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "memory.hpp"
+
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
+namespace qd {
+namespace {
+
+constexpr int64_t most_bytes = int64_t(1) << 60;
+
+bool debugging() {
+    const char *value = std::getenv("QD_DEBUG_ADSTACK");
+    return value && *value && std::strcmp(value, "0") != 0;
+}
+
+void tell_use(const HeapUse &use) {
+    int64_t required = use.required();
+    double megabytes = static_cast<double>(required) / (1024.0 * 1024.0);
+    if (use.kind == 0) {
+        std::fprintf(stderr,
+                     "[adstack_heap] arch=%s task='%s_%d' kind=F src=worst_case_num_threads_no_bound_expr "
+                     "effective_rows=%lld stride=%lld required_bytes=%lld (%.2f MB)\n",
+                     use.arch, use.kernel, use.number, static_cast<long long>(use.rows),
+                     static_cast<long long>(use.stride), static_cast<long long>(required), megabytes);
+    } else {
+        std::fprintf(stderr,
+                     "[adstack_heap] arch=%s task='%s_%d' kind=I src=worst_case_num_threads num_threads=%lld "
+                     "effective_rows=%lld stride=%lld required_bytes=%lld (%.2f MB)\n",
+                     use.arch, use.kernel, use.number, static_cast<long long>(use.rows),
+                     static_cast<long long>(use.rows), static_cast<long long>(use.stride),
+                     static_cast<long long>(required), megabytes);
+    }
+    std::fflush(stderr);
+}
+
+void tell_growth(const HeapUse &use, size_t before, size_t now, bool retried) {
+    std::fprintf(stderr, "[adstack_grow] arch=%s kind=%c old=%zu new=%zu retry=%d\n", use.arch, use.kind ? 'I' : 'F',
+                 before, now, retried);
+    std::fflush(stderr);
+}
+
+class HostSource : public HeapSource {
+  public:
+    uint64_t allocate(size_t bytes) override {
+        char *block = static_cast<char *>(std::malloc(bytes + memory_alignment));
+        if (!block) return 0;
+        // The distance to the start of the block is in front of what is handed out.
+        uint64_t start = reinterpret_cast<uint64_t>(block);
+        uint64_t address = start / memory_alignment * memory_alignment + memory_alignment;
+        uint64_t distance = address - start;
+        std::memcpy(reinterpret_cast<void *>(address - sizeof distance), &distance, sizeof distance);
+        return address;
+    }
+
+    void release(uint64_t address) override {
+        uint64_t distance;
+        std::memcpy(&distance, reinterpret_cast<void *>(address - sizeof distance), sizeof distance);
+        std::free(reinterpret_cast<void *>(address - distance));
+    }
+};
+
+class DeviceSource : public HeapSource {
+  public:
+    DeviceSource(const qd_device_api *api, void *stream) : api_(api), stream_(stream) {}
+
+    uint64_t allocate(size_t bytes) override {
+        uint64_t address = 0;
+        return api_->allocate(&address, bytes) == 0 ? address : 0;
+    }
+
+    void release(uint64_t address) override {
+        // Launches that are queued may still use it.
+        status = api_->synchronize(stream_);
+        if (status == 0) status = api_->release(address);
+    }
+
+    int status = 0;
+
+  private:
+    const qd_device_api *api_;
+    void *stream_;
+};
+
+std::mutex *free_gate = new std::mutex;
+HostHeaps *free_heaps = nullptr;
+
+#ifndef _WIN32
+// In a forked child no thread holds it that would let go.
+[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] { free_gate = new std::mutex; });
+#endif
+
+}  // namespace
+
+int64_t stack_bytes(int64_t slots, int64_t slot) {
+    return slots > most_bytes / slot ? most_bytes : (slots * slot + 7) / 8 * 8;
+}
+
+int64_t sum_bytes(int64_t a, int64_t b) { return std::min(a + b, most_bytes); }
+
+int64_t HeapUse::required() const { return stride > most_bytes / std::max<int64_t>(rows, 1) ? most_bytes : stride * rows; }
+
+bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
+    const bool told = debugging();
+    if (told) tell_use(use);
+    const size_t required = static_cast<size_t>(use.required()), before = heap->bytes;
+    if (required <= heap->bytes) return true;
+    if (heap->address) source->release(heap->address);
+    *heap = Heap();
+    size_t bytes = std::max(required, 2 * before);
+    uint64_t address = source->allocate(bytes);
+    const bool retried = !address && bytes > required;
+    if (retried) address = source->allocate(bytes = required);
+    if (told) tell_growth(use, before, address ? bytes : 0, retried);
+    if (!address) return false;
+    heap->address = address;
+    heap->bytes = bytes;
+    return true;
+}
+
+void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how) {
+    if (!debugging()) return;
+    std::fprintf(stderr, "[adstack_size] arch=%s kernel='%s' by=%s depths=", arch, kernel, how);
+    for (int64_t at = 0; at < count; ++at) {
+        int64_t value;
+        std::memcpy(&value, block + begin + 8 * at, sizeof value);
+        std::fprintf(stderr, at ? ",%lld" : "%lld", static_cast<long long>(value));
+    }
+    std::fprintf(stderr, "\n");
+    std::fflush(stderr);
+}
+
+HostHeaps *lend_host_heaps() {
+    std::lock_guard<std::mutex> alone(*free_gate);
+    HostHeaps *found = free_heaps;
+    if (!found) return new HostHeaps;
+    free_heaps = found->next;
+    return found;
+}
+
+void give_back(HostHeaps *heaps) {
+    std::lock_guard<std::mutex> alone(*free_gate);
+    heaps->next = free_heaps;
+    free_heaps = heaps;
+}
+
+bool reserve_on_host(HostHeaps *heaps, const HeapUse &use) {
+    HostSource source;
+    return reserve(&heaps->kinds[use.kind], use, &source);
+}
+
+void free_host_heaps() {
+    std::lock_guard<std::mutex> alone(*free_gate);
+    HostSource source;
+    while (free_heaps) {
+        HostHeaps *found = free_heaps;
+        free_heaps = found->next;
+        for (Heap &heap : found->kinds) {
+            if (heap.address) source.release(heap.address);
+        }
+        delete found;
+    }
+}
+
+int DeviceHeaps::reserve(void *stream, const HeapUse &use, uint64_t *address, bool *full) {
+    Heap *heap = &streams_[stream].of[use.kind];
+    DeviceSource source(api_, stream);
+    *full = !qd::reserve(heap, use, &source);
+    *address = use.required() > 0 ? heap->address : 0;
+    return source.status;
+}
+
+void DeviceHeaps::free_all() {
+    std::lock_guard<std::mutex> alone(gate);
+    for (auto &entry : streams_) {
+        DeviceSource source(api_, entry.first);
+        for (Heap &heap : entry.second.of) {
+            if (heap.address) source.release(heap.address);
+        }
+    }
+    streams_.clear();
+}
+
+size_t DeviceHeaps::bytes(int kind) {
+    std::lock_guard<std::mutex> alone(gate);
+    size_t total = 0;
+    for (auto &entry : streams_) total += entry.second.of[kind].bytes;
+    return total;
+}
+
+}  // namespace qd

@@ -1,0 +1,89 @@
+// Memory for what derivative kernels save of their loops: heaps that grow on demand and are used by one launch after
+// another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "qd_device.h"
+
+namespace qd {
+
+constexpr int heap_kinds = 2;  // real numbers, integers
+
+struct Heap {
+    uint64_t address = 0;
+    size_t bytes = 0;
+};
+
+// What one task asks of one heap. number: of the task in its kernel.
+struct HeapUse {
+    const char *arch;
+    const char *kernel;
+    int32_t number;
+    int32_t kind;
+    int64_t stride;  // bytes of a row
+    int64_t rows;
+
+    int64_t required() const;  // more than any machine has where the product would not fit
+};
+
+// Bytes of a stack in a row, likewise.
+int64_t stack_bytes(int64_t slots, int64_t slot);
+int64_t sum_bytes(int64_t a, int64_t b);
+
+// Makes the heap large enough, and tells about it if QD_DEBUG_ADSTACK=1. Grows to at least twice the size, or, where
+// there is not so much memory, to just what is needed. What was in it is lost. False when there is no memory; then the
+// heap is empty.
+class HeapSource {
+  public:
+    virtual ~HeapSource() = default;
+    virtual uint64_t allocate(size_t bytes) = 0;  // 0: there is no memory
+    virtual void release(uint64_t address) = 0;   // nothing uses it any more when this returns
+};
+bool reserve(Heap *heap, const HeapUse &use, HeapSource *source);
+
+// Tells a result of the sizes of a launch if QD_DEBUG_ADSTACK=1.
+void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how);
+
+// The heaps of a launch on the host: lent to it on its first use, so that launches on several threads do not share one.
+struct HostHeaps {
+    Heap kinds[heap_kinds];
+    HostHeaps *next = nullptr;
+};
+HostHeaps *lend_host_heaps();
+void give_back(HostHeaps *heaps);
+bool reserve_on_host(HostHeaps *heaps, const HeapUse &use);
+// Frees those that no launch has.
+void free_host_heaps();
+
+// The heaps of a device, of each stream its own: launches of one stream never overlap.
+class DeviceHeaps {
+  public:
+    explicit DeviceHeaps(const qd_device_api *api) : api_(api) {}
+    DeviceHeaps(const DeviceHeaps &) = delete;
+    DeviceHeaps &operator=(const DeviceHeaps &) = delete;
+
+    // Held from `reserve` until the work that uses the memory is queued.
+    std::mutex gate;
+
+    // Status of the driver, 0 for success. `address`: null for a use of no bytes. `full`: there is no memory.
+    int reserve(void *stream, const HeapUse &use, uint64_t *address, bool *full);
+    // Waits for the streams that used them.
+    void free_all();
+    // Bytes in all heaps of a kind.
+    size_t bytes(int kind);
+    // Without telling the driver, whose process this is not.
+    void forget() { streams_.clear(); }
+
+  private:
+    struct Kinds {
+        Heap of[heap_kinds];
+    };
+    const qd_device_api *api_;
+    std::map<void *, Kinds> streams_;
+};
+
+}  // namespace qd

@@ -1,0 +1,60 @@
+"""What the renderer asks about bodies: what they need, and what pays for them."""
+
+from __future__ import annotations
+
+from quadrants.ir import cost, walk
+from quadrants.ir.nodes import Call, Check, For, Module, Rand, While
+
+
+def unroll(body: list) -> int:
+    """Iterations whose loads are worth having in flight together."""
+    if any(isinstance(node, (For, While, Call)) for node in walk.walk(body)):
+        return 1
+    work, atomics = cost.estimate(body)
+    return 1 if atomics or work > 60 else 4 if work > 20 else 8
+
+
+def features(body, seen=None) -> dict:
+    """What a body does, also through the functions it calls."""
+    seen = set() if seen is None else seen
+    out = {"random": False, "check": False}
+    for node in walk.walk(body):
+        if isinstance(node, Rand):
+            out["random"] = True
+        elif isinstance(node, Check):
+            out["check"] = True
+        elif isinstance(node, Call) and id(node.func) not in seen:
+            seen.add(id(node.func))
+            inner = features(node.func.body, seen)
+            out = {k: out[k] or inner[k] for k in out}
+    return out
+
+
+def functions_with_lane(module: Module) -> set:
+    """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call."""
+    params = {v.id for v in module.params}
+    names: set = set()
+    for f in module.functions:
+        for node in walk.walk(f.body):
+            kind = type(node).__name__
+            if kind in ("Cell", "Extent", "Rand", "Check", "Print", "Builtin"):
+                names.add(f.name)
+            elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
+                names.add(f.name)
+            elif kind == "Binary" and node.loc is not None:
+                names.add(f.name)
+            elif isinstance(node, Call) and node.func.name in names:
+                names.add(f.name)
+    return names
+
+
+def first_lines(module: Module) -> dict:
+    """The `def` line of every function whose statements appear."""
+    lines: dict = {}
+    for body in [module.body, *(f.body for f in module.functions)]:
+        for node in walk.walk(body):
+            loc = getattr(node, "loc", None)
+            if loc is not None:
+                for _, line, function in loc.frames:
+                    lines[function] = min(line, lines.get(function, line))
+    return lines

@@ -1,0 +1,90 @@
+"""What a launch on a device does about the stacks of its tasks: which depths it works out, and how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.ad.sizes import Size
+from quadrants.emit import stacks
+from quadrants.emit.layout import ArgsLayout, FrameLayout
+from quadrants.emit.stack_record import StackPlan
+from quadrants.ir.nodes import Module
+from quadrants.ir.types import size_align
+
+_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"
+}  # fmt: skip
+
+
+def variables(module: Module, in_heaps: list) -> list:
+    """The depths that the launch passes to the tasks: those that tasks find, in their order, then the others."""
+    found = [var for sizing in module.sizings for var in sizing.depths]
+    known = {var.id for var in found}
+    for depth in stacks.depths_of(in_heaps):
+        var = _variable(depth)
+        if var is not None and var.id not in known:
+            known.add(var.id)
+            found.append(var)
+    return found
+
+
+def _variable(depth):
+    place = getattr(depth.count, "place", None)
+    return place.var if place is not None else None
+
+
+def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout) -> StackPlan | None:
+    """The record for a kernel; None where no stack is in a heap."""
+    if not in_heaps:
+        return None
+    places = [*layout.heaps.values(), *layout.depths.values()]
+    computed = {}
+    for depth in stacks.depths_of(in_heaps):
+        var = _variable(depth)
+        if var is not None and var.id not in frame.depths:
+            computed[var.id] = (layout.depths[var.id], tuple(_program(depth.size, layout)))
+    return StackPlan(
+        heaps=tuple(layout.heaps.get(kind, -1) for kind in stacks.KINDS),
+        begin=min(places),
+        end=max(places) + 8,
+        depths=tuple(computed.values()),
+        sizings=tuple(
+            (
+                s.begin, s.end, frame.depths[s.depths[0].id], len(s.depths), layout.depths[s.depths[0].id],
+                tuple(layout.arrays[a.number][0] for a in s.reads),
+            )
+            for s in module.sizings
+        ),
+        site=module.heap_site,
+    )  # fmt: skip
+
+
+def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple:
+    """`Launch.stacks` of a task."""
+    out = []
+    for decl in in_heap:
+        known = stacks.constant(decl)
+        kind, slot = stacks.KINDS.index(stacks.kind_of(decl)), size_align(decl.type)[0]
+        if known is not None:
+            out.append((kind, slot, known, -1))
+        else:
+            out.append((kind, slot, -1, layout.depths[_variable(decl.source).id]))
+    return tuple(out)
+
+
+def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
+    """Instructions for a size that depends on no cell."""
+    of: Any = size.of
+    if size.op == "const":
+        return [("const", of)]
+    if size.op == "extent":
+        array, axis = of
+        return [("i32", layout.arrays[array.number][1] + 4 * axis)]
+    if size.op == "arg":
+        return [(of.type.name, layout.values[of.id])]
+    if size.op == "shift":
+        return [*_program(size.args[0], layout), ("const", of), ("add",)]
+    a, b = (_program(x, layout) for x in size.args)
+    out = [*a, *b, (_BINARY[size.op],)]
+    return [*out, ("const", 0), ("max",)] if size.op == "sub" else out
+

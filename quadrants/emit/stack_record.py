@@ -1,0 +1,27 @@
+"""What a launch on a device has to know about the stacks of its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Threads that a device starts for a task with stacks.
+MOST_ROWS = 65536
+
+
+@dataclass(slots=True)
+class StackPlan:
+    """Offsets are in bytes in the argument block unless told otherwise.
+
+    heaps: where the addresses of the float heap and of the int heap go, -1 for none. begin, end: the part that has
+    these and all depths. depths: (offset, program as in `launches`) of those that the arguments decide.
+    sizings: (first task, end of its tasks, offset of the first depth in the frame, number of depths, offset of the
+    first, offsets of the pointers to what these tasks read) of those that tasks find. site: the message when there is
+    no memory.
+    """
+
+    heaps: tuple = (-1, -1)
+    begin: int = 0
+    end: int = 0
+    depths: tuple = ()
+    sizings: tuple = ()
+    site: int = -1

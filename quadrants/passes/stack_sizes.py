@@ -1,0 +1,167 @@
+"""Depths of stacks that depend on cells of arrays, found by tasks of a device in front of those that have the stacks.
+
+What the arguments alone decide is for the host (`emit.stacks`). Everything else goes into one serial task, but for the
+maxima over whole arrays: each of these is a parallel loop that ends in an atomic, so that the passes and templates of
+reductions make it fast.
+
+    over(i; 0, extent, read(n; loop(i)))       for i in 0..n.shape[0]:              # parallel
+                                                   atomic_max(qd_most, n[i])
+                                               qd_depth = max(qd_most, 0)           # serial
+                                               qd_most = 0                          # for the next launch
+
+A serial walk has a limit: one thread of a device needs about a second for that many cells.
+"""
+
+from __future__ import annotations
+
+from quadrants.ad import rename
+from quadrants.ad.evaluation import Evaluation
+from quadrants.ad.sizes import Size, walk
+from quadrants.ir import nodes as n
+from quadrants.ir.types import element_dtype, i32, i64, u1
+from quadrants.ir.walk import root
+from quadrants.ir.walk import walk as walk_ir
+from quadrants.passes.reductions import recognise_in
+
+# Cells that one thread looks at sooner than a launch of many would be done.
+SHORT = 256
+# The longest serial walk.
+LIMIT = 1 << 24
+# What the arguments decide.
+CLOSED = frozenset(("const", "extent", "arg", "add", "sub", "mul", "max", "most", "min", "div", "shift"))
+
+
+def size_stacks(module: n.Module) -> n.Module:
+    """Put tasks that find depths in front of those that need them, and list them in `module.sizings`."""
+    tasks: list = []
+    known: set = set()
+    for number, task in enumerate(module.tasks):
+        if any(d.count.place.var.id not in known for d in _depths([task])):
+            # Once a launch, unless a task of it changes what is read.
+            found = _depths(module.tasks[number : _next_write(module.tasks, number) + 1])
+            _put(module, tasks, found)
+            known.update(d.count.place.var.id for d in found)
+        tasks.append(task)
+    module.tasks = tasks
+    return module
+
+
+def reads_of(size: Size) -> list:
+    """The arrays whose cells a size depends on, each once."""
+    return list({s.of.id: s.of for s in walk(size) if s.op == "read"}.values())
+
+
+def _depths(tasks: list) -> list:
+    """The depths of the stacks of some tasks that depend on cells, each once."""
+    found: dict = {}
+    for node in walk_ir([t.body for t in tasks]):
+        if isinstance(node, n.Cell) and node.array.kind == "stack" and reads_of(node.array.source.size):
+            found[id(node.array.source)] = node.array.source
+    return list(found.values())
+
+
+def _next_write(tasks: list, number: int) -> int:
+    """The first task from this one on that writes to integers. Two arguments may be the same array: any counts."""
+    for k in range(number, len(tasks)):
+        for node in walk_ir(tasks[k].body):
+            if isinstance(node, (n.Store, n.Atomic)):
+                at = root(node.place)
+                real = isinstance(at, n.Cell) and element_dtype(node.place.type).is_real
+                if isinstance(at, n.Cell) and at.array.kind in ("field", "array") and not real:
+                    return k
+    return len(tasks)
+
+
+def _put(module: n.Module, tasks: list, depths: list) -> None:
+    """Append the tasks that find these depths."""
+    begin = len(tasks)
+    name = f"{module.name}_sizes{len(module.sizings) or ''}"
+    names = rename.names_of(module)
+    maxima = _Maxima(sum(len(s.maxima) for s in module.sizings))
+    evaluation = Evaluation(guard=lambda count: [n.Check(_fits(count), _site(module), (count,))])
+    body: list = []
+    for depth in depths:
+        evaluation.into(depth.count.place.var, maxima.without(depth.size), body)
+    for k, loop in enumerate(maxima.loops):
+        rename.unique_names([loop], names)
+        tasks.append(n.Task(f"{name}_max{k}", loop.kind, loop.body, loop, sizing=True))
+        recognise_in(tasks[-1])
+    body += [n.Store(n.VarPlace(var, i64), n.Const(0, i64)) for var in maxima.vars]
+    rename.unique_names(body, names)
+    tasks.append(n.Task(f"{name}_serial", "serial", body, sizing=True))
+    reads = {a.id: a for d in depths for a in reads_of(d.size)}
+    variables = [d.count.place.var for d in depths]
+    module.sizings.append(n.Sizing(begin, len(tasks), variables, maxima.vars, list(reads.values())))
+    module.shared += maxima.vars
+
+
+def _fits(count):
+    return n.Binary("le", count, n.Const(LIMIT, i64), u1)
+
+
+def _site(module: n.Module) -> int:
+    """The message for a walk that is too long, one for all."""
+    message = (("adstack walk", LIMIT), [], module.name)
+    if message not in module.sites:
+        module.sites.append(message)
+    return module.sites.index(message)
+
+
+class _Maxima:
+    """Parallel loops for the parts of sizes that are maxima over long, rectangular ranges."""
+
+    def __init__(self, before: int):
+        self.before = before
+        self.loops: list = []
+        self.vars: list = []
+
+    def without(self, size: Size) -> Size:
+        """The size with a variable for every such part."""
+        if size.op == "over":
+            chain, body = _chain(size)
+            if _is_long(chain):
+                return Size("held", (), self._loop(chain, body))
+        return Size(size.op, tuple(map(self.without, size.args)), size.of) if size.args else size
+
+    def _loop(self, chain: list, body: Size) -> n.Var:
+        most = n.Var(f"qd_most{self.before + len(self.vars) or ''}", i64, True, shared=True)
+        loops = {of: n.Var("i", i32, False, level=1) for _, _, of in chain}
+        statements: list = []
+        value = Evaluation(dict(loops)).value(body, statements)
+        statements.append(n.Eval(n.Atomic("max", n.VarPlace(most, i64), (value,), i64)))
+        bounds = tuple((_bound(first), _bound(last)) for first, last, _ in chain)
+        self.loops.append(n.For(tuple(loops.values()), bounds, statements, parallel=True))
+        self.vars.append(most)
+        return most
+
+
+def _chain(size: Size) -> tuple:
+    """(first, last, loop variable) of nested maxima over ranges that the arguments decide, and the body inside; none if
+    that has others.
+    """
+    found = []
+    while size.op == "over" and all(s.op in CLOSED for end in size.args[:2] for s in walk(end)):
+        first, last, body = size.args
+        found.append((first, last, size.of))
+        size = body
+    return ([], size) if any(s.op == "over" for s in walk(size)) else (found, size)
+
+
+def _is_long(chain: list) -> bool:
+    if any(first.op != "const" or last.op != "const" for first, last, _ in chain):
+        return True
+    count = 1 if chain else 0
+    for first, last, _ in chain:
+        count *= max(0, last.of - first.of)
+    return count > SHORT
+
+
+def _bound(size: Size):
+    """A bound of a parallel loop, in 32 bits as all are; plain where the host can tell the count from it."""
+    if size.op == "const":
+        return n.Const(size.of, i32)
+    if size.op == "extent":
+        return n.Extent(*size.of, i32)
+    if size.op == "arg" and size.of.type is i32:
+        return n.Load(n.VarPlace(size.of, i32), i32)
+    return n.Cast(Evaluation().value(size, []), i32)
