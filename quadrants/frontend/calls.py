@@ -102,10 +102,12 @@ class Calls(FuncCalls):
             if isinstance(a, ast.Starred):
                 if isinstance(value, Value) or getattr(value, "_qd_host_matrix", False):
                     args.extend(list(value))
-                elif isinstance(value, (list, tuple)):
+                elif isinstance(value, (list, tuple, range)) or getattr(value, "ndim", None) == 1:
                     args.extend(value)
                 else:
-                    raise QuadrantsSyntaxError("Only tuples, lists and vectors can be expanded with `*`.")
+                    raise QuadrantsSyntaxError(
+                        "Only tuples, lists, ranges, vectors and NumPy arrays with one axis can be expanded with `*`."
+                    )
             else:
                 args.append(value)
         return args

@@ -230,13 +230,13 @@ def _print(tracer, node):
     tracer.trace_print(node)
 
 
-def _not_in_loop(name: str):
-    def handler(tracer, node):
-        if tracer.frame.in_static:
-            return _host(name)(*tracer.eval_arguments(node.args), **tracer.eval_keywords(node))
-        raise QuadrantsSyntaxError(f"qd.{name} belongs in the header of a `for` loop.")
-
-    return handler
+def _ndrange(tracer, node):
+    """Outside the header of a loop: an object for `qd.static`, which a func may return."""
+    args, kwargs = tracer.eval_arguments(node.args), tracer.eval_keywords(node)
+    bounds = [bound for a in args for bound in (a if isinstance(a, (list, tuple)) else (a,))]
+    if not tracer.frame.in_static and any(isinstance(bound, Value) for bound in bounds):
+        raise QuadrantsSyntaxError("qd.ndrange with run-time bounds belongs in the header of a `for` loop.")
+    return _host("ndrange")(*args, **kwargs)
 
 
 def _grouped(tracer, node):
@@ -337,7 +337,7 @@ def _header_only(name: str, statement: str):
 _WITH_NODE = {
     "static": _static,
     "loop_config": _loop_config,
-    "ndrange": _not_in_loop("ndrange"),
+    "ndrange": _ndrange,
     "grouped": _grouped,
     "do_while": _header_only("graph.do_while", "while"),
     "graph_do_while": _header_only("graph.do_while", "while"),

@@ -392,3 +392,22 @@ def test_wide_bounds_are_cast_with_a_warning(arch):
 
     with warns(UserWarning, "Casting range_for boundary values"):
         assert wide(5) == 10
+
+
+def test_bounds_from_a_numpy_array(arch):
+    """`*` expands arrays with one axis, too."""
+
+    @qd.data_oriented
+    class Grid:
+        def __init__(self):
+            self.shape = np.array([2, 3], dtype=np.int32)
+            self.cells = qd.field(qd.i32, self.shape)
+
+        @qd.kernel
+        def count(self):
+            for i, j, _ in qd.ndrange(*self.shape, 2):
+                self.cells[i, j] += 1
+
+    grid = Grid()
+    grid.count()
+    np.testing.assert_array_equal(grid.cells.to_numpy(), np.full((2, 3), 2))

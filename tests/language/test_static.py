@@ -229,3 +229,40 @@ def test_static_asks_the_session_for_its_default_types(arch):
         return 0.5 if qd.static(qd.lang.impl.get_runtime().default_fp == qd.f32) else 0.25
 
     assert tolerance() == 0.5
+
+
+def test_a_func_may_return_an_ndrange_for_static_loops(arch):
+    f = qd.field(qd.i32, (4, 4))
+
+    @qd.func
+    def window():
+        return qd.ndrange(3, (1, 3))
+
+    @qd.func
+    def up_to(n: qd.i32):
+        return qd.ndrange(n, 2)
+
+    @qd.kernel
+    def vectors():
+        for _ in range(1):
+            for cell in qd.static(qd.grouped(window())):
+                f[cell] += 1
+
+    @qd.kernel
+    def pairs():
+        for _ in range(1):
+            for i, j in qd.static(window()):
+                f[i, j] += 10
+
+    @qd.kernel
+    def run_time(n: qd.i32):
+        for i, j in qd.static(up_to(n)):
+            f[i, j] += 1
+
+    vectors()
+    pairs()
+    expected = np.zeros((4, 4), np.int32)
+    expected[:3, 1:3] = 11
+    np.testing.assert_array_equal(f.to_numpy(), expected)
+    with raises(qd.QuadrantsSyntaxError, "qd.ndrange with run-time bounds belongs in the header"):
+        run_time(2)

@@ -1,4 +1,4 @@
-"""Runs one rung in this process: `python -m genesis_rungs RUNG`, from the folder above. The last line is JSON."""
+"""Runs one rung in this process: `python -m rungs RUNG`, from the folder above. The last line is JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ def main(name: str) -> None:
 
     kit.init()
     function = getattr(importlib.import_module(f".{rung.module}", __package__), rung.function)
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), kit.cpu_seconds()
     function(*rung.args)
     kit.record.seconds["scene"] = time.perf_counter() - started
+    kit.record.cpu["scene"] = kit.cpu_seconds() - cpu
     print(json.dumps(kit.record.as_dict()), flush=True)
 
 
