@@ -190,7 +190,9 @@ uint32_t grid_of(const DeviceTask &task, const char *block) {
 // The tasks of one launch, as the walk over its regions asks for them.
 class Tasks {
   public:
-    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {}
+    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
+        start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
+    }
 
     int task(size_t at) {
         for (const DeviceSizing &sizing : kernel_->sizings) {
@@ -208,13 +210,13 @@ class Tasks {
         int status = 0;
         timer_->begin(at, launch_->stream);
         if (grid && task.stacks.empty()) {
-            status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+            status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
         } else if (grid) {
             // Until the task is queued nobody else may make the heaps larger, and so move them.
             std::lock_guard<std::mutex> alone(launch_->heaps->gate);
             status = bind_heaps(task, int64_t(grid) * task.block);
             if (status == 0 && !launch_->full) {
-                status = kernel_->api->launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+                status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
             }
         }
         timer_->end(at, launch_->stream);
@@ -311,6 +313,7 @@ class Tasks {
     DeviceKernel *kernel_;
     DeviceRun *launch_;
     Timer *timer_;
+    decltype(qd_device_api::launch) start_;
 };
 
 }  // namespace

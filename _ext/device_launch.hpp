@@ -70,6 +70,7 @@ struct DeviceKernel {
     int64_t error_offset = -1;  // of the failure record in the frame, -1: none
     int64_t seed_offset = -1;   // where the block has seed and ordinal of the launch, -1: nowhere
     bool waits = false;         // for what it prints
+    bool early = false;         // its tasks wait themselves for the work before them
     bool timed = false;         // begin and end of every task are wanted
     std::vector<DeviceDepth> depths;
     std::vector<DeviceSizing> sizings;    // in order

@@ -94,6 +94,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int64_t error_offset
         int64_t seed_offset
         bint waits
+        bint early
         bint timed
         vector[DeviceDepth] depths
         vector[DeviceSizing] sizings
@@ -154,7 +155,7 @@ cdef class DeviceProgram:
     then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
     launch, behind the argument block; `error_offset` and `seed_offset` are -1 where there is no record and no random
-    number. waits: a launch waits for its end. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
+    number. waits: a launch waits for its end. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number of the
     region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
     kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
@@ -177,8 +178,8 @@ cdef class DeviceProgram:
         self.buffers = {}
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
-                 seed_offset=-1, block_in_memory=False, waits=False, timed=False, local_tasks=(), regions=(), stacks=None,
-                 task_stacks=(), keepalive=None):
+                 seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False, local_tasks=(), regions=(),
+                 stacks=None, task_stacks=(), keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -196,6 +197,7 @@ cdef class DeviceProgram:
         kernel.error_offset = error_offset
         kernel.seed_offset = seed_offset
         kernel.waits = waits
+        kernel.early = early
         kernel.timed = timed
         for name, function, block, shared_bytes, most_blocks, count in tasks:
             self.add_task(name, function, block, shared_bytes, most_blocks, count)

@@ -20,6 +20,27 @@ namespace {
 using Status = int;
 using Handle = void *;
 
+// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+    int id;
+    char padding[4];
+    union {
+        int allowed;
+        char room[64];
+    } value;
+};
+
+struct LaunchConfig {
+    unsigned grid[3];
+    unsigned block[3];
+    unsigned shared_bytes;
+    Handle stream;
+    const LaunchAttribute *attributes;
+    unsigned count;
+};
+
+constexpr LaunchAttribute overlapping = {6, {}, {1}};  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
 struct Entries {
     Status (*init)(unsigned);
     Status (*device_count)(int *);
@@ -135,6 +156,11 @@ struct Driver {
         Status status = call.init(0);
         if (status == 0) status = call.device_get(&device, 0);
         if (status == 0) status = Vendor::open(device);
+        if constexpr (Vendor::is_cuda) {
+            int64_t capability = 0;
+            if (status == 0) status = attribute(&capability, QD_COMPUTE_CAPABILITY);
+            Vendor::overlaps = capability >= 90 && Vendor::launch_with;
+        }
         return status;
     }
 
@@ -173,6 +199,18 @@ struct Driver {
         Here here;
         return here.status ? here.status
                            : call.launch(function, grid, 1, 1, block, 1, 1, shared_bytes, stream, params, nullptr);
+    }
+
+    static Status launch_early(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
+                               void **params) {
+        if constexpr (Vendor::is_cuda) {
+            if (Vendor::overlaps) {
+                Here here;
+                LaunchConfig config = {{grid, 1, 1}, {block, 1, 1}, shared_bytes, stream, &overlapping, 1};
+                return here.status ? here.status : Vendor::launch_with(&config, function, params, nullptr);
+            }
+        }
+        return launch(function, grid, block, shared_bytes, stream, params);
     }
 
     static Status allocate(uint64_t *address, size_t bytes) {
@@ -266,7 +304,8 @@ struct Driver {
     static const char *describe(int status) { return Vendor::describe(status); }
 
     static constexpr qd_device_api api = {
-        Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch, allocate,
+        Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch,
+        launch_early, allocate,
         release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
         event_record, event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
     };
@@ -325,7 +364,9 @@ struct Cuda {
     static Status (*error_name)(int, const char **);
     static Status (*error_text)(int, const char **);
     static Status (*driver_version)(int *);
+    static Status (*launch_with)(const LaunchConfig *, Handle, void **, void **);  // null in drivers before 11.8
     static Handle context;
+    static bool overlaps;  // a task may start while the one before it ends
 
     static bool find(void *library) {
         auto get = [library](auto &entry, const char *symbol_name) {
@@ -333,6 +374,7 @@ struct Cuda {
             std::memcpy(&entry, &address, sizeof address);
             return address != nullptr;
         };
+        get(launch_with, "cuLaunchKernelEx");
         return get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
                get(push, "cuCtxPushCurrent_v2") && get(pop, "cuCtxPopCurrent_v2") &&
                get(error_name, "cuGetErrorName") && get(error_text, "cuGetErrorString") &&
@@ -403,7 +445,9 @@ Status (*Cuda::pop)(Handle *);
 Status (*Cuda::error_name)(int, const char **);
 Status (*Cuda::error_text)(int, const char **);
 Status (*Cuda::driver_version)(int *);
+Status (*Cuda::launch_with)(const LaunchConfig *, Handle, void **, void **);
 Handle Cuda::context;
+bool Cuda::overlaps;
 
 // ---------------------------------------------------------------- AMD
 

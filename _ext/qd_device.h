@@ -37,6 +37,9 @@ typedef struct qd_device_api {
     int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes);
     /* `params` points to the value of each parameter, as in cuLaunchKernel. */
     int (*launch)(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);
+    /* The same for a function whose threads themselves wait for the work before it, first of all: it may start while that
+       ends. Null where nothing is gained. */
+    int (*launch_early)(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);
 
     int (*allocate)(uint64_t *address, size_t bytes);
     int (*release)(uint64_t address);

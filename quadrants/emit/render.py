@@ -28,7 +28,10 @@ from quadrants.ir.types import element_dtype, result_struct
 
 @dataclass(slots=True)
 class Rendered:
-    """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function."""
+    """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
+
+    early: every task waits itself for the work before it, so that it may start while that ends.
+    """
 
     text: str
     layout: ArgsLayout
@@ -39,6 +42,7 @@ class Rendered:
     args_in_memory: bool = False
     regions: tuple = ()
     stacks: StackPlan | None = None
+    early: bool = False
 
 
 @dataclass(slots=True)
@@ -310,6 +314,7 @@ class Renderer:
         around = regions.launch_regions(module, self.layout, tasks)
         in_heaps = [d for found in self.in_heaps.values() for d in found]
         plan = None if self.frame is None else stack_plan.plan(module, in_heaps, self.layout, self.frame)
+        start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
@@ -322,6 +327,7 @@ class Renderer:
             "checkpoints": [r.begin for r in around if r.kind == "checkpoint"],
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
+            "start": start,
             "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
@@ -336,9 +342,11 @@ class Renderer:
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
         launches = tuple(_launch(t) for t in tasks if t.form)
+        # A user's template may leave the call out, and then its tasks must not start early.
+        early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, plan
+            self.args_in_memory, around, plan, early
         )
 
     def args_members(self) -> list:

@@ -66,6 +66,7 @@ class DeviceBackend(Backend):
             seed_offset=recipe.seed,
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,
+            early=recipe.early,
             timed=bool(session.current_cfg().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
             regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],

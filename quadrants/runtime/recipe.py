@@ -51,8 +51,8 @@ class Recipe:
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
     8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
-    in_memory: whether the argument block is passed by its address. stacks: what a launch does about the stacks of the
-    tasks, None where it does nothing.
+    early: whether they wait themselves for the work before them. in_memory: whether the argument block is passed by its
+    address. stacks: what a launch does about the stacks of the tasks, None where it does nothing.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Recipe:
     error: int = -1
     seed: int = -1
     prints: bool = False
+    early: bool = False
     in_memory: bool = False
     stacks: StackPlan | None = None
 
@@ -111,6 +112,7 @@ def recipe_of(traced, rendered) -> Recipe:
         error=frame.error if frame is not None else -1,
         seed=layout.seed,
         prints=rendered.prints,
+        early=rendered.early,
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,
     )

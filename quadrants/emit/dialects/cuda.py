@@ -30,5 +30,6 @@ DIALECT = Dialect(
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     shared="__shared__ {type} {name}[{count}];",
     shared_part="{type} *const {name} = ({type} *)(qd_shared + {offset});",
+    start=("grid", "await_earlier"),
     shared_pool="extern __shared__ __align__(16) unsigned char qd_shared[];",
 )
