@@ -196,6 +196,13 @@ __device__ static inline float qd_random_f32(qd_rng *rng) {
     return (float)((float)(qd_random_bits(rng) >> 40) * 0x1p-24f);
 }
 
+/* A task starts while the one before it ends, where the device can do that; here it waits for that end. */
+__device__ static inline void qd_grid_await_earlier() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 struct qd_args_step {
     qd_vec2_f32 *x;
     qd_vec2_f32 *momentum;
@@ -224,6 +231,7 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 extern "C" __global__ void __launch_bounds__(128)
 step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
+    qd_grid_await_earlier();
     qd_vec2_f32 *__restrict__ x = (qd_vec2_f32 *)__builtin_assume_aligned(args.x, 8);
     qd_vec2_f32 *momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
     qd_vec2_f32 *__restrict__ v = (qd_vec2_f32 *)__builtin_assume_aligned(args.v, 8);
@@ -269,6 +277,7 @@ step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
 extern "C" __global__ void __launch_bounds__(128)
 step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
+    qd_grid_await_earlier();
     qd_vec2_f32 *momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
     float *__restrict__ mass = args.mass;
     const float gravity = args.gravity;
@@ -287,6 +296,7 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
 extern "C" __global__ void __launch_bounds__(128)
 step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
+    qd_grid_await_earlier();
     qd_vec2_f32 *x = (qd_vec2_f32 *)__builtin_assume_aligned(args.x, 8);
     qd_vec2_f32 *__restrict__ momentum = (qd_vec2_f32 *)__builtin_assume_aligned(args.momentum, 8);
     qd_vec2_f32 *v = (qd_vec2_f32 *)__builtin_assume_aligned(args.v, 8);

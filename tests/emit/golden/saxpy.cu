@@ -2,6 +2,7 @@
 
 #ifdef __CUDACC_RTC__
 typedef int                int32_t;
+typedef long long          int64_t;
 typedef unsigned int       uint32_t;
 typedef unsigned long long uint64_t;
 #else
@@ -30,6 +31,13 @@ __device__ static inline void qd_warp_add_f32(float x, float *parts) {
         parts[threadIdx.x / 32] = x;
 }
 
+/* A task starts while the one before it ends, where the device can do that; here it waits for that end. */
+__device__ static inline void qd_grid_await_earlier() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 struct qd_args_saxpy {
     float *x;
     int32_t x_shape[1];
@@ -49,12 +57,14 @@ struct qd_frame_saxpy {
 extern "C" __global__ void __launch_bounds__(1)
 saxpy_0_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
+    qd_grid_await_earlier();
     frame->total = 0.0f;                                                  // saxpy:1
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
+    qd_grid_await_earlier();
     float *x = args.x;
     float *y = args.y;
     const float a = args.a;
@@ -89,6 +99,7 @@ saxpy_1_range_for(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *fr
 extern "C" __global__ void __launch_bounds__(1)
 saxpy_2_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
+    qd_grid_await_earlier();
     frame->result0 = frame->total;                                        // saxpy:5
 }
 
