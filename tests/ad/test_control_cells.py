@@ -10,9 +10,6 @@ from oracle import check, field, forward, reverse
 
 import quadrants as qd
 
-# Stacks whose size only the launch knows have no memory on devices yet: kernels that need them are refused there.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
-
 POINTS = [0.3, -0.7, 1.3, 0.9]
 INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
@@ -326,7 +323,6 @@ def test_a_real_function_that_does_something_is_refused(stacks):
             kernel.grad()
 
 
-@on_the_host
 def test_a_bound_that_is_larger_at_the_gradient_than_before(stacks):
     """The launch of the derivative reads bounds as they are then."""
     x, y, n = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, ())
@@ -349,7 +345,6 @@ def test_a_bound_that_is_larger_at_the_gradient_than_before(stacks):
         np.testing.assert_allclose(reverse(k, [x], [y])[0], slope, rtol=1e-12)
 
 
-@on_the_host
 @pytest.mark.parametrize("ip", ["i32", "i64"])
 @pytest.mark.parametrize("fast_math", [False, True])
 @pytest.mark.parametrize("cfg_optimization", [False, True])

@@ -171,12 +171,10 @@ def without_looking_for_races(monkeypatch):
     monkeypatch.setattr(races, "check", lambda *_: None)
 
 
-# A size that the launch finds needs memory that devices do not give yet.
-on_the_host = pytest.mark.runtime(exclude=("cuda", "amdgpu"))
 MECHANISMS = (
     (without_pushes, recurrence),
     (without_the_last_slot_first, recurrence),
-    pytest.param(without_sizes_of_the_launch, growing_recurrence, marks=on_the_host),
+    (without_sizes_of_the_launch, growing_recurrence),
     (without_kept_versions, components),
     (without_clearing, chain),
     (without_the_opposite_order, chain),

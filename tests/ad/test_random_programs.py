@@ -79,9 +79,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("programs")
 
 
-# Loops whose length is known at run time only have no memory for their stacks on devices yet.
 @pytest.mark.slow
-@pytest.mark.runtime(exclude=("cuda", "amdgpu", "metal", "vulkan", "opencl"))
 def test_reverse_forward_and_differences_agree(init, folder):
     counts = {"programs": 0, "measured": 0}
 
