@@ -27,8 +27,10 @@ class Form:
     batch: Batch | None = None
 
 
-def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False) -> Form:
-    """heap: the task has stacks, and so a row of memory for each of a limited number of threads."""
+def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False, trips: tuple | None = None) -> Form:
+    """heap: the task has stacks, and so a row of memory for each of a limited number of threads. trips: a program for
+    its iterations, where tasks of the launch find that.
+    """
     if dialect.parallel != "grid":
         return Form()
     loop = task.loop
@@ -37,7 +39,7 @@ def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False) -> F
     chosen = loop.config.block_dim if loop.config is not None else None
     usual = options.get("default_gpu_block_dim") or dialect.block_dim
     larger = min(2 * usual, 1024)
-    count = count_of(loop, layout, task.pre)
+    count = count_of(loop, layout, task.pre) if trips is None else trips
     if not loop.vars:
         return Form("stride" if task.reductions or count is None or heap else "flat", chosen or 1, count, count)
     if task.reductions:

@@ -203,7 +203,8 @@ class Renderer:
         if in_heap:
             p.parameters |= {v.id: v for v in self.depths}
             p.interleaved = {decl.id for decl in in_heap}
-        form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap))
+        trips = (("i64", self.layout.depths[t.trips.id]),) if in_heap and t.trips is not None else None
+        form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap), trips)
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
@@ -309,7 +310,7 @@ class Renderer:
         if self.dialect.parallel == "chunk":
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
-        tasks = [self.task(t, k) for k, t in enumerate(module.tasks)]
+        tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
         launch = self.launch_lines(tasks)
         around = regions.launch_regions(module, self.layout, tasks)
         in_heaps = [d for found in self.in_heaps.values() for d in found]
@@ -428,6 +429,12 @@ def element_dtype_named(name: str):
 
 # Threads of a multiprocessor that hide the latency of memory.
 _RESIDENT = 2048
+
+
+def _number(module: Module, k: int) -> int:
+    """The number of a task; those that find depths have numbers behind the others."""
+    before = sum(t.sizing for t in module.tasks[:k])
+    return len(module.tasks) - sum(t.sizing for t in module.tasks) + before if module.tasks[k].sizing else k - before
 
 
 def _launch(piece: Piece) -> Launch:

@@ -441,6 +441,7 @@ class Task:
     shared_bytes: int = 0
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints
     sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
+    trips: Var | None = None  # the iterations of the loop, where sizing finds that
 
 
 @dataclass(slots=True, eq=False)

@@ -10,11 +10,13 @@ from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
+from quadrants.passes.stack_checks import number_stack_checks
 from quadrants.passes.stack_sizes import size_stacks
 from quadrants.passes.writes import note_writes
 
 PASSES = (
     split_tasks, compute_at_use, recognise_reductions, use_own_cells, find_neighbours, describe_blocks, prepare_resume,
+    number_stack_checks,
     note_writes,
 )
 

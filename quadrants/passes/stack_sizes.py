@@ -22,6 +22,7 @@ from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
 from quadrants.passes.reductions import recognise_in
+from quadrants.passes.stack_rows import iterations
 
 # Cells that one thread looks at sooner than a launch of many would be done.
 SHORT = 256
@@ -36,11 +37,11 @@ def size_stacks(module: n.Module) -> n.Module:
     tasks: list = []
     known: set = set()
     for number, task in enumerate(module.tasks):
-        if any(d.count.place.var.id not in known for d in _depths([task])):
+        if task.name not in known and _needs(module, [task]) != ([], []):
             # Once a launch, unless a task of it changes what is read.
-            found = _depths(module.tasks[number : _next_write(module.tasks, number) + 1])
-            _put(module, tasks, found)
-            known.update(d.count.place.var.id for d in found)
+            together = module.tasks[number : _next_write(module.tasks, number) + 1]
+            _put(module, tasks, *_needs(module, together))
+            known.update(t.name for t in together)
         tasks.append(task)
     module.tasks = tasks
     return module
@@ -51,13 +52,23 @@ def reads_of(size: Size) -> list:
     return list({s.of.id: s.of for s in walk(size) if s.op == "read"}.values())
 
 
-def _depths(tasks: list) -> list:
-    """The depths of the stacks of some tasks that depend on cells, each once."""
-    found: dict = {}
-    for node in walk_ir([t.body for t in tasks]):
-        if isinstance(node, n.Cell) and node.array.kind == "stack" and reads_of(node.array.source.size):
-            found[id(node.array.source)] = node.array.source
-    return list(found.values())
+def _needs(module: n.Module, tasks: list) -> tuple:
+    """What has to be found for some tasks: depths of stacks that depend on cells, each once; and of the tasks with
+    stacks (variable to set, statements, expression, arrays read), where a task in front of them sets the bounds.
+    """
+    depths: dict = {}
+    counts: list = []
+    writes = _next_write(module.tasks, 0) < len(module.tasks)
+    for task in tasks:
+        found = [node.array for node in walk_ir(task.body) if isinstance(node, n.Cell) and node.array.kind == "stack"]
+        depths.update((id(d.source), d.source) for d in found if reads_of(d.source.size))
+        if found and task.loop is not None and not writes:
+            count = iterations(module, task.loop)
+            if count is not None:
+                if task.trips is None:
+                    task.trips = n.Var(f"qd_trips_{task.name}", i64, True, shared=True)
+                counts.append((task.trips, *count))
+    return list(depths.values()), counts
 
 
 def _next_write(tasks: list, number: int) -> int:
@@ -72,8 +83,8 @@ def _next_write(tasks: list, number: int) -> int:
     return len(tasks)
 
 
-def _put(module: n.Module, tasks: list, depths: list) -> None:
-    """Append the tasks that find these depths."""
+def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
+    """Append the tasks that find these depths and counts."""
     begin = len(tasks)
     name = f"{module.name}_sizes{len(module.sizings) or ''}"
     names = rename.names_of(module)
@@ -82,6 +93,8 @@ def _put(module: n.Module, tasks: list, depths: list) -> None:
     body: list = []
     for depth in depths:
         evaluation.into(depth.count.place.var, maxima.without(depth.size), body)
+    for var, statements, count, _ in counts:
+        body += [*statements, n.Declare(var, count)]
     for k, loop in enumerate(maxima.loops):
         rename.unique_names([loop], names)
         tasks.append(n.Task(f"{name}_max{k}", loop.kind, loop.body, loop, sizing=True))
@@ -89,8 +102,8 @@ def _put(module: n.Module, tasks: list, depths: list) -> None:
     body += [n.Store(n.VarPlace(var, i64), n.Const(0, i64)) for var in maxima.vars]
     rename.unique_names(body, names)
     tasks.append(n.Task(f"{name}_serial", "serial", body, sizing=True))
-    reads = {a.id: a for d in depths for a in reads_of(d.size)}
-    variables = [d.count.place.var for d in depths]
+    reads = {a.id: a for d in depths for a in reads_of(d.size)} | {a.id: a for c in counts for a in c[3]}
+    variables = [d.count.place.var for d in depths] + [var for var, *_ in counts]
     module.sizings.append(n.Sizing(begin, len(tasks), variables, maxima.vars, list(reads.values())))
     module.shared += maxima.vars
 

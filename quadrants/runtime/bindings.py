@@ -382,14 +382,18 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
             f"the {message[1]} guard. Bound the loop by a shape, an argument or an array that its index is used for "
             "directly, or set ad_stack_size in qd.init."
         )
-    _, label, forced = message
+    _, label, forced, number = message
     length, limit = values
-    cause = "its bound changed in the launch"
+    cause = (
+        "The bound of the loop changed after the launch had found its size, by the kernel itself or through a view "
+        "that shares its memory (DLPack, to_torch(copy=False)). Restart from the forward kernel; if that does not "
+        "help, the size was worked out wrongly: report it with what QD_DUMP_IR=1 writes"
+    )
     if forced:
-        cause = f"ad_stack_size={forced} is too small; make it larger, or 0"
+        cause = f"ad_stack_size={forced} is too small; make it larger, or 0, so that each launch finds the size"
     return (
-        f"Adstack overflow in kernel {kernel_name}: the loop that carries '{label}' runs {length} times and its stack "
-        f"has room for {limit}: {cause}."
+        f"Adstack overflow in kernel {kernel_name}, task {number}: the loop that carries '{label}' runs {length} "
+        f"times, and its stacks have room for {limit}. {cause}."
     )
 
 

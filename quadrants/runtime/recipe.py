@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.regions import LaunchRegion
-from quadrants.ir.task_ids import task_ids
 from quadrants.emit.stack_record import StackPlan
+from quadrants.ir.task_ids import task_ids
 from quadrants.ir.types import size_align
 
 
