@@ -12,6 +12,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     export     DLPack capsules of device memory
     dlpack     array arguments of packages other than NumPy
     pack       argument block
+    kept       depths of stacks from one launch to the next
     plan       one specialisation: members, packing, run, errors, result
     launcher   calls, hits and misses, binding of methods
     control    threads, seed, hooks
@@ -43,6 +44,7 @@ include "export.pxi"
 include "dlpack.pxi"
 include "pack.pxi"
 include "device_plan.pxi"
+include "kept.pxi"
 include "plan.pxi"
 include "launcher.pxi"
 include "control.pxi"

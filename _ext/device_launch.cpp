@@ -196,7 +196,7 @@ class Tasks {
 
     int task(size_t at) {
         for (const DeviceSizing &sizing : kernel_->sizings) {
-            if (at == sizing.begin) return find_depths(sizing);
+            if (at == sizing.begin) return launch_->known ? recall_depths(sizing) : find_depths(sizing);
             if (at > sizing.begin && at < sizing.end) return 0;
         }
         return start(at);
@@ -294,6 +294,8 @@ class Tasks {
         int status = 0;
         for (size_t at = sizing.begin; status == 0 && at < sizing.end; ++at) status = start(at);
         if (status) return status;
+        // All but the last, which is serial.
+        launch_->maxima += static_cast<int64_t>(sizing.end - sizing.begin) - 1;
         char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
         size_t bytes = 8 * static_cast<size_t>(sizing.count);
         uint64_t depths = launch_->memory.frame + static_cast<uint64_t>(sizing.frame_offset);
@@ -301,6 +303,11 @@ class Tasks {
         std::memcpy(launch_->block + sizing.block_offset, landing, bytes);
         tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "tasks");
         return status;
+    }
+
+    int recall_depths(const DeviceSizing &sizing) {
+        tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "earlier launch");
+        return 0;
     }
 
     int fetch(uint64_t address, int32_t *value) {

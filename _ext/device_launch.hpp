@@ -113,6 +113,8 @@ struct DeviceRun {
     DeviceHeaps *heaps;
     qd_error *error;     // filled where stacks find no memory
     bool full;           // whether that is so
+    bool known;          // whether the block has the depths that tasks would find
+    int64_t maxima;      // how many tasks have worked out a maximum for them
     std::string *text;  // where what a kernel prints goes instead of C stdout, or null
 };
 

@@ -122,6 +122,8 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         DeviceHeaps *heaps
         qd_error *error
         bint full
+        bint known
+        int64_t maxima
         string *text
         void **others
         int other_count
@@ -359,12 +361,14 @@ cdef class DeviceProgram:
         # Allocating lets other threads run: the first to come back keeps its own, and all use that.
         return self.buffers.setdefault(key, made)
 
-    cdef int launch(self, Plan plan, char *block, Frame *frame, uint64_t seed, uint64_t ordinal) except -1:
-        # Starts all tasks; waits only where results, failures or prints are due.
+    cdef int launch(self, Plan plan, char *block, Frame *frame, uint64_t seed, uint64_t ordinal, bint known) except -1:
+        # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that tasks
+        # would find.
         cdef DeviceRun run
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
         cdef int status
+        global _maxima
         self.device.usable()
         if kernel.seed_offset >= 0:
             memcpy(block + kernel.seed_offset, &seed, 8)
@@ -386,8 +390,11 @@ cdef class DeviceProgram:
         run.arch = self.device.arch_name
         run.name = launch.name
         run.error = &launch.rt.error
+        run.known = known
+        run.maxima = 0
         with nogil:
             status = run_on_device(kernel, &run)
+        _maxima += run.maxima
         if status != 0:
             self.device.check(status, self.what_failed(plan, run.failed))
         if run.hit:

@@ -23,6 +23,7 @@ cdef class Plan:
     of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
     writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of fields.
+    kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
@@ -38,6 +39,7 @@ cdef class Plan:
     cdef int64_t status_offset
     cdef int task_count
     cdef tuple written_sources, written_fields
+    cdef readonly KeptDepths kept
     cdef readonly tuple labels
     cdef int32_t reach_type, reach_id
     cdef readonly DeviceProgram device
@@ -54,7 +56,7 @@ cdef class Plan:
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
                  parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
-                 writes=((), ())):
+                 writes=((), ()), KeptDepths kept=None):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -81,6 +83,7 @@ cdef class Plan:
         self.status_offset, self.labels = (-1, ()) if status is None else (status[0], tuple(status[1]))
         if self.status_offset >= 0:
             self.check_room(self.status_offset, 8)
+        self.kept = kept
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)
@@ -235,6 +238,10 @@ cdef class Plan:
         for source in self.written_sources:
             if not 0 <= source < param_count + self.member_count:
                 raise ValueError(f"plan of {self.name}: there is no source {source}")
+        if self.kept is not None:
+            for at in range(self.kept.source_count):
+                if not 0 <= self.kept.sources[at] < param_count + self.member_count:
+                    raise ValueError(f"plan of {self.name}: there is no source {self.kept.sources[at]}")
         self.param_count = param_count
         return 0
 
@@ -307,6 +314,8 @@ cdef class Plan:
         global _running, _launches, _last_tasks
         cdef char *block
         cdef Launch *launch = &frame.launch
+        cdef KeptEntry entry = None
+        cdef bint known = False
         view = None
         if self.ret_reader is not None:
             memory = Buffer(self.block_bytes)
@@ -322,14 +331,22 @@ cdef class Plan:
             if frame.resume != NULL:
                 self.begin_at(<object> frame.resume, block)
             launch.name = self.encoded_name
+            if self.kept is not None:
+                known = self.kept.recall(self, args, frame, block)
+                if not known:
+                    entry = self.kept.begin(self, args, frame, block)
             _launches += 1
             _last_tasks = self.task_count
             if self.device is not None:
-                self.device.launch(self, block, frame, _seed, _launches)
+                self.device.launch(self, block, frame, _seed, _launches, known)
             else:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 with nogil:
                     run_kernel(self.entry, launch, block)
+            if self.kept is not None and launch.rt.error.flag != 0:
+                self.kept.clear()
+            elif entry is not None:
+                self.kept.keep(entry, block)
         finally:
             if _dependants:
                 self.count_writes(args, frame)

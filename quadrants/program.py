@@ -25,7 +25,7 @@ class Program:
         self.graph_builds = 0
         self.graph_checkpoints = 0
         self.graph_last_yield = -1
-        self.reducer_dispatches = 0
+        self._maxima_before = _maxima()
         self.device_name = ""
         self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
 
@@ -80,10 +80,17 @@ class Program:
         return len(self._ndarrays)
 
     def _get_max_reducer_dispatch_count(self) -> int:
-        return self.reducer_dispatches
+        """Maxima over arrays that tasks of a device have worked out for the depths of stacks; 0 on a CPU."""
+        return _maxima() - self._maxima_before
 
     def _reset_max_reducer_dispatch_count(self) -> None:
-        self.reducer_dispatches = 0
+        self._maxima_before = _maxima()
+
+
+def _maxima() -> int:
+    from quadrants._ext import core
+
+    return core.maxima_count()
 
 
 def dropping_failures(step: Callable[[], object]) -> None:

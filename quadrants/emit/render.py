@@ -17,7 +17,7 @@ from quadrants.emit.prelude import Prelude
 from quadrants.emit.printer import cell_unit
 from quadrants.emit.ranges import Ranges
 from quadrants.emit.spelling import ADD, UNARY, comment
-from quadrants.emit.stack_record import StackPlan
+from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir import cost
 from quadrants.ir.nodes import (
     Const,
@@ -43,6 +43,7 @@ class Rendered:
     regions: tuple = ()
     stacks: StackPlan | None = None
     early: bool = False
+    kept: KeptDepths | None = None
 
 
 @dataclass(slots=True)
@@ -102,6 +103,11 @@ class Renderer:
         self.in_heaps = {name: stacks.split(found)[1] for name, found in self.stacks.items()} if by_value else {}
         every = [decl for found in self.in_heaps.values() for decl in found]
         self.depths = stack_plan.variables(module, every) if every else []
+        self.kept = []
+        if not by_value:
+            found = stacks.depths_of([decl for of_task in self.stacks.values() for decl in of_task])
+            self.kept = [depth for depth in found if stack_plan.needs_cells(depth)]
+            self.depths = [depth.count.place.var for depth in self.kept]
         self.layout = args_layout(
             module, by_value=by_value, random=uses["random"], profile=profile, heaps=stacks.kinds_of(every),
             depths=self.depths,
@@ -347,8 +353,9 @@ class Renderer:
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, plan, early
-        )
+            self.args_in_memory, around, plan, early,
+            stack_plan.kept([d for found in self.stacks.values() for d in found], self.layout),
+        )  # fmt: skip
 
     def args_members(self) -> list:
         lines = []
@@ -399,7 +406,7 @@ class Renderer:
                 continue
             p = self.printer(True)
             p.depth = 0
-            lines = stacks.preparation(p, found)
+            lines = stacks.preparation(p, found, self.kept)
             self.loop_text = "\n".join(lines)
             out[name] = self.prologue(p) + lines
             self.loop_text = ""

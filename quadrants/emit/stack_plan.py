@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.ad.sizes import Size
+from quadrants.ad.sizes import Size, walk
 from quadrants.emit import stacks
 from quadrants.emit.layout import ArgsLayout, FrameLayout
-from quadrants.emit.stack_record import StackPlan
+from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.nodes import Module
 from quadrants.ir.types import size_align
 
@@ -88,3 +88,26 @@ def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
     out = [*a, *b, (_BINARY[size.op],)]
     return [*out, ("const", 0), ("max",)] if size.op == "sub" else out
 
+
+
+def needs_cells(depth) -> bool:
+    """Whether a depth depends on cells of arrays, and not only on arguments."""
+    return depth.size is not None and any(s.op == "read" for s in walk(depth.size))
+
+
+def kept(in_use: list, layout: ArgsLayout) -> KeptDepths | None:
+    """What to keep of the depths of some stacks, None where that is nothing."""
+    depths = [d for d in stacks.depths_of(in_use) if needs_cells(d) and _variable(d).id in layout.depths]
+    if not depths:
+        return None
+    nodes = [s for d in depths for s in walk(d.size)]
+    arrays = {s.of.number: s.of for s in nodes if s.op == "read"}
+    values = {(layout.values[s.of.id], size_align(s.of.type)[0]) for s in nodes if s.op == "arg"}
+    extents = {s.of for s in nodes if s.op == "extent"}
+    extents |= {(array, axis) for array in arrays.values() for axis in range(array.ndim)}
+    for array, axis in extents:
+        place = layout.arrays[array.number][1]
+        if array.shape is None and place >= 0:
+            values.add((place + 4 * axis, 4))
+    places = {layout.depths[_variable(d).id] for d in depths}
+    return KeptDepths(tuple(sorted(places)), tuple(sorted(values)), tuple(arrays))

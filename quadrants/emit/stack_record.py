@@ -25,3 +25,19 @@ class StackPlan:
     depths: tuple = ()
     sizings: tuple = ()
     site: int = -1
+
+
+@dataclass(slots=True)
+class KeptDepths:
+    """Depths that depend on cells of arrays, and so are kept from one launch to the next.
+
+    places: offsets of the depths in the argument block, -1 in a CPU's where the launch has to find them. values:
+    (offset, bytes) of the arguments and extents in the block that they depend on. arrays: numbers of the declarations
+    whose cells they depend on; `slots` and `cells` are what these are bound to, numbers of slots and fields.
+    """
+
+    places: tuple = ()
+    values: tuple = ()
+    arrays: tuple = ()
+    slots: tuple = ()
+    cells: tuple = ()

@@ -112,9 +112,15 @@ def _bytes(printer, decl) -> str:
     return f"qd_stack_bytes({printer.text(decl.source.count)}, sizeof({printer.type(decl.type)}))"
 
 
-def preparation(printer, stacks: list) -> list:
-    """Lines of the entry function of a CPU in front of a task: depths, then bytes of a row of each kind."""
+def preparation(printer, stacks: list, kept: list) -> list:
+    """Lines of the entry function of a CPU in front of a task: depths, then bytes of a row of each kind.
+
+    kept: depths that the launch may know from one before, and else leaves in the arguments for the next.
+    """
     for depth in depths_of(stacks):
+        if depth in kept:
+            _recall(printer, depth)
+            continue
         for s in depth.statements:
             printer.statement(s)
     lines = list(printer.lines)
@@ -122,3 +128,16 @@ def preparation(printer, stacks: list) -> list:
         parts = " + ".join(_bytes(printer, decl) for decl in stacks if kind_of(decl) == kind)
         lines.append(f"frame->qd_{kind}_stride = ({parts} + 63) / 64 * 64;")
     return lines
+
+
+def _recall(printer, depth) -> None:
+    """Statements that set a depth that the launch may know already."""
+    name = depth.count.place.var.name
+    held, here = f"{printer.dialect.args}{name}", printer.text(depth.count)
+    before, printer.lines = printer.lines, []
+    printer.depth += 1
+    for s in depth.statements:
+        printer.statement(s)
+    printer.depth -= 1
+    found, printer.lines = printer.lines, before
+    printer.lines += [f"{here} = {held};", f"if ({here} < 0) {{", *found, f"    {held} = {here};", "}"]

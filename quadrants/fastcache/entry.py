@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from quadrants import banner
 from quadrants.emit.launches import Launch
 from quadrants.emit.regions import LaunchRegion
-from quadrants.emit.stack_record import StackPlan
+from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
 from quadrants.runtime.recipe import Recipe, Slot
 
@@ -46,6 +46,7 @@ class Entry:
                 "written": r.written,
                 "device": [r.frame, r.error, r.seed, r.prints, r.in_memory],
                 "launches": [astuple(launch) for launch in r.launches],
+                "kept": astuple(r.kept) if r.kept is not None else None,
                 "stacks": astuple(r.stacks) if r.stacks is not None else None,
             },
             separators=(",", ":"),
@@ -79,6 +80,7 @@ def decode(content: bytes) -> Entry:
         seed=d["device"][2],
         prints=d["device"][3],
         in_memory=d["device"][4],
+        kept=KeptDepths(*map(_tuples, d["kept"])) if d["kept"] is not None else None,
         stacks=StackPlan(*map(_tuples, d["stacks"])) if d["stacks"] is not None else None,
     )
     captures = [(number, tuple(path), text) for number, path, text in d["captures"]]

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 from quadrants import banner, session, signature
-from quadrants._ext.core import Plan
+from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, primitive
@@ -26,6 +26,8 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         recipe = _behind_the_block(recipe, program)
     block = bytearray(recipe.size)
     owners = [keepalive]
+    for offset in recipe.kept.places if recipe.kept is not None else ():
+        struct.pack_into("=q", block, offset, -1)
     for offset, cell in recipe.cells:
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
         owners.append(cell.tree.buffer)
@@ -38,7 +40,17 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
         writes=([sources[k] for k in recipe.written], [cell.writes for cell in recipe.written_cells]),
+        kept=_kept(recipe, sources),
     )  # fmt: skip
+
+
+def _kept(recipe: Recipe, sources: list) -> KeptDepths | None:
+    kept = recipe.kept
+    if kept is None:
+        return None
+    return KeptDepths(
+        kept.places, kept.values, [sources[k] for k in kept.slots], [cell.writes for cell in kept.cells]
+    )
 
 
 @dataclasses.dataclass(slots=True, frozen=True)

@@ -5,12 +5,12 @@ The runtime makes plans from a recipe, whether it was just compiled or comes fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.regions import LaunchRegion
-from quadrants.emit.stack_record import StackPlan
+from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.task_ids import task_ids
 from quadrants.ir.types import size_align
 
@@ -52,7 +52,8 @@ class Recipe:
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
     8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
     early: whether they wait themselves for the work before them. in_memory: whether the argument block is passed by its
-    address. stacks: what a launch does about the stacks of the tasks, None where it does nothing.
+    address. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
+    outlive a launch, None for none.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Recipe:
     early: bool = False
     in_memory: bool = False
     stacks: StackPlan | None = None
+    kept: KeptDepths | None = None
 
     @property
     def prefix(self) -> int:
@@ -104,7 +106,7 @@ def recipe_of(traced, rendered) -> Recipe:
         regions=rendered.regions,
         status=layout.status,
         labels=tuple(traced.labels),
-        written=_written_slots(traced),
+        written=_slots(traced, {d.number for d in module.written if d.kind == "array"}),
         written_cells=tuple(d.source for d in module.written if d.kind == "field"),
         keep=tuple(traced.fields),
         launches=rendered.launches,
@@ -115,11 +117,22 @@ def recipe_of(traced, rendered) -> Recipe:
         early=rendered.early,
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,
+        kept=_bound_depths(traced, rendered.kept),
     )
 
 
-def _written_slots(traced) -> tuple:
-    numbers = {d.number for d in traced.module.written if d.kind == "array"}
+def _bound_depths(traced, kept: KeptDepths | None) -> KeptDepths | None:
+    if kept is None:
+        return None
+    of_kept = [d for d in traced.module.arrays if d.number in kept.arrays]
+    slots = _slots(traced, {d.number for d in of_kept if d.kind == "array"})
+    cells = tuple(d.source for d in of_kept if d.kind == "field")
+    assert len(slots) + len(cells) >= len(kept.arrays), "an array that a depth depends on is no argument"
+    return replace(kept, slots=slots, cells=cells)
+
+
+def _slots(traced, numbers: set) -> tuple:
+    """The slots of arrays with these numbers."""
     return tuple(
         k
         for k, bound in enumerate(traced.bindings)
