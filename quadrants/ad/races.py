@@ -8,6 +8,7 @@ arithmetic on loop variables and numbers, and differ. Indices that come out of a
 
 from __future__ import annotations
 
+from quadrants.ad import rename
 from quadrants.ad.activity import Activity
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
@@ -41,7 +42,10 @@ class _Loop:
     def check(self, refusals: Refusals) -> None:
         reads: dict = {}
         writes: dict = {}
+        idle = self.idle()
         for node in walk(self.loop.body):
+            if id(node) in idle:
+                continue
             if isinstance(node, Load) and isinstance(root(node.place), Cell) and self.activity.is_varied(node):
                 reads.setdefault(root(node.place).array, []).append(root(node.place))
             elif isinstance(node, (Store, Atomic)):
@@ -53,6 +57,12 @@ class _Loop:
                 for other in reads.get(array, ()):
                     if self.crosses(cell.indices, other.indices):
                         refusals.cross_iteration(array, getattr(node, "loc", None) or self.loop.loc)
+
+    def idle(self) -> set:
+        """Nodes of values that nothing uses: the frontend keeps the old value of what a statement writes, in case."""
+        used = rename.uses(self.loop.body)
+        values = [s.init for s in walk(self.loop.body) if isinstance(s, Declare) and s.var.id not in used]
+        return {id(node) for node in walk(values)}
 
     def crosses(self, written: tuple, read: tuple) -> bool:
         """Whether two index tuples are known to belong to different iterations."""

@@ -209,6 +209,23 @@ def test_neighbouring_components_and_serial_loops_are_no_race(stacks):
     np.testing.assert_allclose(found, np.stack([np.zeros(4), 2 * np.arange(1.0, 8, 2)], axis=1))
 
 
+def test_sums_beside_calls_are_no_race(stacks):
+    x, y = field(POINTS), field(np.zeros(4))
+
+    @qd.real_func
+    def hop(k: qd.i32) -> qd.i32:
+        return (k + 2) % 4
+
+    @qd.kernel
+    def scatter():
+        for i in x:
+            if x[i] > 0.1:
+                y[(i + 1) % 4] += x[hop(i)] ** 2
+            y[i] += x[i] * x[hop(i)]
+
+    check(scatter, [x], [y])
+
+
 def test_gradients_of_arrays_by_hand(stacks):
     a = qd.ndarray(qd.f64, 4, needs_grad=True)
     b = qd.ndarray(qd.f64, 4, needs_grad=True)
