@@ -58,8 +58,17 @@ def template_token(x, name: str) -> int | tuple:
         )
     if type(x).__hash__ is not object.__hash__ and not isinstance(x, type):
         hash(x)
-        return intern_token(("object", type(x), x))
+        token = intern_token(("object", type(x), x))
+        return (token,) if _guards_its_value(type(x)) else token
     return identity_token(x)
+
+
+def _guards_its_value(cls: type) -> bool:
+    """Whether instances of a class that hashes by value keep it: it decides itself what may be assigned.
+
+    Others may be changed between two launches, so their value is asked for at each.
+    """
+    return cls.__setattr__ is not object.__setattr__ and cls.__weakrefoffset__ != 0
 
 
 def identity_token(x) -> int | tuple:
@@ -139,13 +148,14 @@ def array_token(x, annotation, name: str) -> int:
     )
 
 
-def dataclass_token(x, annotation, name: str) -> int:
-    """All instances of a dataclass share a token; their members are compared one by one."""
+def dataclass_token(x, annotation, name: str) -> int | tuple:
+    """All instances of a dataclass share a token; their members are compared one by one. As `template_token`."""
     if not isinstance(x, annotation):
         raise QuadrantsRuntimeTypeError(
             f"Argument {name} (type={type(x)}) cannot be converted into required type {annotation.__name__}"
         )
-    return intern_token(("dataclass", type(x)))
+    token = intern_token(("dataclass", type(x)))
+    return (token,) if type(x).__weakrefoffset__ else token
 
 
 def is_dataclass_instance(x) -> bool:

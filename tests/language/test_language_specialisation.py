@@ -232,3 +232,45 @@ def test_threads_compile_once(arch):
     assert results == [1] * 6
     # Each thread may trace; the system compiler runs once.
     assert build.statistics.compiled == compiled + 1
+
+
+def test_values_that_may_change_are_asked_for_at_each_launch(arch):
+    @qd.kernel
+    def config(x: qd.template()) -> qd.i32:
+        return x.n
+
+    mutable = Cfg(3)
+    first = config(mutable)
+    mutable.n = 5
+    assert [first, config(mutable), config(Cfg(5))] == [3, 5, 5]
+    assert specialisations(config) == 2
+
+
+def test_values_that_their_class_guards_are_asked_for_once(arch):
+    """A launch costs the same whether the hash of its template argument is dear or not."""
+    asked = []
+
+    @qd.data_oriented
+    class Frozen(Cfg):
+        def __setattr__(self, name, value):
+            if hasattr(self, "n"):
+                raise AttributeError("frozen")
+            super().__setattr__(name, value)
+
+        def __hash__(self):
+            asked.append(self.n)
+            return hash(self.n)
+
+        __eq__ = Cfg.__eq__
+
+    @qd.kernel
+    def config(x: qd.template()) -> qd.i32:
+        return x.n
+
+    three, other = Frozen(3), Frozen(4)
+    assert config(three) == 3
+    asked.clear()
+    assert [config(three), config(three)] == [3, 3]
+    assert asked == []
+    assert [config(other), config(three), config(Frozen(4))] == [4, 3, 4]
+    assert specialisations(config) == 2
