@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from quadrants.banner import Frame
 from quadrants.errors import QuadrantsCompilationError
 
@@ -14,7 +16,10 @@ class Refusals:
         self.mode = mode
 
     def raise_(self, text: str, loc=None, kind: type = RuntimeError):
-        where = f'File "{loc.file}", line {loc.line}, in {loc.frames[-1][2]}:\n' if loc is not None else ""
+        where = ""
+        if loc is not None:
+            file, line, function = _users(loc)[-1]
+            where = f'File "{file}", line {line}, in {function}:\n'
         error = kind(f"{where}[kernel={self.kernel}, {self.mode} mode] {text}")
         error._qd_located = True
         raise error
@@ -43,6 +48,14 @@ class Refusals:
         )
 
     def construct(self, what: str, loc):
+        inside = loc.frames[len(_users(loc)) :] if loc is not None else ()
+        if inside and "linalg" in os.path.dirname(inside[0][0]):
+            name = _LINALG.get(inside[0][2], inside[0][2])
+            self.raise_(
+                f"qd.{name} is not supported in AutoDiff: call it in a function with a gradient of its own "
+                "(qd.ad.grad_replaced).",
+                loc,
+            )
         self.raise_(f"{what} is not supported in AutoDiff. {_INSTEAD.get(what, '')}".rstrip(), loc)
 
     def atomic(self, op: str, array, loc):
@@ -75,6 +88,22 @@ class Refusals:
             "`for _ in range(1):` to run it in order, or read and write different arrays.",
             loc,
         )
+
+
+# Functions of the package behind those of the same name, or behind these.
+_LINALG = {
+    "svd2": "svd", "svd3": "svd", "polar3": "polar_decompose of a 3x3 matrix", "sym_eig_jacobi": "sym_eig",
+    "psd_part": "make_spd", "eig2": "eig",
+}  # fmt: skip
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def _users(loc) -> tuple:
+    """The frames of a place up to the last one in the user's files; all where there is none."""
+    for count in range(len(loc.frames), 0, -1):
+        if not loc.frames[count - 1][0].startswith(_PACKAGE):
+            return loc.frames[:count]
+    return loc.frames
 
 
 _INSTEAD = {

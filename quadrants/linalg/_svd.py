@@ -114,16 +114,7 @@ def svd2(A, dt: qd.template(), eps: qd.template()):
 
 
 @qd.func
-def polar(A, n: qd.template(), dt: qd.template(), eps: qd.template()):
-    """See `small.polar_decompose`; `A` is n x n of dtype `dt`, whose machine epsilon is `eps`."""
-    R = A
-    P = A
-    if qd.static(n == 2):
-        U, S, V = svd2(A, dt, eps)
-        R = U @ V.transpose()
-        P = V @ S @ V.transpose()
-    else:
-        U, S, V = svd3(A, dt, eps)
-        R = U @ V.transpose()
-        P = V @ S @ V.transpose()
-    return R, P
+def polar3(A, dt: qd.template(), eps: qd.template()):
+    """See `small.polar_decompose`; `A` is 3x3 of dtype `dt`, whose machine epsilon is `eps`."""
+    U, S, V = svd3(A, dt, eps)
+    return U @ V.transpose(), V @ S @ V.transpose()

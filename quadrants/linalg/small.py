@@ -12,8 +12,9 @@ from __future__ import annotations
 import quadrants as qd
 
 from ._eigen import eig2, psd_part, sym_eig_jacobi
+from ._polar import polar2
 from ._solve import gauss
-from ._svd import polar, svd2, svd3
+from ._svd import polar3, svd2, svd3
 
 
 def _working_dtype(dt):
@@ -54,11 +55,11 @@ def polar_decompose(A, dt=None):
     Returns the matrices `R, P` of dtype `dt`.
 
     - 3x3: `R` is always a proper rotation, so `P` is indefinite when `det(A) < 0`.
-    - 2x2: `P` is positive semidefinite and `det(R)` has the sign of `det(A)`.
+    - 2x2: `P` is positive semidefinite and `det(R)` has the sign of `det(A)`. It can be differentiated.
     """
     n = _check_square(A, (2, 3), "Polar decomposition only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt)
-    return polar(qd.cast(A, dt), n, dt, eps)
+    return polar2(qd.cast(A, dt), dt) if n == 2 else polar3(qd.cast(A, dt), dt, eps)
 
 
 def sym_eig(A, dt=None):

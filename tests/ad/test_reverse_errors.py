@@ -282,6 +282,41 @@ def test_bit_casts_stop_nothing_silently(stacks):
     check(through, [x], [y])
 
 
+def test_decompositions_by_iteration_are_named_where_they_are_called(stacks):
+    y = field(np.zeros(4))
+    small, large = (qd.Matrix.field(n, n, qd.f64, 4, needs_grad=True) for n in (2, 3))
+
+    @qd.func
+    def largest(A):
+        U, S, V = qd.svd(A)
+        return S[0, 0]
+
+    @qd.kernel
+    def svd():
+        for i in y:
+            y[i] = largest(small[i])
+
+    @qd.kernel
+    def polar():
+        for i in y:
+            R, P = qd.polar_decompose(large[i])
+            y[i] = R[0, 0]
+
+    @qd.kernel
+    def eigen():
+        for i in y:
+            w, v = qd.sym_eig(large[i])
+            y[i] = w[0]
+
+    for kernel, text, place in (
+        (svd, "qd.svd is", "in largest"), (polar, "qd.polar_decompose of a 3x3 matrix is", "in polar"),
+        (eigen, "qd.sym_eig is", "in eigen"),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=rf"{text} not supported in AutoDiff.*grad_replaced") as caught:
+            kernel.grad()
+        assert "test_reverse_errors.py" in str(caught.value).splitlines()[0] and place in str(caught.value)
+
+
 def test_clocks(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import check, field
+from oracle import check, field, reverse
 
 import quadrants as qd
 
@@ -296,3 +296,37 @@ def test_stop_grad():
     y.grad[None] = 1
     k.grad()
     assert x.grad.to_numpy().tolist() == [2, 4]
+
+
+def test_polar_decomposition_of_two_axes():
+    """Rotations and reflections, the identity; alone and in a recurrence, as deformation gradients have it."""
+    A = [[[1.2, 0.3], [-0.4, 0.9]], [[0.2, 1.1], [0.9, -0.3]], [[-0.7, 0.1], [0.2, -1.4]], [[1.0, 0.0], [0.0, 1.0]]]
+    x, y = field(np.array(A)), field(np.zeros((4, 3)))
+
+    @qd.kernel
+    def decompose():
+        for i in range(4):
+            F = qd.Matrix([[x[i, 0, 0], x[i, 0, 1]], [x[i, 1, 0], x[i, 1, 1]]])
+            R, P = qd.polar_decompose(F)
+            y[i, 0] = R[0, 0] * 0.3 + R[0, 1] * R[1, 1] - R[1, 0]
+            y[i, 1] = P[0, 0] * P[1, 1] + P[0, 1]
+            for _ in range(3):
+                R, P = qd.polar_decompose(F)
+                F = F + 0.1 * (F - R)
+            y[i, 2] = F.norm_sqr()
+
+    check(decompose, [x], [y])
+
+
+def test_the_rotation_of_scaled_matrices_does_not_move_with_the_scale():
+    scales = [1e-30, 1e-3, 1.0, 1e12]
+    x, y = field(scales), field(np.zeros(4))
+
+    @qd.kernel
+    def rotation():
+        for i in x:
+            R, P = qd.polar_decompose(qd.Matrix([[0.8, -0.5], [0.7, 0.9]]) * x[i])
+            y[i] = R[0, 1]
+
+    found = reverse(rotation, [x], [y])[0] * scales
+    np.testing.assert_allclose(found, 0, atol=1e-14)
