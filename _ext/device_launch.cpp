@@ -195,6 +195,7 @@ class Tasks {
     }
 
     int task(size_t at) {
+        if (kernel_->tasks[at].counts) return 0;
         for (const DeviceSizing &sizing : kernel_->sizings) {
             if (at == sizing.begin) return launch_->known ? recall_depths(sizing) : find_depths(sizing);
             if (at > sizing.begin && at < sizing.end) return 0;
@@ -212,9 +213,11 @@ class Tasks {
         if (grid && task.stacks.empty()) {
             status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
         } else if (grid) {
+            Demand demand = demand_of(task, int64_t(grid) * task.block);
+            if (task.gate_task >= 0) status = count_rows(task, &demand);
             // Until the task is queued nobody else may make the heaps larger, and so move them.
             std::lock_guard<std::mutex> alone(launch_->heaps->gate);
-            status = bind_heaps(task, int64_t(grid) * task.block);
+            if (status == 0) status = bind_heaps(task, demand);
             if (status == 0 && !launch_->full) {
                 status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
             }
@@ -260,19 +263,54 @@ class Tasks {
     }
 
   private:
-    // Memory for the stacks of a task, by way of the block.
-    int bind_heaps(const DeviceTask &task, int64_t rows) {
-        int64_t strides[heap_kinds] = {0, 0};
-        bool used[heap_kinds] = {false, false};
+    // What a task needs of each heap.
+    struct Demand {
+        int64_t strides[heap_kinds];
+        int64_t rows[heap_kinds];
+        bool used[heap_kinds];
+        const char *source;
+    };
+
+    Demand demand_of(const DeviceTask &task, int64_t threads) const {
+        Demand demand{{0, 0}, {threads, threads}, {false, false}, "worst_case_num_threads_no_bound_expr"};
         for (const DeviceStack &stack : task.stacks) {
             int64_t depth = stack.depth;
             if (depth < 0) std::memcpy(&depth, launch_->block + stack.depth_offset, sizeof depth);
-            strides[stack.kind] = sum_bytes(strides[stack.kind], stack_bytes(depth, stack.slot));
-            used[stack.kind] = true;
+            demand.strides[stack.kind] = sum_bytes(demand.strides[stack.kind], stack_bytes(depth, stack.slot));
+            demand.used[stack.kind] = true;
         }
+        return demand;
+    }
+
+    // Rows of real numbers for no more threads than get behind the condition, where that is worth counting them.
+    int count_rows(const DeviceTask &task, Demand *demand) {
+        demand->source = "worst_case_num_threads";
+        int64_t rows = demand->rows[0], passing = rows;
+        HeapUse all{launch_->arch, launch_->name, task.number, 0, demand->strides[0], rows};
+        int status = 0;
+        if (all.required() >= std::max<int64_t>(kernel_->gate_bytes, 1)) {
+            uint64_t counts = launch_->memory.frame + static_cast<uint64_t>(task.gate_frame);
+            status = kernel_->api->fill(counts, 0, 16, launch_->stream);
+            if (status == 0) status = start(static_cast<size_t>(task.gate_task));
+            if (status) return status;
+            char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
+            status = kernel_->api->to_host(landing, counts, sizeof passing, launch_->stream);
+            std::memcpy(&passing, landing, sizeof passing);
+        }
+        if (passing < rows) {
+            demand->source = passing > 0 ? "reducer_count" : "reducer_zero_floored";
+            rows = demand->rows[0] = std::max<int64_t>(passing, 1);
+        }
+        std::memcpy(launch_->block + task.gate_rows, &rows, sizeof rows);
+        return status;
+    }
+
+    // Memory for the stacks of a task, by way of the block.
+    int bind_heaps(const DeviceTask &task, const Demand &demand) {
         for (int kind = 0; kind < heap_kinds; ++kind) {
-            if (!used[kind]) continue;
-            HeapUse use{launch_->arch, launch_->name, task.number, kind, strides[kind], rows};
+            if (!demand.used[kind]) continue;
+            HeapUse use{launch_->arch,           launch_->name,     task.number,  kind,
+                        demand.strides[kind], demand.rows[kind], demand.source};
             uint64_t address = 0;
             bool full = false;
             int status = launch_->heaps->reserve(launch_->stream, use, &address, &full);

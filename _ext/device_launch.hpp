@@ -58,6 +58,12 @@ struct DeviceTask {
     std::string name;
     std::vector<DeviceStack> stacks;
     int32_t number = 0;  // as messages have it
+    // Where a condition is around the stacks of real numbers: the task that counts the iterations that pass, where in the
+    // frame it leaves the count and, 8 bytes on, threads claim rows, and where in the block the rows go. -1: no condition.
+    int64_t gate_task = -1;
+    int64_t gate_frame = 0;
+    int64_t gate_rows = 0;
+    bool counts = false;  // it is the task of a gate, launched where that is used
 };
 
 struct DeviceKernel {
@@ -77,6 +83,7 @@ struct DeviceKernel {
     int64_t heap_offsets[heap_kinds] = {-1, -1};  // where the block has the addresses of the heaps, -1: nowhere
     int64_t stacks_begin = 0, stacks_end = 0;     // the part of the block that has these and all depths
     int32_t heap_site = 0;      // the message when there is no memory
+    int64_t gate_bytes = 0;     // a gate is used for heaps of at least that size
     // Tasks of two launches on one stream must not mix where they share a frame.
     std::mutex gate;
 };

@@ -69,6 +69,10 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         cpp_name name
         vector[DeviceStack] stacks
         int32_t number
+        int64_t gate_task
+        int64_t gate_frame
+        int64_t gate_rows
+        bint counts
 
     cdef enum class RegionKind(int32_t):
         loop
@@ -102,6 +106,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int64_t stacks_begin
         int64_t stacks_end
         int32_t heap_site
+        int64_t gate_bytes
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -163,7 +168,8 @@ cdef class DeviceProgram:
     kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
     of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.emit.stack_plan.StackPlan`; task_stacks: for every task
-    (number, stacks as in `quadrants.emit.launches.Launch`).
+    (number, stacks, gate), the latter two as in `quadrants.emit.launches.Launch`; gate_bytes: heaps of real numbers from
+    this size on have rows for the iterations that pass the gate of their task only.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold together."""
     cdef readonly Device device
     cdef DeviceKernel *kernel
@@ -181,7 +187,7 @@ cdef class DeviceProgram:
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
                  seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False, local_tasks=(), regions=(),
-                 stacks=None, task_stacks=(), keepalive=None):
+                 stacks=None, task_stacks=(), gate_bytes=0, keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -208,6 +214,7 @@ cdef class DeviceProgram:
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
         if stacks is not None:
+            kernel.gate_bytes = gate_bytes
             self.add_stacks(stacks, task_stacks)
 
     cdef add_stacks(self, plan, task_stacks):
@@ -237,8 +244,16 @@ cdef class DeviceProgram:
             for offset in reads:
                 sizing.reads.push_back(offset)
             kernel.sizings.push_back(sizing)
-        for at, (number, stacks) in enumerate(task_stacks):
+        for at, (number, stacks, gate) in enumerate(task_stacks):
             kernel.tasks[at].number = number
+            if gate:
+                task, frame_offset, offset = gate
+                if not 0 <= task < <int64_t> kernel.tasks.size() or frame_offset + 16 > self.frame_bytes:
+                    raise ValueError(f"the gate of task {number} has no task {task} or does not fit in the frame")
+                self.check_place(offset, "a number of rows")
+                kernel.tasks[at].gate_task, kernel.tasks[at].gate_frame = task, frame_offset
+                kernel.tasks[at].gate_rows = offset
+                kernel.tasks[task].counts = True
             for kind, slot, known, offset in stacks:
                 if not 0 <= kind < heap_kinds or kernel.heap_offsets[kind] < 0 or slot < 1:
                     raise ValueError(f"a stack of kind {kind} with slots of {slot} bytes has no heap")
@@ -341,7 +356,7 @@ cdef class DeviceProgram:
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
         found.landing = NULL
-        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.sizings.size():
+        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.stacks_end:
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
                 landing = self.kept((<size_t> stream, "landing"), Landing(self.device, landing_bytes(self.kernel[0])))

@@ -26,9 +26,9 @@ void tell_use(const HeapUse &use) {
     double megabytes = static_cast<double>(required) / (1024.0 * 1024.0);
     if (use.kind == 0) {
         std::fprintf(stderr,
-                     "[adstack_heap] arch=%s task='%s_%d' kind=F src=worst_case_num_threads_no_bound_expr "
-                     "effective_rows=%lld stride=%lld required_bytes=%lld (%.2f MB)\n",
-                     use.arch, use.kernel, use.number, static_cast<long long>(use.rows),
+                     "[adstack_heap] arch=%s task='%s_%d' kind=F src=%s effective_rows=%lld stride=%lld "
+                     "required_bytes=%lld (%.2f MB)\n",
+                     use.arch, use.kernel, use.number, use.source, static_cast<long long>(use.rows),
                      static_cast<long long>(use.stride), static_cast<long long>(required), megabytes);
     } else {
         std::fprintf(stderr,

@@ -26,6 +26,7 @@ struct HeapUse {
     int32_t kind;
     int64_t stride;  // bytes of a row
     int64_t rows;
+    const char *source = "worst_case_num_threads_no_bound_expr";  // of the rows for real numbers
 
     int64_t required() const;  // more than any machine has where the product would not fit
 };

@@ -17,7 +17,7 @@ class CellIndices:
     text: Any
     constant: Any
     indexing: bool
-    interleaved: Any = frozenset()  # ids of the stacks that threads have in common memory
+    interleaved: dict = {}  # what slots are multiplied by, by id of the stacks that threads have in common memory
 
     def cell_index(self, p) -> str:
         outer, self.indexing = self.indexing, True
@@ -77,13 +77,13 @@ class CellIndices:
             left = f"({self.type(i64)}){self.text(e.a, UNARY)}"
         return f"{left} {symbol} {self.wide(e.b, precedence + 1)}", precedence
 
-    def _slot(self, e) -> str:
+    def _slot(self, e, place: str) -> str:
         """Of a stack in the heap of a device: the slots of all threads with one number lie side by side."""
         if isinstance(e, n.Const):
-            return f"{self.constant(e.value, i64)[0]} * qd_rows" if e.value else "0"
-        if e.type is i64:
-            return f"{self.text(e, MUL)} * qd_rows"
-        return f"({self.type(i64)}){self.text(e, UNARY)} * qd_rows"
+            slot = self.constant(e.value, i64)[0]
+        else:
+            slot = self.text(e, MUL) if e.type is i64 else f"({self.type(i64)}){self.text(e, UNARY)}"
+        return f"{slot} * {place}"
 
     @staticmethod
     def _is_big(decl) -> bool:
@@ -93,7 +93,7 @@ class CellIndices:
         """Array arguments: extents are known at launch only, so the arithmetic is 64 bits wide."""
         order = decl.layout or tuple(range(decl.ndim))
         if decl.id in self.interleaved:
-            return self._slot(indices[0])
+            return self._slot(indices[0], self.interleaved[decl.id])
         if decl.ndim == 1:
             return self.wide(indices[0])
         text = ""

@@ -40,7 +40,8 @@ class Launch:
     kernel, and is not left out by a launch that begins at a later checkpoint. stacks: those in the heaps, as
     (kind, bytes of a slot, depth, -1) or, with a depth that only the launch knows, (kind, bytes, -1, offset of the
     depth in the argument block); such a task is launched with 65536 threads at most. number: of the task, as messages
-    have it.
+    have it. gate: (number in the list of the task that counts, offset in the frame of what it counts and, 8 bytes on,
+    of the rows that are claimed, offset in the argument block of the rows that there are), or nothing.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Launch:
     local: bool = False
     stacks: tuple = ()
     number: int = 0
+    gate: tuple = ()
 
 
 def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:

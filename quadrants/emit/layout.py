@@ -16,7 +16,8 @@ class ArgsLayout:
     times: where the kernel profiler finds begin and end of every task, as f64 seconds; -1 when it is off.
     status: where a launch finds the checkpoint to begin at and, 4 bytes on, leaves the one that ended it; -1 without.
     heaps: of a device: where it finds the addresses of the heaps of stacks, by kind. depths: where it finds depths of
-    stacks, by variable id. All of these are side by side.
+    stacks, by variable id. rows: where it finds the rows of tasks with a gate, by id of the gate's variable `passing`.
+    All of these are side by side.
     members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "times",
     "status", "heap" or "depth".
     """
@@ -29,6 +30,7 @@ class ArgsLayout:
     status: int = -1
     heaps: dict = field(default_factory=dict)
     depths: dict = field(default_factory=dict)
+    rows: dict = field(default_factory=dict)
     size: int = 0
     members: list = field(default_factory=list)
 
@@ -36,12 +38,13 @@ class ArgsLayout:
 @dataclass(slots=True)
 class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
-    of stacks that its own tasks find, by variable id.
+    of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.
     """
 
     error: int = -1
     results: list = field(default_factory=list)
     depths: dict = field(default_factory=dict)
+    gates: dict = field(default_factory=dict)
     size: int = 0
     members: list = field(default_factory=list)
 
@@ -63,12 +66,13 @@ class _Places:
 
 
 def args_layout(
-    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False, heaps=(), depths=()
+    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False, heaps=(), depths=(),
+    gates=(),
 ) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
 
     by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch.
-    heaps: kinds of stacks in memory that the launch gives a device; depths: variables that it sets.
+    heaps: kinds of stacks in memory that the launch gives a device; depths: variables that it sets; gates: of tasks.
     """
     out = ArgsLayout()
     place = _Places()
@@ -100,6 +104,9 @@ def args_layout(
     for var in depths:
         out.depths[var.id] = place(8, 8)
         out.members.append(("depth", var))
+    for gate in gates:
+        out.rows[gate.passing.id] = place(8, 8)
+        out.members.append(("rows", gate))
     out.size = place.size
     return out
 
@@ -123,6 +130,11 @@ def frame_layout(module: Module, *, check: bool) -> FrameLayout:
         for var in sizing.depths:
             out.depths[var.id] = place(8, 8)
             out.members.append(("shared", var))
+    for task in module.tasks:
+        if task.gate is not None:
+            out.gates[task.gate.passing.id] = place(8, 8)
+            place(8, 8)
+            out.members += [("shared", task.gate.passing), ("shared", task.gate.claimed)]
     out.size = place.size
     return out
 

@@ -23,6 +23,7 @@ from quadrants.ir.nodes import (
     Const,
     Module,
 )
+from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
 from quadrants.ir.types import element_dtype, result_struct
 
 
@@ -84,6 +85,7 @@ class Piece:
     sizing: bool = False
     stacks: tuple = ()
     kinds: tuple = ()
+    gate: tuple = ()
 
 
 class Renderer:
@@ -99,18 +101,18 @@ class Renderer:
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])
         profile = bool(options.get("kernel_profiler"))
-        self.stacks = {t.name: found for t in module.tasks if (found := stacks.of_task(t))}
-        self.in_heaps = {name: stacks.split(found)[1] for name, found in self.stacks.items()} if by_value else {}
+        self.stacks = {t.name: found for t in module.tasks if (found := of_task(t))}
+        self.in_heaps = {name: split(found)[1] for name, found in self.stacks.items()} if by_value else {}
         every = [decl for found in self.in_heaps.values() for decl in found]
         self.depths = stack_plan.variables(module, every) if every else []
         self.kept = []
         if not by_value:
-            found = stacks.depths_of([decl for of_task in self.stacks.values() for decl in of_task])
+            found = depths_of([decl for used in self.stacks.values() for decl in used])
             self.kept = [depth for depth in found if stack_plan.needs_cells(depth)]
             self.depths = [depth.count.place.var for depth in self.kept]
         self.layout = args_layout(
-            module, by_value=by_value, random=uses["random"], profile=profile, heaps=stacks.kinds_of(every),
-            depths=self.depths,
+            module, by_value=by_value, random=uses["random"], profile=profile, heaps=kinds_of(every),
+            depths=self.depths, gates=[t.gate for t in module.tasks if t.gate is not None],
         )  # fmt: skip
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
@@ -208,7 +210,7 @@ class Renderer:
         in_heap = self.in_heaps.get(t.name, [])
         if in_heap:
             p.parameters |= {v.id: v for v in self.depths}
-            p.interleaved = {decl.id for decl in in_heap}
+            p.interleaved = {decl.id: stacks.place_of(decl, t.gate) for decl in in_heap}
         trips = (("i64", self.layout.depths[t.trips.id]),) if in_heap and t.trips is not None else None
         form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap), trips)
         p.leaves_by_return = form.name == "flat" and form.batch is None
@@ -233,7 +235,7 @@ class Renderer:
             self.prelude.need("random", "begin")
         used = self.stacks.get(t.name, [])
         if self.dialect.parallel == "grid":
-            rows = stacks.thread_rows(p, [d for d in used if d not in in_heap], in_heap)
+            rows = stacks.thread_rows(p, [d for d in used if d not in in_heap], in_heap, t.gate)
         else:
             rows = stacks.worker_rows(p, used)
         prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before + rows
@@ -243,7 +245,8 @@ class Renderer:
             number=number, form=form.name, count=form.count, threads=form.threads, block_dim=form.block_dim,
             tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
-            sizing=t.sizing, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), kinds=stacks.kinds_of(used),
+            sizing=t.sizing, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), kinds=kinds_of(used),
+            gate=stack_plan.gate_of_launch(self.module, t, self.layout, self.frame) if self.frame is not None else (),
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
@@ -374,6 +377,8 @@ class Renderer:
                 lines += ["int32_t qd_resume;", "int32_t qd_yielded;"]
             elif kind == "heap":
                 lines.append(f"char *qd_{what}_heap;")
+            elif kind == "rows":
+                lines.append(f"int64_t {stacks.rows_name(what)};")
             elif kind == "depth":
                 lines.append(f"{self.prelude.type(what.type)} {what.name};")
             else:
@@ -385,7 +390,7 @@ class Renderer:
 
     def frame_members(self) -> list:
         if self.frame is None:
-            kinds = stacks.kinds_of([d for found in self.stacks.values() for d in found])
+            kinds = kinds_of([d for found in self.stacks.values() for d in found])
             heap = [line for kind in kinds for line in (f"char *qd_{kind}_heap;", f"int64_t qd_{kind}_stride;")]
             return [f"{self.prelude.type(v.type)} {v.name};" for v in (*self.module.shared, *self.module.depths)] + heap
         lines = []
@@ -448,7 +453,7 @@ def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
     return Launch(
         piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local,
-        piece.stacks, piece.number,
+        piece.stacks, piece.number, piece.gate,
     )
 
 

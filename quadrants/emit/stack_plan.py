@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from quadrants.ad.sizes import Size, walk
-from quadrants.emit import stacks
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.emit.stack_record import KeptDepths, StackPlan
-from quadrants.ir.nodes import Module
+from quadrants.ir.nodes import Module, VarPlace
+from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
+from quadrants.ir.walk import walk as walk_ir
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"
@@ -20,7 +21,7 @@ def variables(module: Module, in_heaps: list) -> list:
     """The depths that the launch passes to the tasks: those that tasks find, in their order, then the others."""
     found = [var for sizing in module.sizings for var in sizing.depths]
     known = {var.id for var in found}
-    for depth in stacks.depths_of(in_heaps):
+    for depth in depths_of(in_heaps):
         var = _variable(depth)
         if var is not None and var.id not in known:
             known.add(var.id)
@@ -37,14 +38,14 @@ def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout)
     """The record for a kernel; None where no stack is in a heap."""
     if not in_heaps:
         return None
-    places = [*layout.heaps.values(), *layout.depths.values()]
+    places = [*layout.heaps.values(), *layout.depths.values(), *layout.rows.values()]
     computed = {}
-    for depth in stacks.depths_of(in_heaps):
+    for depth in depths_of(in_heaps):
         var = _variable(depth)
         if var is not None and var.id not in frame.depths:
             computed[var.id] = (layout.depths[var.id], tuple(_program(depth.size, layout)))
     return StackPlan(
-        heaps=tuple(layout.heaps.get(kind, -1) for kind in stacks.KINDS),
+        heaps=tuple(layout.heaps.get(kind, -1) for kind in KINDS),
         begin=min(places),
         end=max(places) + 8,
         depths=tuple(computed.values()),
@@ -63,13 +64,25 @@ def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple:
     """`Launch.stacks` of a task."""
     out = []
     for decl in in_heap:
-        known = stacks.constant(decl)
-        kind, slot = stacks.KINDS.index(stacks.kind_of(decl)), size_align(decl.type)[0]
+        known = constant(decl)
+        kind, slot = KINDS.index(kind_of(decl)), size_align(decl.type)[0]
         if known is not None:
             out.append((kind, slot, known, -1))
         else:
             out.append((kind, slot, -1, layout.depths[_variable(decl.source).id]))
     return tuple(out)
+
+
+def gate_of_launch(module: Module, task, layout: ArgsLayout, frame: FrameLayout) -> tuple:
+    """`Launch.gate` of a task; the one that counts is in front of it."""
+    if task.gate is None:
+        return ()
+    counts = [k for k, t in enumerate(module.tasks) if t.sizing and _adds_to(t, task.gate.passing)]
+    return (counts[0], frame.gates[task.gate.passing.id], layout.rows[task.gate.passing.id])
+
+
+def _adds_to(task, var) -> bool:
+    return any(isinstance(node, VarPlace) and node.var is var for node in walk_ir([f for _, f in task.reductions]))
 
 
 def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
@@ -97,7 +110,7 @@ def needs_cells(depth) -> bool:
 
 def kept(in_use: list, layout: ArgsLayout) -> KeptDepths | None:
     """What to keep of the depths of some stacks, None where that is nothing."""
-    depths = [d for d in stacks.depths_of(in_use) if needs_cells(d) and _variable(d).id in layout.depths]
+    depths = [d for d in depths_of(in_use) if needs_cells(d) and _variable(d).id in layout.depths]
     if not depths:
         return None
     nodes = [s for d in depths for s in walk(d.size)]

@@ -13,56 +13,8 @@ Short stacks of a device, of a depth that is known, are local arrays.
 
 from __future__ import annotations
 
-from quadrants.ir import walk
-from quadrants.ir.nodes import Cell, Const
-from quadrants.ir.types import element_dtype, size_align
-
-# What a thread of a device may declare for itself: what it could keep in registers, or almost.
-LOCAL_BYTES = 256
-FLOAT, INT = "float", "int"
-KINDS = (FLOAT, INT)
-
-
-def of_task(task) -> list:
-    """The stacks that a task uses, in order of appearance."""
-    found: dict = {}
-    for node in walk.walk(task.body):
-        if isinstance(node, Cell) and node.array.kind == "stack":
-            found[node.array.id] = node.array
-    return list(found.values())
-
-
-def kind_of(decl) -> str:
-    """The heap of a stack."""
-    return FLOAT if element_dtype(decl.type).is_real else INT
-
-
-def kinds_of(stacks: list) -> tuple:
-    """The heaps that some stacks are in."""
-    used = {kind_of(decl) for decl in stacks}
-    return tuple(kind for kind in KINDS if kind in used)
-
-
-def depths_of(stacks: list) -> list:
-    """The depths behind some stacks, each once."""
-    found: dict = {}
-    for decl in stacks:
-        found[id(decl.source)] = decl.source
-    return list(found.values())
-
-
-def constant(decl) -> int | None:
-    """The depth of a stack where the launch does not decide it."""
-    count = decl.source.count
-    return max(1, int(count.value)) if isinstance(count, Const) else None
-
-
-def split(stacks: list) -> tuple:
-    """What a task of a device declares as local arrays, and what it has in the heaps."""
-    known = [decl for decl in stacks if constant(decl) is not None]
-    if sum(constant(decl) * size_align(decl.type)[0] for decl in known) > LOCAL_BYTES:
-        return [], stacks
-    return known, [decl for decl in stacks if constant(decl) is None]
+from quadrants.ir.stacks import FLOAT, constant, depths_of, kind_of, kinds_of
+from quadrants.ir.types import size_align
 
 
 def row_bytes(decl) -> int | None:
@@ -80,17 +32,35 @@ def worker_rows(printer, stacks: list) -> list:
     return lines
 
 
-def thread_rows(printer, local: list, heap: list) -> list:
+def place_of(decl, gate) -> str:
+    """What the number of a slot is multiplied by, and the row of the thread, if its pointer does not know that."""
+    claims = gate is not None and kind_of(decl) == FLOAT
+    return f"{gate.rows.name} + {gate.row.name}" if claims else "qd_rows"
+
+
+def rows_name(gate) -> str:
+    """The member of the argument block with the number of rows that a gated task has."""
+    return gate.passing.name.replace("passing", "rows_passing")
+
+
+def thread_rows(printer, local: list, heap: list, gate=None) -> list:
     """Lines at the top of a task of a device: local arrays, and a pointer to slot 0 of each stack in the heaps."""
     lines = [f"{printer.type(d.type)} {d.name}[{constant(d)}];" for d in local]
     if not heap:
         return lines
     lines.append("const int32_t qd_rows = gridDim.x * blockDim.x;")
     lines.append("const int32_t qd_row = blockIdx.x * blockDim.x + threadIdx.x;")
+    if gate is not None:
+        # Where there are not rows for all, a thread claims one behind the gate.
+        lines.append(f"const int32_t {gate.rows.name} = {printer.dialect.args}{rows_name(gate)};")
+        lines.append(f"int32_t {gate.row.name} = {gate.rows.name} < qd_rows ? -1 : qd_row;")
     for kind in kinds_of(heap):
         lines.append(f"char *qd_{kind}s = {printer.dialect.args}qd_{kind}_heap;")
         of_kind = [d for d in heap if kind_of(d) == kind]
-        lines += _pointers(printer, of_kind, "qd_rows * {bytes}", "({t} *)qd_{kind}s + qd_row")
+        if kind == FLOAT and gate is not None:
+            lines += _pointers(printer, of_kind, gate.rows.name + " * {bytes}", "({t} *)qd_{kind}s")
+        else:
+            lines += _pointers(printer, of_kind, "qd_rows * {bytes}", "({t} *)qd_{kind}s + qd_row")
     return lines
 
 

@@ -442,6 +442,20 @@ class Task:
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints
     sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
     trips: Var | None = None  # the iterations of the loop, where sizing finds that
+    gate: Gate | None = None  # set by `passes.gates`
+
+
+@dataclass(slots=True, eq=False)
+class Gate:
+    """Of a task whose threads claim rows of stacks; the task in front of it counts. passing: how many iterations get
+    behind the condition. claimed: how many rows are taken. row: that of this thread, below 0 as long as it has none;
+    rows: how many there are. Codegen declares both.
+    """
+
+    passing: Var
+    claimed: Var
+    row: Var
+    rows: Var
 
 
 @dataclass(slots=True, eq=False)

@@ -27,6 +27,8 @@ def verify(module: n.Module) -> n.Module:
                 _statement(declare, inner)
             if t.loop is not None:
                 inner |= {v.id for v in t.loop.vars}
+            if t.gate is not None:
+                inner |= {t.gate.row.id, t.gate.rows.id}
             _block(t.body, inner)
     else:
         _block(module.body, known)

@@ -388,6 +388,12 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
             "through loops, split or checkpoint the kernel, or give it more memory (device_memory_fraction, "
             "device_memory_GB)."
         )
+    if message[0] == "adstack diverged":
+        return (
+            f"(kernel={kernel_name}) The adstack rows of a condition diverged: a thread took row {values[0]} of "
+            f"{values[1]}. What the condition reads changed in the launch, by the kernel itself or by another stream; "
+            "set ad_stack_sparse_threshold_bytes to more than the heap needs."
+        )
     if message[0] == "adstack walk":
         return (
             f"(kernel={kernel_name}) Finding the size of an adstack takes a walk over {values[0]} cells, which exceeds "

@@ -71,7 +71,8 @@ class DeviceBackend(Backend):
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
             regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],
             stacks=recipe.stacks,
-            task_stacks=[(launch.number, launch.stacks) for launch in recipe.launches],
+            task_stacks=[(launch.number, launch.stacks, launch.gate) for launch in recipe.launches],
+            gate_bytes=session.current_cfg().ad_stack_sparse_threshold_bytes,
             keepalive=keepalive,
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)

@@ -1,0 +1,54 @@
+"""Stacks of derivative code: which heap they are in, and which are in none."""
+
+from __future__ import annotations
+
+from quadrants.ir import walk
+from quadrants.ir.nodes import Cell, Const
+from quadrants.ir.types import element_dtype, size_align
+
+# What a thread of a device may declare for itself: what it could keep in registers, or almost.
+LOCAL_BYTES = 256
+FLOAT, INT = "float", "int"
+KINDS = (FLOAT, INT)
+
+
+def of_task(task) -> list:
+    """The stacks that a task uses, in order of appearance."""
+    found: dict = {}
+    for node in walk.walk(task.body):
+        if isinstance(node, Cell) and node.array.kind == "stack":
+            found[node.array.id] = node.array
+    return list(found.values())
+
+
+def kind_of(decl) -> str:
+    """The heap of a stack."""
+    return FLOAT if element_dtype(decl.type).is_real else INT
+
+
+def kinds_of(stacks: list) -> tuple:
+    """The heaps that some stacks are in."""
+    used = {kind_of(decl) for decl in stacks}
+    return tuple(kind for kind in KINDS if kind in used)
+
+
+def depths_of(stacks: list) -> list:
+    """The depths behind some stacks, each once."""
+    found: dict = {}
+    for decl in stacks:
+        found[id(decl.source)] = decl.source
+    return list(found.values())
+
+
+def constant(decl) -> int | None:
+    """The depth of a stack where the launch does not decide it."""
+    count = decl.source.count
+    return max(1, int(count.value)) if isinstance(count, Const) else None
+
+
+def split(stacks: list) -> tuple:
+    """What a task of a device declares as local arrays, and what it has in the heaps."""
+    known = [decl for decl in stacks if constant(decl) is not None]
+    if sum(constant(decl) * size_align(decl.type)[0] for decl in known) > LOCAL_BYTES:
+        return [], stacks
+    return known, [decl for decl in stacks if constant(decl) is None]

@@ -1,0 +1,297 @@
+"""Stacks behind a condition: a device has rows for what passes it, wherever cells can be counted."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+from heap_lines import bindings
+from oracle import check, field, reverse
+
+import quadrants as qd
+
+pytestmark = pytest.mark.runtime(exclude=("cpu",))
+COUNT = 256
+
+
+@pytest.fixture(autouse=True)
+def runtime(init, monkeypatch):
+    monkeypatch.setenv("QD_DEBUG_ADSTACK", "1")
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=0)
+
+
+@pytest.fixture
+def points():
+    return field(np.linspace(0.1, 0.9, COUNT)), field(np.zeros(COUNT)), np.linspace(0.1, 0.9, COUNT)
+
+
+def slopes(points, passes, n: int) -> np.ndarray:
+    v, slope = np.array(points), np.ones(len(points))
+    for _ in range(n):
+        slope, v = slope * np.cos(v), np.sin(v) + 0.1
+    return np.where(passes, slope, 0.0)
+
+
+def marks(fraction: float, count: int = COUNT) -> np.ndarray:
+    """Zeros and ones, that fraction of them ones."""
+    found = np.zeros(count)
+    found[: round(fraction * count)] = 1.0
+    return np.random.default_rng(5).permutation(found)
+
+
+def source(capfd) -> tuple:
+    """(where the number of float rows is from, rows) of the last binding."""
+    last = [line for line in bindings(capfd.readouterr().err) if line["kind"] == "F"][-1]
+    return last["src"], last["rows"]
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.5, 1.0])
+@pytest.mark.parametrize("debug", [False, True])
+def test_rows_for_a_gate_in_an_array(init, points, capfd, fraction, debug):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=0, debug=debug)
+    x, y, at = field(np.linspace(0.1, 0.9, COUNT)), field(np.zeros(COUNT)), points[2]
+
+    @qd.kernel
+    def k(g: qd.types.ndarray(), n: qd.i32):
+        for i in range(COUNT):
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+
+    g = marks(fraction).astype(np.float32)
+    np.testing.assert_allclose(reverse(k, [x], [y], g, 8)[0], slopes(at, g > 0.5, 8), rtol=1e-12)
+    passing = int(g.sum())
+    expected = {0: ("reducer_zero_floored", 1), COUNT: ("worst_case_num_threads", COUNT)}
+    assert source(capfd) == expected.get(passing, ("reducer_count", passing))
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.05, 0.5, 1.0])
+def test_rows_for_a_gate_in_a_leaf_of_a_struct(points, capfd, fraction):
+    x, y, at = points
+    cells = qd.Struct.field({"a": qd.f32, "mark": qd.i32, "b": qd.f64}, shape=(COUNT,))
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in cells:
+            v = x[i]
+            if 1 <= cells[i].mark:
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+
+    g = marks(fraction)
+    cells.mark.from_numpy(g.astype(np.int32))
+    np.testing.assert_allclose(reverse(k, [x], [y], 8)[0], slopes(at, g > 0.5, 8), rtol=1e-12)
+    assert source(capfd)[1] == max(1, int(g.sum()))
+
+
+_KERNEL = """
+import quadrants as qd
+
+def make(x, y, s, t, u):
+    @qd.kernel
+    def k(n: qd.i32, arg: qd.i32):
+        {loop}
+            v = x[i]
+            {gate}
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+    return k
+"""
+
+
+def kernel_with(tmp_path, gate: str, *fields, loop: str = "for i in range(256):"):
+    """A kernel whose stacks are behind a condition that is given as text."""
+    path = tmp_path / f"gate_{abs(hash((gate, loop)))}.py"
+    path.write_text(_KERNEL.format(loop=loop, gate=gate.replace("\n", "\n" + 12 * " ")))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.make(*fields)
+
+
+@pytest.mark.parametrize(
+    ("gate", "mask"),
+    [
+        ("if s[i] < 1.0:", lambda s: s < 1),
+        ("if 1.0 <= s[i]:", lambda s: s >= 1),
+        ("if 1.0 != s[i]:", lambda s: s != 1),
+        ("if s[i] == 2.0:", lambda s: s == 2),
+        ("if s[i] > 0:", lambda s: s > 0),
+        ("if s[i] <= 1.0:\n    v = v * 1.0\nelse:", lambda s: s > 1),
+    ],
+)
+def test_comparisons(points, tmp_path, capfd, gate, mask):
+    x, y, at = points
+    s = qd.field(qd.f32, COUNT)
+    values = np.random.default_rng(2).integers(0, 3, COUNT).astype(np.float32)
+    s.from_numpy(values)
+    k = kernel_with(tmp_path, gate, x, y, s, s, s)
+    passes = mask(values)
+    np.testing.assert_allclose(reverse(k, [x], [y], 40, 0)[0], slopes(at, passes, 40), rtol=1e-12)
+    assert source(capfd) == ("reducer_count", int(passes.sum()))
+
+
+# s has 256 cells, t is 16 x 16, u is 256 x 2.
+CAPTURED = [
+    "s[i] > 0.5", "t[i // 16, i % 16] > 0.5", "u[i, 0] > 0.5", "u[i, arg] > 0.5", "0.5 < t[i // 16 % 16, i % 16]",
+]  # fmt: skip
+REFUSED = [
+    "s[i % 16] > 0.5", "s[i // 2] > 0.5", "s[(i + 5) % 256] > 0.5", "s[2 * i % 256] > 0.5", "s[42] > 0.5",
+    "s[arg] > 0.5", "t[i % 8, i % 8] > 0.5", "t[i % 8, (i // 8) % 8] > 0.5", "s[i] > 0.5 and s[i] < 2.0",
+    "not (s[i] > 0.5)", "s[i] + 1.0 > 1.5", "s[i] > arg", "i > 128", "s[qd.cast(s[i], qd.i32)] > 0.5",
+    "t[i % 8 + 0 - 0, i % 8] > 0.5",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("gate", CAPTURED + REFUSED)
+def test_which_conditions_are_gates(points, tmp_path, capfd, gate):
+    x, y, at = points
+    s, t, u = qd.field(qd.f32, COUNT), qd.field(qd.f32, (16, 16)), qd.field(qd.f32, (COUNT, 2))
+    values = marks(0.25).astype(np.float32)
+    s.from_numpy(values)
+    t.from_numpy(values.reshape(16, 16))
+    u.from_numpy(np.stack([values, values], axis=1))
+    k = kernel_with(tmp_path, f"if {gate}:", x, y, s, t, u)
+    passes = np.array([bool(eval(_python(gate), {"s": values, "t": values.reshape(16, 16), "i": i, "arg": 1,
+                                                 "u": np.stack([values, values], axis=1)})) for i in range(COUNT)])
+    np.testing.assert_allclose(reverse(k, [x], [y], 40, 1)[0], slopes(at, passes, 40), rtol=1e-12)
+    if gate in CAPTURED:
+        assert source(capfd) == ("reducer_count", int(passes.sum()))
+    else:
+        assert source(capfd) == ("worst_case_num_threads_no_bound_expr", COUNT)
+
+
+def _python(gate: str) -> str:
+    return gate.replace("qd.cast(s[i], qd.i32)", "int(s[i])")
+
+
+def test_products_and_fields_of_several_axes(capfd):
+    x, y, g = field(np.linspace(0, 1, 60).reshape(3, 4, 5)), field(np.zeros((3, 4, 5))), qd.field(qd.i32, (3, 4, 5))
+    g.from_numpy(marks(0.4, 60).astype(np.int32).reshape(3, 4, 5))
+
+    @qd.kernel
+    def over_field(n: qd.i32):
+        for I in qd.grouped(x):
+            if g[I] == 1:
+                v = x[I]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[I] = v
+
+    @qd.kernel
+    def over_product(n: qd.i32):
+        for i, j, k in qd.ndrange(3, 4, 5):
+            if g[i, j, k] == 1:
+                v = x[i, j, k]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i, j, k] = v
+
+    expected = slopes(np.linspace(0, 1, 60), g.to_numpy().ravel() == 1, 40)
+    for kernel in (over_field, over_product):
+        np.testing.assert_allclose(reverse(kernel, [x], [y], 40)[0].ravel(), expected, rtol=1e-12)
+        assert source(capfd) == ("reducer_count", 24)
+
+
+def test_all_that_pass_are_at_the_end(capfd):
+    count = 131136
+    x, y = field(np.linspace(0, 1, count)), field(np.zeros(count))
+    values = np.zeros(count, np.float32)
+    values[131072:] = 1
+
+    @qd.kernel
+    def k(g: qd.types.ndarray(), n: qd.i32):
+        for i in range(g.shape[0]):
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] = v
+
+    found = reverse(k, [x], [y], values, 9)[0]
+    np.testing.assert_allclose(found, slopes(np.linspace(0, 1, count), values > 0, 9), rtol=1e-12)
+    assert source(capfd) == ("reducer_count", 64)
+
+
+def test_f64_gates_compare_all_bits(points, capfd):
+    x, y, at = points
+    g = qd.field(qd.f64, COUNT)
+    below = np.nextafter(0.1, 0)
+    values = np.where(marks(0.5) > 0, 0.1, below)
+    g.from_numpy(values)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in g:
+            if g[i] >= 0.1:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] = v
+
+    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, values == 0.1, 40), rtol=1e-12)
+    assert source(capfd) == ("reducer_count", COUNT // 2)
+
+
+def test_small_heaps_are_not_worth_counting(init, capfd):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True)
+    x, y, g = field(np.linspace(0, 1, COUNT)), field(np.zeros(COUNT)), qd.field(qd.f32, COUNT)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in g:
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] = v
+
+    np.testing.assert_array_equal(reverse(k, [x], [y], 40)[0], np.zeros(COUNT))
+    assert source(capfd) == ("worst_case_num_threads", COUNT)
+
+
+def test_integers_have_a_row_for_each_thread(points, capfd):
+    x, y, _ = points
+    g = qd.field(qd.f32, COUNT)
+    g.from_numpy(marks(0.1).astype(np.float32))
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in g:
+            v = x[i]
+            if g[i] > 0.5:
+                phase = i
+                for j in range(n):
+                    if phase % 3 == 0:
+                        v = qd.sin(v) * v
+                    phase += j + 1
+            y[i] = v
+
+    check(k, [x], [y], 40, modes="r")
+    floats, ints = bindings(capfd.readouterr().err)
+    assert floats["rows"] == round(0.1 * COUNT) and ints["rows"] == COUNT
+
+
+def test_gates_follow_their_cells_from_launch_to_launch(points, capfd):
+    x, y, at = points
+    g = qd.field(qd.f32, COUNT)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in g:
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+
+    for fraction, n in ((0.5, 40), (0.1, 300), (0.9, 50), (0.9, 50), (0.0, 40)):
+        values = marks(fraction)
+        g.from_numpy(values.astype(np.float32))
+        np.testing.assert_allclose(reverse(k, [x], [y], n)[0], slopes(at, values > 0, n), rtol=1e-12)
+        assert source(capfd)[1] == max(1, int(values.sum()))
