@@ -43,6 +43,8 @@ def _check_array(kernel, name: str, want, x) -> None:
         raise array_annotation.not_an_array(want, x, name)
     try:
         array_annotation.check_annotation(want, x, name)
+        if kernel.mode == "reverse":
+            array_annotation.check_gradient(want, x, name)
     except (TypeError, ValueError) as error:
         if type(error) in (TypeError, ValueError):
             raise type(error)(f"exception while trying to ensure compiled {kernel.fn}:\n{error}") from None

@@ -26,6 +26,19 @@ def check_annotation(param, array, name: str) -> None:
         raise not_an_array(param, array, name)
 
 
+def check_gradient(param, array, name: str) -> None:
+    """Raise `ValueError` where a derivative must reach an array that another package made without gradient.
+
+    The kernel itself takes such arrays; its derivative would leave their gradient out without a word.
+    """
+    if param.needs_grad and external.is_external(array) and not external.has_grad(array):
+        raise ValueError(
+            f"Invalid value for argument {name} - required needs_grad=True, but a {type(array).__name__} without "
+            "gradient is provided; pass a torch tensor with requires_grad=True or a qd.ndarray with needs_grad=True, or "
+            "leave needs_grad out of the annotation"
+        )
+
+
 def not_an_array(param, value, name: str) -> QuadrantsRuntimeTypeError:
     """The error for a list, a number, None or a field where an array is needed."""
     from quadrants.data.field import Field

@@ -134,6 +134,26 @@ def test_needs_grad_of_the_annotation(arch):
         demanding(qd.ndarray(qd.f32, (2,)), out)
 
 
+@pytest.mark.parametrize("make", [torch.ones, lambda n: np.ones(n, np.float32)], ids=["tensor", "numpy"])
+def test_an_array_without_gradient_where_one_is_required(arch, make):
+    """Kernels take it, as inference does; their derivatives would leave it out without a word."""
+
+    @qd.kernel
+    def demanding(x: qd.types.ndarray(needs_grad=True), out: qd.types.ndarray()):
+        for i in x:
+            out[i] += x[i] * x[i]
+
+    x, out = make(2), torch.zeros(2, requires_grad=True)
+    demanding(x, out)
+    assert out.tolist() == [1, 1]
+    out.grad = torch.ones(2)
+    with pytest.raises(ValueError, match="x - required needs_grad=True, but a (Tensor|ndarray) w"):
+        demanding.grad(x, out)
+    x = torch.ones(2, requires_grad=True)
+    demanding.grad(x, out)
+    assert x.grad.tolist() == [2, 2]
+
+
 def test_non_contiguous_tensors_are_refused(squares):
     out = torch.zeros(3, requires_grad=True)
     with pytest.raises(ValueError, match="contiguous"):
