@@ -18,6 +18,7 @@ from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, ki
 
 _serial = itertools.count()
 _identities: dict = {}
+_guarding: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -59,16 +60,28 @@ def template_token(x, name: str) -> int | tuple:
     if type(x).__hash__ is not object.__hash__ and not isinstance(x, type):
         hash(x)
         token = intern_token(("object", type(x), x))
-        return (token,) if _guards_its_value(type(x)) else token
+        return (token,) if _guards_its_value(x) else token
     return identity_token(x)
 
 
-def _guards_its_value(cls: type) -> bool:
-    """Whether instances of a class that hashes by value keep it: it decides itself what may be assigned.
+def _guards_its_value(x) -> bool:
+    """Whether an object that hashes by value refuses to have its members assigned, even to what they are.
 
     Others may be changed between two launches, so their value is asked for at each.
     """
-    return cls.__setattr__ is not object.__setattr__ and cls.__weakrefoffset__ != 0
+    cls = type(x)
+    if cls not in _guarding:
+        _guarding[cls] = cls.__weakrefoffset__ != 0 and cls.__setattr__ is not object.__setattr__ and _refuses(x)
+    return _guarding[cls]
+
+
+def _refuses(x) -> bool:
+    for name, value in list(getattr(x, "__dict__", {}).items())[:1]:
+        try:
+            setattr(x, name, value)
+        except AttributeError:
+            return True
+    return False
 
 
 def identity_token(x) -> int | tuple:

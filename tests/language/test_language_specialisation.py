@@ -246,6 +246,24 @@ def test_values_that_may_change_are_asked_for_at_each_launch(arch):
     assert specialisations(config) == 2
 
 
+def test_a_class_that_watches_assignments_guards_nothing(arch):
+    class Watched(Cfg):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+
+        __eq__ = Cfg.__eq__
+        __hash__ = Cfg.__hash__
+
+    @qd.kernel
+    def config(x: qd.template()) -> qd.i32:
+        return x.n
+
+    watched = Watched(3)
+    first = config(watched)
+    watched.n = 5
+    assert [first, config(watched)] == [3, 5]
+
+
 def test_values_that_their_class_guards_are_asked_for_once(arch):
     """A launch costs the same whether the hash of its template argument is dear or not."""
     asked = []
