@@ -34,8 +34,8 @@ def check_gradient(param, array, name: str) -> None:
     if param.needs_grad and external.is_external(array) and not external.has_grad(array):
         raise ValueError(
             f"Invalid value for argument {name} - required needs_grad=True, but a {type(array).__name__} without "
-            "gradient is provided; pass a torch tensor with requires_grad=True or a qd.ndarray with needs_grad=True, or "
-            "leave needs_grad out of the annotation"
+            "gradient is provided; pass a torch tensor with requires_grad=True or a qd.ndarray with needs_grad=True, "
+            "or leave needs_grad out of the annotation"
         )
 
 
