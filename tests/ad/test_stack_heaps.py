@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from heap_lines import bindings, growths
@@ -352,3 +354,82 @@ def test_a_heap_that_cannot_be_had_is_an_error_and_the_program_goes_on():
         k.grad(2**30)
     qd.sync()
     check(k, [x], [y], 3, modes="r")
+
+
+@pytest.mark.runtime(exclude=("cpu",))
+def test_heaps_are_what_the_lines_say_until_the_runtime_ends(init, capfd):
+    from quadrants.runtime import registry
+
+    device = registry.current().device
+    x, y = field(np.linspace(0, 1, 64)), field(np.zeros(64))
+    k = recurrence(x, y)
+    assert device.heap_bytes() == (0, 0)
+    for n in (100, 3000, 20):
+        reverse(k, [x], [y], n)
+    grown = growths(capfd.readouterr().err)
+    assert device.heap_bytes() == (grown[-1][2], 0)
+    qd.reset()
+    assert device.heap_bytes() == (0, 0)
+
+
+def test_launches_on_several_threads_do_not_share_rows():
+    n = 64
+    points = np.linspace(0, 1, n)
+    pairs = [(field(points), field(np.zeros(n))) for _ in range(4)]
+    kernels = [recurrence(x, y) for x, y in pairs]
+    failures = []
+
+    def work(k, x, y, trips):
+        for _ in range(20):
+            x.grad.fill(0)
+            y.grad.fill(1)
+            k.grad(trips)
+            if not np.allclose(x.grad.to_numpy(), slopes(points, trips), rtol=1e-10):
+                failures.append(trips)
+
+    for (x, y), k in zip(pairs, kernels, strict=True):
+        reverse(k, [x], [y], 1)
+    threads = [
+        threading.Thread(target=work, args=(k, *pair, 200 + 100 * number))
+        for number, (k, pair) in enumerate(zip(kernels, pairs, strict=True))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+@pytest.mark.runtime(exclude=("cpu",))
+def test_streams_have_heaps_of_their_own():
+    x, y = field(POINTS), field(np.zeros(4))
+    k = recurrence(x, y)
+    with pytest.raises(RuntimeError, match="qd_stream is not compatible with"):
+        k.grad(3, qd_stream=qd.create_stream())
+    np.testing.assert_allclose(reverse(k, [x], [y], 3)[0], slopes(POINTS, 3), rtol=1e-12)
+
+
+def test_slots_beyond_32_bits(init, capfd):
+    """One iteration of the last thread is long: its slots reach over more than 4 GiB."""
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_size=90000, saturating_grid_dim=64)
+    rows = 8192
+    x, y = field(np.full(rows, 0.5)), field(np.zeros(rows))
+
+    @qd.kernel
+    def k(last: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(last if i == 8191 else 2):
+                v = v * 0.9999 + 1e-6 * v * v
+            y[i] = v
+
+    found = reverse(k, [x], [y], 80000)[0]
+    v, slope = 0.5, 1.0
+    expected = []
+    for j in range(80000):
+        slope, v = slope * (0.9999 + 2e-6 * v), v * 0.9999 + 1e-6 * v * v
+        if j == 1:
+            expected.append(slope)
+    np.testing.assert_allclose(found[[0, 8190, 8191]], [*expected * 2, slope], rtol=1e-9)
+    if not is_host():
+        assert bindings(capfd.readouterr().err)[-1]["bytes"] > 1 << 32
