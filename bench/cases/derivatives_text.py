@@ -36,7 +36,8 @@ def _kernel(qd):
 
 def stack_lines(text: str) -> int:
     """Lines that are there because of stacks: their declarations, pushes, reads, and tests of their depth."""
-    return len(re.findall(r"^.*(?:_stack|qd_row|qd_depth|qd_heap|trips(?:_\d+)? =).*$", text, re.MULTILINE))
+    mentions = r"^.*(?:_stack|qd_row|qd_depth|qd_heap|qd_floats|qd_float_|trips(?:_\d+)? =).*$"
+    return len(re.findall(mentions, text, re.MULTILINE))
 
 
 def _text(qd, dialect: str, count) -> Work:

@@ -7,11 +7,13 @@ thread.
 
     structs     struct variables become variables of their members
     prepare     atomics on locals, lazy choices and the like, as plain statements
+    shared_loads   cells that are read several times are read once
     activity    which variables carry derivatives
     reverse     adjoint code by recomputation (its docstring has an example); `sweep`, `replay`, `stacks` are its parts
     forward     duals beside the primal
     rules, matrix_rules   one row for each operation, for both modes
-    prune       what no effect depends on is left out; tidy joins what can be said in one line
+    prune       what no effect depends on is left out; collect takes additions to gradients out of loops; tidy joins
+                what can be said in one line
     sizes       how deep stacks must be
     refusals, races       what is not differentiated, and why
     validate    the checks of `Tape(validation=True)`
@@ -22,12 +24,14 @@ from __future__ import annotations
 from quadrants.ad import races, rename
 from quadrants.ad.activity import Activity
 from quadrants.ad.checks import check, learn_purity
+from quadrants.ad.collect import collect
 from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
 from quadrants.ad.prune import prune
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import assigned
 from quadrants.ad.reverse import Reverse
+from quadrants.ad.shared_loads import share_loads
 from quadrants.ad.stacks import Depths
 from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
@@ -69,6 +73,7 @@ def _forward(body: list, refusals: Refusals) -> list:
 
 
 def _reverse(module: Module, body: list, returned: list, refusals: Refusals, options) -> list:
+    body = share_loads(body)
     activity = Activity(body, lambda decl: decl.grad)
     if not activity.writes:
         return prune([s for s in body if isinstance(s, Declare)] + returned)
@@ -76,12 +81,12 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     check(body, activity, refusals, stacks=allowed)
     races.check(body, activity, refusals)
     body = _without_asserts(body, module.sites)
-    reverse = Reverse(activity, refusals)
+    reverse = Reverse(activity, refusals, body)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
-    return tidy(depths.settle(made))
+    return tidy(collect(depths.settle(made)))
 
 
 def _into_loops(body: list, returned: list, refusals: Refusals) -> list:

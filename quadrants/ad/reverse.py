@@ -26,6 +26,7 @@ from quadrants.ad.build import neg, variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
 from quadrants.ad.sweep import Backward, Sweep
+from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
@@ -52,12 +53,14 @@ from quadrants.ir.walk import root
 class Reverse:
     """Reverses the body of one kernel."""
 
-    def __init__(self, activity: Activity, refusals: Refusals):
+    def __init__(self, activity: Activity, refusals: Refusals, body: list):
         self.activity = activity
         self.refusals = refusals
         self.unknown: dict = {}
         self.replay = Replay(self.unknown)
         self.adjoints: dict = {}
+        self.constant: set = set()
+        self.stored = {root(s.place).var.id for s in walk.walk(body) if isinstance(s, Store) and walk.root_var(s.place)}
 
     def block(self, body: list, env: dict) -> list:
         """REV(body), over the versions in `env`."""
@@ -76,6 +79,7 @@ class _Block(Sweep):
     def __init__(self, reverse: Reverse, env: dict):
         super().__init__(reverse.activity, reverse.adjoints, env)
         self.reverse = reverse
+        self.constant = reverse.constant
         self.steps: list = []
         self.declared: list = []
 
@@ -118,6 +122,8 @@ class _Block(Sweep):
     def version(self, var: Var, value) -> Var:
         """A new version of a variable of the primal."""
         made = self.env[var.id] = fresh(var, False)
+        if var.id not in self.reverse.stored:
+            self.constant.add(made.id)
         self.lines.append(Declare(made, value, self.loc))
         return made
 

@@ -8,8 +8,8 @@ time it is entered.
     for k in n-1..0:  v_1 = v_stack[k]; ...
 
 All stacks of one loop have the same depth: the length of the loop where that is a constant, N where
-`ad_stack_size=N` says so, else what the launch makes of its size (see `sizes`). A loop that turns out longer fails
-the launch before it writes.
+`ad_stack_size=N` says so, else what the launch makes of its size (see `sizes`), once for all loops of a task that have
+the same one. A loop that turns out longer fails the launch before it writes.
 """
 
 from __future__ import annotations
@@ -101,10 +101,15 @@ class Depths:
         self.params = {v.id for v in module.params}
         self.stacks: list = []
         self.depths: list = []
+        self.known: dict = {}  # of the present task, by size
 
     def settle(self, body: list) -> list:
         """`body` with guards; `source` of the declarations of stacks is set."""
-        made = self._block(body, _values(body), {})
+        values, made = _values(body), []
+        for s in body:
+            if isinstance(s, For) and s.parallel:
+                self.known = {}
+            made += self._block([s], values, {})
         if self.stacks:
             self.module.heap_site = len(self.module.sites)
             self.module.sites.append((("adstack memory",), [], self.module.name))
@@ -174,10 +179,12 @@ class Depths:
     def _depth(self, size: Size) -> StackDepth:
         if size.op == "const":
             return StackDepth(Const(size.of, i64), [], size)
-        var = Var(f"qd_depth{len(self.depths) or ''}", i64, True, shared=True)
-        self.module.depths.append(var)
-        self.depths.append(StackDepth(Load(VarPlace(var, i64), i64), evaluate(size, var), size))
-        return self.depths[-1]
+        if size not in self.known:
+            var = Var(f"qd_depth{len(self.depths) or ''}", i64, True, shared=True)
+            self.module.depths.append(var)
+            self.known[size] = StackDepth(Load(VarPlace(var, i64), i64), evaluate(size, var), size)
+            self.depths.append(self.known[size])
+        return self.known[size]
 
 
 def _written_stack(s) -> ArrayDecl | None:

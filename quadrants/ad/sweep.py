@@ -102,6 +102,7 @@ class Sweep:
         self.env = dict(env)
         self.lines: list = []
         self.kept: set = {v.id for v in env.values()}  # versions that the backward sweep may read: never changed
+        self.constant: set = set()  # versions of variables that the primal assigns once
         self.loc = None
 
     # ------------------------------------------------------------ values that the backward sweep reads
@@ -117,11 +118,18 @@ class Sweep:
         if isinstance(e, Load) and isinstance(e.place, VarPlace):
             self.kept.add(e.place.var.id)
             return e
+        if isinstance(e, Load) and self._is_part_of_constant(e.place):
+            return e
         if not isinstance(e.type, TensorType) and isinstance(e, Cast) and isinstance(e.a, Const):
             return e
         var = Var(self.name_of(e, name), e.type, False, level=1, temporary=True)
         self.lines.append(Declare(var, e, self.loc))
         return variable(var)
+
+    def _is_part_of_constant(self, p) -> bool:
+        while isinstance(p, ElemPlace) and all(isinstance(i, Const) for i in p.indices):
+            p = p.base
+        return isinstance(p, VarPlace) and p.var.id in self.constant
 
     @staticmethod
     def name_of(e, name: str) -> str:

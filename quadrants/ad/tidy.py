@@ -5,12 +5,16 @@
 
     adj_v = 0; adj_v += x      adj_v = x
 
+    g = adj_v                  adj_v = adj_v * m
+    adj_v = g * m
+
     x_grad[i] += a             x_grad[i] += a + b          one atomic for two
     x_grad[i] += b
 """
 
 from __future__ import annotations
 
+from quadrants.ad import rename
 from quadrants.ad.build import add, is_zero
 from quadrants.ad.prune import reads
 from quadrants.ir import walk
@@ -24,7 +28,7 @@ def tidy(body: list) -> list:
             inner = getattr(s, name, None)
             if isinstance(inner, list):
                 setattr(s, name, tidy(inner))
-    return _joined_atomics(_joined_resets(_joined_declarations(body)))
+    return _without_snapshots(_joined_atomics(_joined_resets(_joined_declarations(body))))
 
 
 def _joined_declarations(body: list) -> list:
@@ -74,6 +78,40 @@ def _joined_resets(body: list) -> list:
     return out
 
 
+def _without_snapshots(body: list) -> list:
+    """A copy of a variable that only the next statement reads, an assignment, is not made."""
+    copies = {s.var.id: s.init.place.var for s, after in zip(body, body[1:]) if _is_copy(s) and _assigns(after)}
+    if not copies:
+        return body
+    uses = _count(body, copies)
+    out: list = []
+    for s in body:
+        last = out[-1] if out else None
+        if _assigns(s) and _is_copy(last) and _count([s], copies).get(last.var.id) == uses.get(last.var.id):
+            out[-1] = Store(s.place, rename.expression(s.value, {last.var.id: copies[last.var.id]}), s.loc)
+            continue
+        out.append(s)
+    return out
+
+
+def _is_copy(s) -> bool:
+    if not isinstance(s, Declare) or not s.var.temporary:
+        return False
+    return isinstance(s.init, Load) and isinstance(s.init.place, VarPlace)
+
+
+def _assigns(s) -> bool:
+    return isinstance(s, Store) and isinstance(s.place, VarPlace)
+
+
+def _count(body: list, among: dict) -> dict:
+    found: dict = {}
+    for node in walk.walk(body):
+        if isinstance(node, VarPlace) and node.var.id in among:
+            found[node.var.id] = found.get(node.var.id, 0) + 1
+    return found
+
+
 def _joined_atomics(body: list) -> list:
     """Additions to one cell of a gradient, with nothing but declarations and other additions in between."""
     out: list = []
@@ -115,6 +153,11 @@ def _target(s):
 def _index(e):
     if isinstance(e, Const):
         return ("number", e.value)
-    if isinstance(e, Load) and isinstance(e.place, VarPlace) and not e.place.var.mutable:
-        return ("variable", e.place.var.id)
+    if not isinstance(e, Load):
+        return None
+    p, path = e.place, ()
+    while isinstance(p, ElemPlace):
+        p, path = p.base, (*map(_index, p.indices), *path)
+    if isinstance(p, VarPlace) and not p.var.mutable and None not in path:
+        return ("variable", p.var.id, *path)
     return None

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from oracle import field
+from oracle import field, kernel_differences, reverse
 
 import quadrants as qd
 
@@ -112,3 +112,57 @@ def test_constant_loops_are_not_checked():
             y[i] = v
 
     assert not any("qd_fail" in line or "setjmp" in line for line in body(f))
+
+
+def test_components_of_what_is_assigned_once_are_read_where_they_are():
+    x = qd.Vector.field(2, qd.f64, shape=4, needs_grad=True)
+    y = field(np.zeros(4), name="y")
+
+    @qd.kernel
+    def f():
+        for i in range(4):
+            v = qd.sin(x[i])
+            at = qd.Vector([i, 0]) + 0
+            y[at[0]] += v[0] * v[1]
+
+    lines = body(f)
+    assert not any(line.startswith(("const double v_", "const int32_t at_")) for line in lines)
+    assert "const double g = y_grad[at.v[0]];" in lines
+
+
+def test_a_component_that_changes_is_copied_in_time():
+    x = qd.Vector.field(2, qd.f64, shape=4, needs_grad=True)
+    y = field(np.zeros(4), name="y")
+    x.from_numpy(np.linspace(0.1, 0.8, 8).reshape(4, 2))
+
+    @qd.kernel
+    def f():
+        for i in range(4):
+            v = x[i]
+            a = v[0] * v[1]
+            v[0] = a * v[1]
+            v[1] += v[0] * a
+            y[i] = v[0] * v[1]
+
+    for got, want in zip(reverse(f, [x], [y]), kernel_differences(f, [x], [y])):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_loops_of_a_task_that_are_equally_long_share_a_depth():
+    x, y = field(np.ones(4), name="x"), field(np.zeros(4), name="y")
+    n = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def f(m: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = qd.sin(v)
+            for _ in range(n[None]):
+                v = qd.cos(v)
+            for _ in range(m):
+                v = qd.sin(v)
+            y[i] = v
+
+    text = f.grad.source(3)
+    assert set(re.findall(r"\bqd_depth\d*\b", text)) == {"qd_depth", "qd_depth1"}

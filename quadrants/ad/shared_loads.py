@@ -1,0 +1,185 @@
+"""Cells that a kernel reads in several statements are read once, so that they get one addition to their gradient.
+
+    a = m * x[i]              x_value = x[i]
+    b = x[i] + a       ->     a = m * x_value
+                              b = x_value + a
+
+Backwards, what all uses contribute is collected in one variable, and `x_grad[i]` is touched once. The first use must be
+one that is surely executed; later ones may lie deeper, in branches and loops. Cells of arrays that the kernel writes
+are left alone: there the order of additions matters.
+"""
+
+from __future__ import annotations
+
+from quadrants.ad.build import variable
+from quadrants.ir import walk
+from quadrants.ir.nodes import (
+    Atomic,
+    Binary,
+    Cast,
+    Cell,
+    Check,
+    Const,
+    Declare,
+    Elem,
+    Eval,
+    For,
+    If,
+    Load,
+    Make,
+    MatOp,
+    Return,
+    Select,
+    StopGrad,
+    Store,
+    Unary,
+    Var,
+    VarPlace,
+)
+from quadrants.ir.types import StructType, element_dtype
+from quadrants.ir.walk import root
+
+
+def share_loads(body: list) -> list:
+    """`body`, as `prepare` leaves it, with repeated loads of differentiable cells made variables."""
+    excluded = set()
+    varying = set()
+    for node in walk.walk(body):
+        if isinstance(node, (Store, Atomic)):
+            at = root(node.place)
+            if isinstance(at, Cell):
+                excluded.add(at.array.id)
+            else:
+                varying.add(at.var.id)
+        elif isinstance(node, StopGrad):
+            return body
+    return _Sharing(excluded, varying).block(body, {})
+
+
+class _Sharing:
+    def __init__(self, excluded: set, varying: set):
+        self.excluded = excluded
+        self.varying = varying
+
+    def block(self, body: list, known: dict) -> list:
+        """A block in which the cells of `known` (by key) have variables already."""
+        counts = self._counts(body)
+        known, out = dict(known), []
+        for s in body:
+            for key, load in self._sure(s).items():
+                if key not in known and counts[key] > 1:
+                    var = Var(f"{root(load.place).array.name}_value", load.type, False, level=1, temporary=True)
+                    out.append(Declare(var, load, s.loc))
+                    known[key] = var
+            out.append(self._statement(s, known))
+        return out
+
+    def _counts(self, body: list) -> dict:
+        """In how many statements of this block, or below them, each cell is read."""
+        counts: dict = {}
+        for s in body:
+            for key in {self.key(n) for n in walk.walk(s) if isinstance(n, Load)}:
+                counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    def key(self, e: Load):
+        """What tells cells apart, if the load can be shared; else None."""
+        at = root(e.place)
+        if not isinstance(at, Cell) or isinstance(e.type, StructType) or not element_dtype(e.type).is_real:
+            return None
+        return None if at.array.grad is None or at.array.id in self.excluded else self._place(e.place)
+
+    def _index(self, e):
+        """An index as a value that equals that of the same expression elsewhere; None where it may change."""
+        kind = type(e)
+        if kind is Const:
+            return ("number", e.value, e.type)
+        if kind is Load and isinstance(root(e.place), VarPlace):
+            return self._place(e.place)
+        if kind is Binary:
+            parts: tuple = (self._index(e.a), self._index(e.b))
+        elif kind is Unary or kind is Cast:
+            parts = (self._index(e.a),)
+        else:
+            return None
+        return None if None in parts else (getattr(e, "op", "cast"), e.type, *parts)
+
+    def _place(self, p):
+        if isinstance(p, VarPlace):
+            return None if p.var.id in self.varying else ("variable", p.var.id)
+        base = ("cell", p.array.id) if isinstance(p, Cell) else self._place(p.base)
+        at = tuple(map(self._index, getattr(p, "indices", ())))
+        return None if base is None or None in at else (base, getattr(p, "name", ""), at)
+
+    # ------------------------------------------------------------ what a statement surely reads
+
+    def _sure(self, s) -> dict:
+        """The loads that a statement executes whatever its operands are."""
+        found: dict = {}
+        if isinstance(s, Declare):
+            self._collect(s.init, found)
+        elif isinstance(s, (Store, Eval)):
+            self._collect(s.value, found)
+        return found
+
+    def _collect(self, e, found: dict) -> None:
+        if isinstance(e, Load):
+            key = self.key(e)
+            if key is not None:
+                found.setdefault(key, e)
+        elif isinstance(e, Binary):
+            if element_dtype(e.type).is_real:
+                self._collect(e.a, found)
+                self._collect(e.b, found)
+        elif isinstance(e, (Unary, Cast, Elem)):
+            self._collect(e.a, found)
+        elif isinstance(e, (MatOp, Atomic)):
+            for a in e.args:
+                self._collect(a, found)
+        elif isinstance(e, Make):
+            for p in e.parts:
+                self._collect(p, found)
+
+    # ------------------------------------------------------------ the same statements over the variables
+
+    def _statement(self, s, known: dict):
+        if isinstance(s, If):
+            return If(self.value(s.cond, known), self.block(s.then, known), self.block(s.orelse, known), s.loc)
+        if isinstance(s, For):
+            s.body = self.block(s.body, known)
+        elif isinstance(s, Declare):
+            return Declare(s.var, self.value(s.init, known), s.loc)
+        elif isinstance(s, Store):
+            return Store(s.place, self.value(s.value, known), s.loc)
+        elif isinstance(s, Eval):
+            return Eval(self.value(s.value, known), s.loc)
+        elif isinstance(s, Return):
+            return Return(tuple(self.value(e, known) for e in s.values), s.loc)
+        elif isinstance(s, Check):
+            return Check(self.value(s.cond, known), s.site, s.values, s.loc)
+        return s
+
+    def value(self, e, known: dict):
+        """`e` with the variables of the cells that have one; itself where nothing changes."""
+        kind = type(e)
+        if kind is Load:
+            var = known.get(self.key(e))
+            return e if var is None else variable(var)
+        if kind is Binary:
+            return Binary(e.op, self.value(e.a, known), self.value(e.b, known), e.type, e.loc)
+        if kind is Unary:
+            return Unary(e.op, self.value(e.a, known), e.type)
+        if kind is Cast:
+            return Cast(self.value(e.a, known), e.type, e.bits)
+        if kind is Elem:
+            return Elem(self.value(e.a, known), e.indices, e.type)
+        if kind is Select:
+            c, a, b = self.value(e.cond, known), self.value(e.a, known), self.value(e.b, known)
+            return Select(c, a, b, e.type, e.lazy)
+        if kind is MatOp:
+            return MatOp(e.op, tuple(self.value(a, known) for a in e.args), e.type)
+        if kind is Make:
+            return Make(tuple(self.value(p, known) for p in e.parts), e.type)
+        if kind is Atomic:
+            return Atomic(e.op, e.place, tuple(self.value(a, known) for a in e.args), e.type, e.plain)
+        return e
