@@ -110,7 +110,8 @@ def with_header(text: str, module: Module, mode: str) -> str:
     tasks = []
     for task, number in zip(module.tasks, task_ids(module.name, text, len(module.tasks))):
         kept = stacks_of(task)
-        what = f"stacks {kept.reals} F + {kept.integers} I, pushes {kept.pushes}, gate none"
+        gate = task.gate.text if task.gate is not None else "none"
+        what = f"stacks {kept.reals} F + {kept.integers} I, pushes {kept.pushes}, gate={gate}"
         tasks.append(f"   task {task.name}: {what}, id {number:#010x}")
     text = text if text.endswith("\n") else text + "\n"
     lines = text.count("\n") + 1 + len(tasks)

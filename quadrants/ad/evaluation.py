@@ -27,9 +27,14 @@ def _at_least_zero(e):
     return e if isinstance(e, Const) else Binary("max", e, Const(0, i64), i64)
 
 
+def _length(begin, end) -> int | None:
+    return end.value - begin.value if isinstance(begin, Const) and isinstance(end, Const) else None
+
+
 class Evaluation:
     """loops: variables of loops around by the id of the variable that sizes know them by. guard: what comes in front of
-    a loop, statements made from its 64-bit length. Held parts of a size are variables already.
+    a loop, statements made from its 64-bit length and, where that is known, the number. Held parts of a size are
+    variables already.
     """
 
     def __init__(self, loops: dict | None = None, guard=None):
@@ -88,10 +93,10 @@ class Evaluation:
     def over(self, size: Size, out: list):
         first, last, body = size.args
         begin, end = (Cast(self.value(x, out), i32) for x in (first, last))
-        if self.guard is not None and not (isinstance(begin.a, Const) and isinstance(end.a, Const)):
+        if self.guard is not None:
             held = Var("walk", i64, False, level=1)
-            out.append(Declare(held, Binary("sub", end.a, begin.a, i64)))
-            out += self.guard(Load(VarPlace(held, i64), i64))
+            guarded = self.guard(Load(VarPlace(held, i64), i64), _length(begin.a, end.a))
+            out += [Declare(held, Binary("sub", end.a, begin.a, i64)), *guarded] if guarded else []
         largest = Var("largest", i64, True, level=1)
         out.append(Declare(largest, Const(0, i64)))
         place = VarPlace(largest, i64)

@@ -449,13 +449,14 @@ class Task:
 class Gate:
     """Of a task whose threads claim rows of stacks; the task in front of it counts. passing: how many iterations get
     behind the condition. claimed: how many rows are taken. row: that of this thread, below 0 as long as it has none;
-    rows: how many there are. Codegen declares both.
+    rows: how many there are. Codegen declares both. text: the condition, for dumps.
     """
 
     passing: Var
     claimed: Var
     row: Var
     rows: Var
+    text: str
 
 
 @dataclass(slots=True, eq=False)

@@ -11,6 +11,7 @@ sense of `_gate` has rows for all threads, which is always right.
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
+from quadrants.ir.printer import expr
 from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
 from quadrants.ir.types import f32, f64, i32, i64, u1
 from quadrants.ir.walk import root, walk
@@ -39,12 +40,13 @@ def _is_write(s) -> bool:
 
 
 class _Found:
-    """A gate: the branch that has the stacks, what is declared for the condition, and the condition."""
+    """A gate: the branch that has the stacks, what is declared for the condition, the condition, and how it reads."""
 
-    def __init__(self, block: list, declared: list, cond):
+    def __init__(self, block: list, declared: list, cond, text: str):
         self.block = block
         self.declared = declared
         self.cond = cond
+        self.text = text
 
 
 def _gate(task: n.Task, written: set) -> _Found | None:
@@ -76,7 +78,8 @@ def _gate(task: n.Task, written: set) -> _Found | None:
         return None
     needed = [s for s in task.body if isinstance(s, n.Declare) and s.var.id in declared]
     passes = branch.cond if inside[0] else n.Unary("logic_not", branch.cond, u1)
-    return _Found(block, needed, passes)
+    text = expr(cond) if inside[0] else f"not {expr(cond)}"
+    return _Found(block, needed, passes, text)
 
 
 def _uses(body: list, stacks: set) -> bool:
@@ -210,6 +213,7 @@ def _claim(module: n.Module, number: int, found: _Found) -> n.Gate:
         n.Var(f"qd_claimed{number or ''}", i32, True, shared=True),
         n.Var("qd_float_row", i32, True),
         n.Var("qd_float_rows", i32),
+        found.text,
     )
     row, rows = n.VarPlace(gate.row, i32), n.VarPlace(gate.rows, i32)
     module.sites.append((("adstack diverged",), [], module.name))

@@ -89,7 +89,7 @@ def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
     name = f"{module.name}_sizes{len(module.sizings) or ''}"
     names = rename.names_of(module)
     maxima = _Maxima(sum(len(s.maxima) for s in module.sizings))
-    evaluation = Evaluation(guard=lambda count: [n.Check(_fits(count), _site(module), (count,))])
+    evaluation = Evaluation(guard=lambda count, known: _guard(module, count, known))
     body: list = []
     for depth in depths:
         evaluation.into(depth.count.place.var, maxima.without(depth.size), body)
@@ -108,8 +108,10 @@ def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
     module.shared += maxima.vars
 
 
-def _fits(count):
-    return n.Binary("le", count, n.Const(LIMIT, i64), u1)
+def _guard(module: n.Module, count, known: int | None) -> list:
+    if known is not None and known <= LIMIT:
+        return []
+    return [n.Check(n.Binary("le", count, n.Const(LIMIT, i64), u1), _site(module), (count,))]
 
 
 def _site(module: n.Module) -> int:

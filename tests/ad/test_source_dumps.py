@@ -70,9 +70,9 @@ def test_the_header_counts_lines_bytes_stacks_and_pushes(started, arch_name, cap
         assert head.groups() == (name, mode, str(text.count("\n")), str(len(text.encode())))
     line = re.compile(r"^   task (\S+): (.*?), id 0x\w{8}(?: \*/)?$", re.M)
     tasks = {name: line.findall(text) for name, text in ours.items()}
-    assert [what for _, what in tasks["curved"]] == ["stacks 0 F + 0 I, pushes 0, gate none"]
-    assert [what for _, what in tasks["curved_reverse_grad"]] == ["stacks 1 F + 1 I, pushes 2, gate none"]
-    assert [what for _, what in tasks["linear_reverse_grad"]] == ["stacks 0 F + 0 I, pushes 0, gate none"]
+    assert [what for _, what in tasks["curved"]] == ["stacks 0 F + 0 I, pushes 0, gate=none"]
+    assert [what for _, what in tasks["curved_reverse_grad"]] == ["stacks 1 F + 1 I, pushes 2, gate=none"]
+    assert [what for _, what in tasks["linear_reverse_grad"]] == ["stacks 0 F + 0 I, pushes 0, gate=none"]
     assert all(task in ours["curved_reverse_grad"].split("*/", 1)[1] for task, _ in tasks["curved_reverse_grad"])
 
 
