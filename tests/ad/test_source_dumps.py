@@ -76,6 +76,29 @@ def test_the_header_counts_lines_bytes_stacks_and_pushes(started, arch_name, cap
     assert all(task in ours["curved_reverse_grad"].split("*/", 1)[1] for task, _ in tasks["curved_reverse_grad"])
 
 
+def test_the_header_shows_the_condition_behind_which_rows_are_claimed(init, arch_name, monkeypatch, capfd):
+    language, _ = LANGUAGES[arch_name]
+    monkeypatch.setenv(f"QD_DUMP_{language}", "1")
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True)
+    x, y, n = field(np.ones(64)), field(np.ones(64)), qd.field(qd.i32, ())
+    passes = qd.field(qd.f64, 64, name="passes")
+
+    @qd.kernel
+    def gated():
+        for i in x:
+            if passes[i] > 0.5:
+                v = x[i]
+                for j in range(n[None]):
+                    v = qd.sin(v)
+                y[i] = v
+
+    gated.grad()
+    shown = dumps(capfd.readouterr().err, language)["gated_reverse_grad"]
+    (line,) = [line for line in shown.splitlines() if "stacks 1 F" in line]
+    # A CPU has as many rows as workers: it does not count.
+    assert ("gate=none" if arch_name == "cpu" else "gate=(passes[i] > 0.5:f64)") in line
+
+
 def test_the_text_below_the_header_is_the_one_that_is_compiled(started, arch_name, capfd):
     language, _ = LANGUAGES[arch_name]
     curved, _ = started(f"QD_DUMP_{language}")
