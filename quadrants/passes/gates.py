@@ -25,7 +25,7 @@ def count_gates(module: n.Module) -> n.Module:
     tasks: list = []
     written = {root(s.place).array.id for t in module.tasks for s in walk(t.body) if _is_write(s)}
     for task in module.tasks:
-        found = _gate(task, written) if task.loop is not None and not task.pre else None
+        found = _gate(task, written) if task.loop is not None else None
         if found is not None:
             number = sum(t.gate is not None for t in tasks)
             task.gate = _claim(module, number, found)
@@ -201,7 +201,8 @@ def _counting(module: n.Module, number: int, task: n.Task, found: _Found) -> n.T
     add = n.Eval(n.Atomic("add", passing, (n.Const(1, i64),), i64))
     body = [*found.declared, n.If(found.cond, [add], [])]
     loop = n.For(task.loop.vars, task.loop.bounds, body, parallel=True)
-    counting = n.Task(f"{module.name}_gate{number or ''}", "range_for", body, loop, sizing=True)
+    name = f"{module.name}_gate{number or ''}"
+    counting = n.Task(name, "range_for", body, loop, pre=list(task.pre), sizing=True)
     recognise_in(counting)
     return counting
 

@@ -13,6 +13,7 @@ import quadrants as qd
 
 POINTS = [0.3, -0.7, 1.3, 0.9]
 ON_HOST = "x64", "arm64"
+M = qd.types.matrix(8, 8, qd.f64)
 
 
 @pytest.fixture(autouse=True)
@@ -433,3 +434,26 @@ def test_slots_beyond_32_bits(init, capfd):
     np.testing.assert_allclose(found[[0, 8190, 8191]], [*expected * 2, slope], rtol=1e-9)
     if not is_host():
         assert bindings(capfd.readouterr().err)[-1]["bytes"] > 1 << 32
+
+
+def test_argument_blocks_that_are_too_large_to_go_by_value():
+    """More than 4 KiB: HIP has them in memory, where the addresses of the heaps have to follow."""
+    x, y, trips = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, 4)
+
+    @qd.kernel
+    def k(a: M, b: M, c: M, d: M, e: M, f: M, g: M, h: M, m: M, n: qd.i32):
+        for i in x:
+            v = x[i]
+            count = i
+            for j in range(n):
+                if count % 2 == 0:
+                    v = qd.sin(v) * (a[i, 0] + b[0, i] + c[i, i] + d[1, i] + e[i, 1] + f[2, i] + g[i, 2] + h[3, i])
+                count += j
+            for _ in range(trips[i]):
+                v = v * v + m[7, 7]
+            y[i] = v
+
+    matrices = [qd.Matrix((np.arange(64) + s).reshape(8, 8) / 1000) for s in range(9)]
+    for n, counts in ((3, [0, 1, 2, 3]), (90, [1, 1, 0, 5]), (2, [60, 1, 0, 5])):
+        trips.from_numpy(np.array(counts, np.int32))
+        check(k, [x], [y], *matrices, n, modes="r")
