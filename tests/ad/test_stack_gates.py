@@ -295,3 +295,45 @@ def test_gates_follow_their_cells_from_launch_to_launch(points, capfd):
         g.from_numpy(values.astype(np.float32))
         np.testing.assert_allclose(reverse(k, [x], [y], n)[0], slopes(at, values > 0, n), rtol=1e-12)
         assert source(capfd)[1] == max(1, int(values.sum()))
+
+
+def test_no_more_rows_than_iterations(points, capfd):
+    """The field has more cells than the loop looks at, and all of them pass."""
+    x, y, at = points
+    g = qd.field(qd.f32, 1024)
+    g.fill(1)
+
+    @qd.kernel
+    def k(n: qd.i32):
+        for i in range(64):
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+
+    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, np.arange(COUNT) < 64, 40), rtol=1e-12)
+    assert source(capfd) == ("reducer_count", 64)
+
+
+def test_kernels_of_an_earlier_runtime_count_in_the_fields_of_this_one(init, capfd, tmp_path):
+    @qd.kernel(fastcache=True)
+    def k(x: qd.template(), y: qd.template(), g: qd.template(), n: qd.i32):
+        for i in x:
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] += v
+
+    for size, fraction in ((300, 0.2), (300, 0.6), (500, 0.3)):
+        init(
+            default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=0,
+            offline_cache_file_path=str(tmp_path),
+        )  # fmt: skip
+        x, y, g = field(np.linspace(0, 1, size)), field(np.zeros(size)), qd.field(qd.f32, size)
+        values = marks(fraction, size)
+        g.from_numpy(values.astype(np.float32))
+        found = reverse(k, [x], [y], x, y, g, 40)[0]
+        np.testing.assert_allclose(found, slopes(np.linspace(0, 1, size), values > 0, 40), rtol=1e-12)
+        assert source(capfd) == ("reducer_count", int(values.sum()))
