@@ -86,3 +86,63 @@ def test_a_kernel_from_the_disk_takes_any_number_of_trips(run):
             v, slope = v * 0.5 + v * v * 0.125, (0.5 + 0.25 * v) * slope
         slopes[trips] = said.strip("[]").split(", ")
         assert all(abs(float(g) - slope) <= 1e-5 * slope for g in slopes[trips])
+
+
+FIELDS = """
+import sys
+import quadrants as qd
+
+
+@qd.kernel(fastcache=True)
+def gated(x: qd.template(), y: qd.template(), gate: qd.template(), n: qd.template()):
+    for i in x:
+        if gate[i] > 0.5:
+            v = x[i]
+            for _ in range(n[None]):
+                v = v * 0.5 + v * v * 0.125
+            y[i] = v
+        else:
+            y[i] = 3.0 * x[i]
+
+
+for padding in range(3):
+    qd.init(ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=0, offline_cache_file_path=sys.argv[1])
+    for k in range(padding):
+        other = qd.field(qd.f32, 100 + k)
+        other.fill(1)
+    builder = qd.FieldsBuilder()
+    x, y = (qd.field(qd.f32, needs_grad=True) for _ in range(2))
+    gate, n = qd.field(qd.f32), qd.field(qd.i32)
+    builder.dense(qd.i, 4).place(x, y, x.grad, y.grad)
+    builder.dense(qd.i, 4).place(gate)
+    builder.place(n)
+    tree = builder.finalize()
+    for trips, passing in ((2, 1), (40, 2)):
+        n[None] = trips
+        gate.fill(0)
+        gate[passing] = 1
+        x.fill(1)
+        x.grad.fill(0)
+        y.grad.fill(1)
+        gated.grad(x, y, gate, n)
+        print(padding, trips, passing, *x.grad.to_numpy())
+    tree.destroy()
+"""
+
+
+def test_a_kernel_from_the_disk_follows_the_fields_of_its_process(arch_environment, tmp_path):
+    """Bounds and conditions are read where the fields are now, not where they were."""
+    (tmp_path / "fields.py").write_text(FIELDS)
+    for _ in range(2):
+        command = [sys.executable, "fields.py", str(tmp_path / "cache")]
+        environment = {**os.environ, **arch_environment}
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+        lines = [line.split() for line in done.stdout.splitlines() if not line.startswith("[")]
+        assert len(lines) == 6
+        for _, trips, passing, *found in lines:
+            v = slope = 1.0
+            for _ in range(int(trips)):
+                v, slope = v * 0.5 + v * v * 0.125, (0.5 + 0.25 * v) * slope
+            expected = [slope if i == int(passing) else 3.0 for i in range(4)]
+            assert all(abs(float(g) - want) <= 1e-5 * want for g, want in zip(found, expected, strict=True)), lines
