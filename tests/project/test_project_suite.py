@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tree import ROOT
+from tree import ROOT, with_suffix
 
 CONFTEST = ROOT / "tests" / "conftest.py"
 
@@ -33,6 +34,15 @@ def test_wanted_archs(text, archs):
 def test_an_unknown_arch_is_refused():
     with pytest.raises(pytest.UsageError, match="no arch gpu9; the archs are cpu, cuda"):
         _conftest().wanted_archs("cpu,gpu9")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "development" / "coverage").glob("*.md")), ids=lambda p: p.stem)
+def test_tables_of_requirements_name_tests_that_exist(page):
+    there = set()
+    for path in with_suffix(".py"):
+        there.update(re.findall(r"^ *def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE))
+    named = re.findall(r"::(test_\w+)", page.read_text(encoding="utf-8"))
+    assert named and [test for test in named if test not in there] == []
 
 
 @pytest.fixture
