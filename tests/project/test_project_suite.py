@@ -36,7 +36,10 @@ def test_an_unknown_arch_is_refused():
         _conftest().wanted_archs("cpu,gpu9")
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "development" / "coverage").glob("*.md")), ids=lambda p: p.stem)
+TABLES = sorted((ROOT / "docs" / "development" / "coverage").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", TABLES, ids=lambda page: page.stem)
 def test_tables_of_requirements_name_tests_that_exist(page):
     there = set()
     for path in with_suffix(".py"):
