@@ -34,6 +34,33 @@ extern "C" __global__ void stencil(int n, const float *__restrict__ a, float *__
 }
 """
 
+_RECURRENCE = r"""
+extern "C" __global__ void values(long n, const float *x, float *grad) {
+    long i = (long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float kept[16], v = x[i];
+    #pragma unroll
+    for (int k = 0; k < 16; ++k) { kept[k] = v; v = sinf(v) * 1.01f + 0.1f; }
+    float g = 2.0f * v;
+    #pragma unroll
+    for (int k = 15; k >= 0; --k) g *= 1.01f * cosf(kept[k]);
+    grad[i] += g;
+}
+extern "C" __global__ void slopes(long n, const float *x, float *grad) {
+    long i = (long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float slope = 1.0f, v = x[i];
+    #pragma unroll
+    for (int k = 0; k < 16; ++k) {
+        float s, c;
+        sincosf(v, &s, &c);
+        slope *= 1.01f * c;
+        v = s * 1.01f + 0.1f;
+    }
+    grad[i] += 2.0f * v * slope;
+}
+"""
+
 
 def _work(cp, launch: Launch, check: Callable[[], str | None]) -> Work:
     def run(n: int) -> None:
@@ -111,5 +138,32 @@ def stencil(cp, n: int) -> Work:
         near = c[:-2] + c[2:] + a[1:-1, :-2, 1:-1] + a[1:-1, 2:, 1:-1] + a[1:-1, 1:-1, :-2] + a[1:-1, 1:-1, 2:]
         want = (0.4 * c[1:-1] + 0.1 * near).ravel()
         return differs("b", some_of(b[1:-1, 1:-1, 1:-1].ravel()).get(), some_of(want).get())
+
+    return _work(cp, launch, check)
+
+
+def recurrence(cp, n: int) -> Work:
+    """The derivative of 16 trips of v = sin(v) * 1.01 + 0.1 for n f32, the trips known to the compiler: the best of
+    values kept in registers and of slopes, which need nothing kept, and of three block sizes.
+    """
+    x = cp.linspace(0, 1, n, dtype=cp.float32)
+    grad = cp.zeros(n, cp.float32)
+    module = cp.RawModule(code=_RECURRENCE, options=("--ftz=true", "--fmad=true"))
+
+    def variant(name: str, block: int) -> Launch:
+        kernel = module.get_function(name)
+        return lambda: kernel((-(-n // block),), (block,), (np.int64(n), x, grad))
+
+    launch = _fastest(cp, [variant(name, block) for name in ("values", "slopes") for block in (128, 256, 512)])
+
+    def check() -> str | None:
+        grad[...] = 0
+        launch()
+        v = some_of(x).get().astype(np.float64)
+        slope = np.ones_like(v)
+        for _ in range(16):
+            slope *= 1.01 * np.cos(v)
+            v = np.sin(v) * 1.01 + 0.1
+        return differs("grad", some_of(grad).get(), 2 * v * slope, rtol=1e-3, atol=1e-5)
 
     return _work(cp, launch, check)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from . import Work, case, differs
+from . import Ceiling, Work, case, ceilings, differs
 
 TRIPS = 16
 OPTIONS = {"options": {"ad_stack_experimental_enabled": True}, "modules": ("quadrants",)}
@@ -83,7 +83,10 @@ def gpu_recurrence_forward(qd, n: int) -> Work:
     return r.work(r.kernel)
 
 
-@case("gpu_ad_recurrence_grad", "the same, backward", target=1 / 4, **GPU)
+@case(
+    "gpu_ad_recurrence_grad", "the same, backward", target=1 / 4,
+    ceilings=(Ceiling("RawKernel", ceilings.recurrence, lambda n: float(n * TRIPS)),), **GPU,
+)  # fmt: skip
 def gpu_recurrence_backward(qd, n: int) -> Work:
     r = Recurrence(qd, n)
     return r.work(r.kernel.grad)

@@ -36,9 +36,9 @@ def _joined_declarations(body: list) -> list:
     out: list = []
     waiting: dict = {}
 
-    def release(mentioned) -> None:
+    def release(mentioning) -> None:
         if waiting:
-            out.extend(waiting.pop(var) for var in sorted(waiting.keys() & mentioned))
+            out.extend(waiting.pop(var) for var in sorted(waiting.keys() & reads([mentioning])))
 
     for s in body:
         if isinstance(s, Declare) and s.var.mutable and is_zero(s.init):
@@ -47,10 +47,10 @@ def _joined_declarations(body: list) -> list:
         first = _sum(s)
         if first is not None and s.place.var.id in waiting and is_zero(waiting[s.place.var.id].init):
             declare = waiting.pop(s.place.var.id)
-            release(reads([first]))
+            release(first)
             out.append(Declare(declare.var, first, s.loc))
             continue
-        release(reads([s]))
+        release(s)
         out.append(s)
     return out + list(waiting.values())
 

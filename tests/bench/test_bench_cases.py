@@ -45,6 +45,8 @@ def test_nothing_is_required_of_a_tiny_problem():
 
 @pytest.mark.cpu_only
 @pytest.mark.skipif(not _has_nvrtc(), reason="needs NVRTC (pip install nvidia-cuda-nvrtc)")
-@pytest.mark.parametrize("text", [ceilings._SAXPY, ceilings._STENCIL], ids=["saxpy", "stencil"])
+@pytest.mark.parametrize(
+    "text", [ceilings._SAXPY, ceilings._STENCIL, ceilings._RECURRENCE], ids=["saxpy", "stencil", "recurrence"]
+)
 def test_the_kernels_written_by_hand_compile(text):
     assert nvrtc.compile(text, "ceiling", arch="sm_90")[:4] == b"\x7fELF"
