@@ -37,7 +37,8 @@ cdef class KeptDepths:
     """The depths of one plan.
 
     places: offsets in the argument block of the depths, each an i64. values: `(offset, bytes)` of numbers in the block that
-    they depend on. sources: parameters and members that are arrays whose cells they depend on; fields: `Writes` of fields."""
+    they depend on. sources: parameters and members that are arrays whose cells they depend on; fields: `Writes` of fields,
+    None for those that nobody counts: then nothing is kept."""
     cdef int place_count, value_count, source_count
     cdef int64_t *places
     cdef Span *values
@@ -62,7 +63,7 @@ cdef class KeptDepths:
             self.value_bytes += size
         for at, source in enumerate(sources):
             self.sources[at] = source
-        self.fields = tuple([<Writes?> field for field in fields])
+        self.fields = tuple(fields)
         self.entries = []
 
     def __dealloc__(self):
@@ -109,12 +110,10 @@ cdef class KeptDepths:
         cdef list sources = []
         for at in range(self.source_count):
             source = writes_of(plan.source_value(self.sources[at], args, frame))
-            if source is None:
-                return None
             sources.append(source)
         sources.extend(self.fields)
         for source in sources:
-            if source.exposed:
+            if source is None or source.exposed:
                 return None
         entry = KeptEntry.__new__(KeptEntry)
         entry.values = value = <char *> calloc(self.value_bytes or 1, 1)

@@ -318,25 +318,44 @@ def _contains_any(size: Size) -> bool:
 
 
 def _over_axes(size: Size) -> Size:
-    """Indices that may be anything become loops over their axes."""
-    from quadrants.ir.types import i32
+    """Indices that may be anything become loops over their axes.
 
+    A read that depends on no loop becomes the largest cell by itself: `n[p] + m[q]` takes one walk over each of the two
+    arrays, not one over all pairs of their cells.
+    """
     loops: list = []
 
     def visit(s: Size) -> Size:
+        if s.op == "read" and _contains_any(s) and not any(x.op == "loop" for x in walk(s)):
+            return _wrapped(s)
         if s.op == "any":
-            array, axis = s.of
-            var = Var("qd_any", i32, False)
-            first = Size("const", (), array.index_offset[axis] if array.index_offset else 0)
-            if array.shape is not None:
-                last = Size("const", (), first.of + array.shape[axis])
-            else:
-                last = Size("extent", (), (array, axis))
-            loops.append((var, first, last))
-            return Size("loop", (), var)
+            loops.append(_axis_loop(s))
+            return Size("loop", (), loops[-1][0])
         return Size(s.op, tuple(map(visit, s.args)), s.of) if s.args else s
 
-    size = visit(size)
+    return _around(visit(size), loops)
+
+
+def _wrapped(read: Size) -> Size:
+    loops = [_axis_loop(s) if s.op == "any" else None for s in read.args]
+    indices = [s if loop is None else Size("loop", (), loop[0]) for s, loop in zip(read.args, loops)]
+    return _around(Size("read", tuple(indices), read.of), [loop for loop in loops if loop is not None])
+
+
+def _axis_loop(s: Size) -> tuple:
+    """A loop variable, first and last, for an index that may be anything."""
+    from quadrants.ir.types import i32
+
+    array, axis = s.of
+    first = Size("const", (), array.index_offset[axis] if array.index_offset else 0)
+    if array.shape is not None:
+        last = Size("const", (), first.of + array.shape[axis])
+    else:
+        last = Size("extent", (), (array, axis))
+    return Var("qd_any", i32, False), first, last
+
+
+def _around(size: Size, loops: list) -> Size:
     for var, first, last in loops:
         size = Size("over", (first, last, size), var.id)
     return size

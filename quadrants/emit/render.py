@@ -357,7 +357,7 @@ class Renderer:
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.args_in_memory, around, plan, early,
-            stack_plan.kept([d for found in self.stacks.values() for d in found], self.layout),
+            stack_plan.kept_by_host(self.kept, self.layout) or stack_plan.kept_by_device(module, self.layout),
         )  # fmt: skip
 
     def args_members(self) -> list:

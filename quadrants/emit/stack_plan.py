@@ -7,7 +7,7 @@ from typing import Any
 from quadrants.ad.sizes import Size, walk
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.emit.stack_record import KeptDepths, StackPlan
-from quadrants.ir.nodes import Module, VarPlace
+from quadrants.ir.nodes import Cell, Extent, Module, VarPlace
 from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir
@@ -102,25 +102,33 @@ def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
     return [*out, ("const", 0), ("max",)] if size.op == "sub" else out
 
 
-
 def needs_cells(depth) -> bool:
     """Whether a depth depends on cells of arrays, and not only on arguments."""
     return depth.size is not None and any(s.op == "read" for s in walk(depth.size))
 
 
-def kept(in_use: list, layout: ArgsLayout) -> KeptDepths | None:
-    """What to keep of the depths of some stacks, None where that is nothing."""
-    depths = [d for d in depths_of(in_use) if needs_cells(d) and _variable(d).id in layout.depths]
-    if not depths:
-        return None
-    nodes = [s for d in depths for s in walk(d.size)]
-    arrays = {s.of.number: s.of for s in nodes if s.op == "read"}
-    values = {(layout.values[s.of.id], size_align(s.of.type)[0]) for s in nodes if s.op == "arg"}
-    extents = {s.of for s in nodes if s.op == "extent"}
-    extents |= {(array, axis) for array in arrays.values() for axis in range(array.ndim)}
-    for array, axis in extents:
-        place = layout.arrays[array.number][1]
-        if array.shape is None and place >= 0:
-            values.add((place + 4 * axis, 4))
-    places = {layout.depths[_variable(d).id] for d in depths}
-    return KeptDepths(tuple(sorted(places)), tuple(sorted(values)), tuple(arrays))
+def kept_by_host(depths: list, layout: ArgsLayout) -> KeptDepths | None:
+    """What a CPU keeps of these depths, which its entry function works out; None where there are none."""
+    return _kept([d.count.place.var for d in depths], [d.statements for d in depths], layout) if depths else None
+
+
+def kept_by_device(module: Module, layout: ArgsLayout) -> KeptDepths | None:
+    """What a device keeps of all that its sizing tasks find, None where it has no such tasks."""
+    tasks = [t for s in module.sizings for t in module.tasks[s.begin : s.end]]
+    code = [(t.pre, t.body, t.loop.bounds if t.loop is not None else ()) for t in tasks]
+    return _kept([var for s in module.sizings for var in s.depths], code, layout) if tasks else None
+
+
+def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
+    """The record for variables that `code` sets."""
+    arrays: dict = {}
+    values = set()
+    for node in walk_ir(code):
+        if isinstance(node, Cell) and node.array.kind in ("field", "array"):
+            arrays[node.array.number] = node.array
+        elif isinstance(node, VarPlace) and node.var.id in layout.values:
+            values.add((layout.values[node.var.id], size_align(node.var.type)[0]))
+        elif isinstance(node, Extent) and node.array.shape is None and layout.arrays[node.array.number][1] >= 0:
+            values.add((layout.arrays[node.array.number][1] + 4 * node.axis, 4))
+    places = sorted(layout.depths[var.id] for var in variables)
+    return KeptDepths(tuple(places), tuple(sorted(values)), tuple(arrays))

@@ -24,8 +24,8 @@ from quadrants.ir.walk import walk as walk_ir
 from quadrants.passes.reductions import recognise_in
 from quadrants.passes.stack_rows import iterations
 
-# Cells that one thread looks at sooner than a launch of many would be done.
-SHORT = 256
+# From so many cells on a launch of many threads is done sooner than one thread.
+LONG = 256
 # The longest serial walk.
 LIMIT = 1 << 24
 # What the arguments decide.
@@ -130,13 +130,16 @@ class _Maxima:
         self.loops: list = []
         self.vars: list = []
 
-    def without(self, size: Size) -> Size:
-        """The size with a variable for every such part."""
-        if size.op == "over":
+    def without(self, size: Size, around: frozenset = frozenset()) -> Size:
+        """The size with a variable for every such part, inner ones first; `around` are the loops that it is in."""
+        inside = around | {size.of} if size.op == "over" else around
+        if size.args:
+            size = Size(size.op, tuple(self.without(s, inside) for s in size.args), size.of)
+        if size.op == "over" and not any(s.op == "loop" and s.of.id in around for s in walk(size)):
             chain, body = _chain(size)
             if _is_long(chain):
                 return Size("held", (), self._loop(chain, body))
-        return Size(size.op, tuple(map(self.without, size.args)), size.of) if size.args else size
+        return size
 
     def _loop(self, chain: list, body: Size) -> n.Var:
         most = n.Var(f"qd_most{self.before + len(self.vars) or ''}", i64, True, shared=True)
@@ -168,7 +171,7 @@ def _is_long(chain: list) -> bool:
     count = 1 if chain else 0
     for first, last, _ in chain:
         count *= max(0, last.of - first.of)
-    return count > SHORT
+    return count >= LONG
 
 
 def _bound(size: Size):

@@ -375,3 +375,30 @@ def test_nothing_is_counted_while_nothing_is_kept():
     assert dependants() == before and not n._writes.watched
     case.looks()
     assert dependants() == before + 1 and n._writes.watched
+
+
+def test_iterations_that_an_array_decides_are_kept_with_the_depths():
+    x, y = field(np.linspace(0.1, 0.9, 64)), field(np.zeros(64))
+    count = ints([3, 5])
+
+    @qd.kernel
+    def k():
+        for i in range(count[0]):
+            v = x[i]
+            for _ in range(count[1]):
+                v = qd.sin(v)
+            y[i] = v
+
+    def gradient():
+        x.grad.fill(0)
+        y.grad.fill(1)
+        k.grad()
+        return x.grad.to_numpy()
+
+    points = x.to_numpy()
+    for rows, trips in ((3, 5), (3, 5), (40, 5), (64, 9), (64, 9), (1, 2), (0, 2), (64, 2)):
+        count[0] = rows
+        count[1] = trips
+        for _ in range(2):
+            want = [slope(p, trips) if i < rows else 0.0 for i, p in enumerate(points)]
+            assert np.allclose(gradient(), want, rtol=1e-12)
