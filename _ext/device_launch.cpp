@@ -272,7 +272,7 @@ class Tasks {
     };
 
     Demand demand_of(const DeviceTask &task, int64_t threads) const {
-        Demand demand{{0, 0}, {threads, threads}, {false, false}, "worst_case_num_threads_no_bound_expr"};
+        Demand demand{{0, 0}, {threads, threads}, {false, false}, row_sources[0]};
         for (const DeviceStack &stack : task.stacks) {
             int64_t depth = stack.depth;
             if (depth < 0) std::memcpy(&depth, launch_->block + stack.depth_offset, sizeof depth);
@@ -284,7 +284,7 @@ class Tasks {
 
     // Rows of real numbers for no more threads than get behind the condition, where that is worth counting them.
     int count_rows(const DeviceTask &task, Demand *demand) {
-        demand->source = "worst_case_num_threads";
+        demand->source = row_sources[1];
         int64_t rows = demand->rows[0], passing = rows;
         HeapUse all{launch_->arch, launch_->name, task.number, 0, demand->strides[0], rows};
         int status = 0;
@@ -298,7 +298,7 @@ class Tasks {
             std::memcpy(&passing, landing, sizeof passing);
         }
         if (passing < rows) {
-            demand->source = passing > 0 ? "reducer_count" : "reducer_zero_floored";
+            demand->source = row_sources[passing > 0 ? 2 : 3];
             rows = demand->rows[0] = std::max<int64_t>(passing, 1);
         }
         std::memcpy(launch_->block + task.gate_rows, &rows, sizeof rows);

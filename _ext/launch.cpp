@@ -60,10 +60,11 @@ constexpr const char *host_arch = "x64";
 
 alignas(64) char nothing[64];
 
-extern "C" char *qd_stacks(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t site) {
+extern "C" char *qd_stacks(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t source,
+                           int32_t site) {
     Launch *launch = reinterpret_cast<Launch *>(rt);
     if (!launch->heaps) launch->heaps = lend_host_heaps();
-    HeapUse use{host_arch, launch->name, task, kind, stride, rows};
+    HeapUse use{host_arch, launch->name, task, kind, stride, rows, row_sources[source]};
     if (!reserve_on_host(launch->heaps, use)) {
         fail_without_memory(&rt->error, use, site);
         return nullptr;

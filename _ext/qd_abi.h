@@ -36,8 +36,9 @@ struct qd_runtime {
     void (*parallel)(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t n, int64_t grain, int32_t max_threads);
     void (*print)(qd_runtime *rt, const char *format, ...);
     /* Memory for the stacks of a task, `rows` rows of `stride` bytes, until the launch ends or asks again for one of the same
-     * kind: 0 for real numbers, 1 for integers. Null after a failure with the message `site`: there is not so much. */
-    char *(*stacks)(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t site);
+     * kind: 0 for real numbers, 1 for integers. source: why there are so many rows, for debug lines (`row_sources`). Null after a failure with the message `site`: there is not so much. */
+    char *(*stacks)(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t source,
+                    int32_t site);
 };
 
 typedef void (*qd_kernel_fn)(qd_runtime *rt, void *args);

@@ -13,6 +13,11 @@ namespace qd {
 
 constexpr int heap_kinds = 2;  // real numbers, integers
 
+// Why there are so many rows of real numbers: no condition; a condition, not counted or passed by more iterations than there
+// are threads; as many as pass it; one, since none does.
+constexpr const char *row_sources[] = {"worst_case_num_threads_no_bound_expr", "worst_case_num_threads", "reducer_count",
+                                       "reducer_zero_floored"};
+
 struct Heap {
     uint64_t address = 0;
     size_t bytes = 0;
@@ -26,7 +31,7 @@ struct HeapUse {
     int32_t kind;
     int64_t stride;  // bytes of a row
     int64_t rows;
-    const char *source = "worst_case_num_threads_no_bound_expr";  // of the rows for real numbers
+    const char *source = row_sources[0];
 
     int64_t required() const;  // more than any machine has where the product would not fit
 };

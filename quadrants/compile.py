@@ -20,7 +20,7 @@ OPTIONS = (
     "default_fp", "default_ip", "debug", "check_out_of_bound", "fast_math", "opt_level", "make_cpu_multithreading_loop",
     "default_gpu_block_dim", "kernel_profiler", "raise_on_templated_floats", "print_ir", "print_preprocessed_ir",
     "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path", "ad_stack_experimental_enabled",
-    "ad_stack_size",
+    "ad_stack_size", "ad_stack_sparse_threshold_bytes",
 )  # fmt: skip
 
 

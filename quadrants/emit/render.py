@@ -112,7 +112,7 @@ class Renderer:
             self.depths = [depth.count.place.var for depth in self.kept]
         self.layout = args_layout(
             module, by_value=by_value, random=uses["random"], profile=profile, heaps=kinds_of(every),
-            depths=self.depths, gates=[t.gate for t in module.tasks if t.gate is not None],
+            depths=self.depths, gates=[t.gate for t in module.tasks if t.gate is not None and by_value],
         )  # fmt: skip
         self.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
@@ -246,7 +246,7 @@ class Renderer:
             tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), kinds=kinds_of(used),
-            gate=stack_plan.gate_of_launch(self.module, t, self.layout, self.frame) if self.frame is not None else (),
+            gate=self.gate(t),
         )  # fmt: skip
         if loop is not None:
             piece.grain = cost.grain_of(t)
@@ -257,6 +257,14 @@ class Renderer:
             self.complete(piece, t)
         self.loop_text = ""
         return piece
+
+    def gate(self, t) -> tuple:
+        """On a device `Launch.gate`; on a CPU the name of the task that counts and the variable that it counts in."""
+        if t.gate is None:
+            return ()
+        if self.frame is not None:
+            return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
+        return (self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
 
     def before(self, p: BlockPrinter, t, axes: list) -> list:
         """Declarations of the values that a task computes from the arguments."""
@@ -344,6 +352,7 @@ class Renderer:
             "stacks": self.stack_lines(),
             "heaps": plan is not None,
             "heap_site": module.heap_site,
+            "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
         }
         env = environment.environment(
             environment.search_path(kernel_path, self.options.get("template_path") or ())
@@ -392,7 +401,9 @@ class Renderer:
         if self.frame is None:
             kinds = kinds_of([d for found in self.stacks.values() for d in found])
             heap = [line for kind in kinds for line in (f"char *qd_{kind}_heap;", f"int64_t qd_{kind}_stride;")]
-            return [f"{self.prelude.type(v.type)} {v.name};" for v in (*self.module.shared, *self.module.depths)] + heap
+            counts = [t.gate.passing for t in self.module.tasks if t.gate is not None]
+            variables = (*self.module.shared, *self.module.depths, *counts)
+            return [f"{self.prelude.type(v.type)} {v.name};" for v in variables] + heap
         lines = []
         for kind, what in self.frame.members:
             if kind == "error":

@@ -22,6 +22,7 @@ VARIABLES = {
     "stacks": "name of a CPU task with stacks -> lines of the entry function that set the bytes of their rows",
     "heaps": "whether tasks of a device have stacks in the heaps",
     "heap_site": "the message when there is no memory for stacks",
+    "gate_bytes": "from how many bytes of stacks on a CPU counts the iterations that need them",
     "functions": "specialisations of @qd.func that the kernel calls",
     "tasks": "launches, in order",
     "launch": "name of a parallel task -> extents, locals, constant (iterations, or None)",

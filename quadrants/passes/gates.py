@@ -5,7 +5,8 @@ for i in range(n):                      a task in front counts the iterations wi
         for k in range(m[None]): ..
 
 Only the heap of real numbers is shared out so; integers always have a row for each thread. What is no gate in the
-sense of `_gate` has rows for all threads, which is always right.
+sense of `_gate` has rows for all threads, which is always right. On a CPU nothing is claimed: no more workers take part
+than there are rows.
 """
 
 from __future__ import annotations
@@ -20,15 +21,22 @@ from quadrants.passes.reductions import recognise_in
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
 
-def count_gates(module: n.Module) -> n.Module:
+def claim_gates(module: n.Module) -> n.Module:
     """Put a counting task in front of every task with a gate, and have its threads claim rows."""
+    return count_gates(module, claims=True)
+
+
+def count_gates(module: n.Module, claims: bool = False) -> n.Module:
+    """Put a counting task in front of every task with a gate."""
     tasks: list = []
     written = {root(s.place).array.id for t in module.tasks for s in walk(t.body) if _is_write(s)}
     for task in module.tasks:
-        found = _gate(task, written) if task.loop is not None else None
+        found = _gate(task, written, claims) if task.loop is not None else None
         if found is not None:
             number = sum(t.gate is not None for t in tasks)
-            task.gate = _claim(module, number, found)
+            task.gate = _gate_of(number, found)
+            if claims:
+                _claim(module, task.gate, found)
             tasks.append(_counting(module, number, task, found))
         tasks.append(task)
     module.tasks = tasks
@@ -49,9 +57,10 @@ class _Found:
         self.text = text
 
 
-def _gate(task: n.Task, written: set) -> _Found | None:
+def _gate(task: n.Task, written: set, claims: bool) -> _Found | None:
     """The one condition around all stacks of real numbers, where it compares a cell with a number."""
-    own = {d.id for d in split(of_task(task))[1] if kind_of(d) == FLOAT}
+    stacks = split(of_task(task))[1] if claims else of_task(task)
+    own = {d.id for d in stacks if kind_of(d) == FLOAT}
     holders = [s for s in task.body if _uses([s], own)]
     if len(holders) != 1 or not isinstance(holders[0], n.If):
         return None
@@ -207,15 +216,18 @@ def _counting(module: n.Module, number: int, task: n.Task, found: _Found) -> n.T
     return counting
 
 
-def _claim(module: n.Module, number: int, found: _Found) -> n.Gate:
-    """Have a thread without a row take the next one where it first gets behind the gate."""
-    gate = n.Gate(
+def _gate_of(number: int, found: _Found) -> n.Gate:
+    return n.Gate(
         n.Var(f"qd_passing{number or ''}", i64, True, shared=True),
         n.Var(f"qd_claimed{number or ''}", i32, True, shared=True),
         n.Var("qd_float_row", i32, True),
         n.Var("qd_float_rows", i32),
         found.text,
     )
+
+
+def _claim(module: n.Module, gate: n.Gate, found: _Found) -> None:
+    """Have a thread without a row take the next one where it first gets behind the gate."""
     row, rows = n.VarPlace(gate.row, i32), n.VarPlace(gate.rows, i32)
     module.sites.append((("adstack diverged",), [], module.name))
     claimed = n.Atomic("add", n.VarPlace(gate.claimed, i32), (n.Const(1, i32),), i32)
@@ -227,4 +239,3 @@ def _claim(module: n.Module, number: int, found: _Found) -> n.Gate:
         ),
     ]  # fmt: skip
     found.block.insert(0, n.If(n.Binary("lt", n.Load(row, i32), n.Const(0, i32), u1), take, []))
-    return gate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quadrants.ir.nodes import Module
 from quadrants.passes.blocks import describe_blocks
-from quadrants.passes.gates import count_gates
+from quadrants.passes.gates import claim_gates, count_gates
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
@@ -27,7 +27,7 @@ def run(module: Module, observe=None, *, device: bool = False) -> Module:
 
     device: the kernel is for a device, which has to find out by itself what depends on its memory.
     """
-    for step in (*PASSES, count_gates, size_stacks) if device else PASSES:
+    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,))):
         module = step(module)
         if observe is not None:
             observe(step.__name__, module)

@@ -101,7 +101,7 @@ def recipe_of(traced, rendered) -> Recipe:
         sites=list(module.sites),
         cells=[(layout.arrays[d.number][0], d.source) for d in module.arrays if d.kind == "field"],
         times=layout.times,
-        tasks=tuple(t.name for t in module.tasks),
+        tasks=_names(module.tasks, rendered.frame is not None),
         task_ids=task_ids(module.name, rendered.text, len(module.tasks)),
         regions=rendered.regions,
         status=layout.status,
@@ -139,6 +139,11 @@ def _slots(traced, numbers: set) -> tuple:
         if bound.kind == "array" and bound.target.number in numbers
         or bound.kind == "view" and bound.target.decl.number in numbers
     )
+
+
+def _names(tasks: list, device: bool) -> tuple:
+    """Names of tasks in the order in which a launch notes when they ran: on a CPU those that count come last."""
+    return tuple(t.name for t in (tasks if device else sorted(tasks, key=lambda t: t.sizing)))
 
 
 def _slot(bound, layout) -> Slot:

@@ -95,8 +95,7 @@ def test_the_header_shows_the_condition_behind_which_rows_are_claimed(init, arch
     gated.grad()
     shown = dumps(capfd.readouterr().err, language)["gated_reverse_grad"]
     (line,) = [line for line in shown.splitlines() if "stacks 1 F" in line]
-    # A CPU has as many rows as workers: it does not count.
-    assert ("gate=none" if arch_name == "cpu" else "gate=(passes[i] > 0.5:f64)") in line
+    assert "gate=(passes[i] > 0.5:f64)" in line
 
 
 def test_the_text_below_the_header_is_the_one_that_is_compiled(started, arch_name, capfd):

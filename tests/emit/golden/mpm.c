@@ -60,7 +60,8 @@ struct qd_runtime {
     qd_error error;
     void (*parallel)(qd_runtime *rt, qd_task_fn fn, void *frame, int64_t n, int64_t grain, int32_t max_threads);
     void (*print)(qd_runtime *rt, const char *format, ...);
-    char *(*stacks)(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t site);
+    char *(*stacks)(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t source,
+                    int32_t site);
 };
 
 /* One worker inside a task. `escape` is where a failed check returns to (__builtin_setjmp). */
