@@ -27,6 +27,21 @@ n = qd.field(qd.i32, {n})
 at = qd.field(qd.i32, {n})
 
 
+@qd.dataclass
+class Body:
+    a: qd.f64
+    w: qd.types.vector(2, qd.f64)
+
+
+@qd.func
+def move(body: Body, by):
+    other = body
+    for k in range(2):
+        other.w[k] = qd.sin(other.w[1 - k] + by) * other.a
+    other.a = qd.tanh(body.a + other.w.sum())
+    return other
+
+
 @qd.func
 def mix(p, q):
     return qd.sin(p) * 0.7 + q * qd.cos(q) * 0.2
@@ -93,6 +108,7 @@ class Writer:
         self.ints: list[str] = ["i"]
         self.counters: list[str] = []  # integers that iterations change
         self.flags: list[str] = []
+        self.bodies: list[str] = []  # structs
         self.matrices: list[str] = []
         self.depth = 0
         self.serial = 0
@@ -131,6 +147,7 @@ class Writer:
         options += [f"{w}[{j} % 2]" for w in self.vectors for j in self.ints[1:]]
         options += [f"0.1 * {j}" for j in self.ints[1:] + self.counters]
         options += [f"{g}[{self.pick((0, 1))}, {self.pick((0, 1))}]" for g in self.matrices]
+        options += [f"{b}.{self.pick(('a', 'a', 'w[0]', 'w[1]'))}" for b in self.bodies]
         return self.pick(options)
 
     def expr(self, depth: int) -> str:
@@ -175,6 +192,7 @@ class Writer:
         kinds += ["count"] if self.counters else []
         kinds += ["flip"] if self.flags else []
         kinds += ["matrix"] if self.matrices else []
+        kinds += ["body", "member", "member"] if self.bodies else []
         kinds += ["for", "for", "static", "product"] if loops < 3 else []
         getattr(self, f"_{self.pick(kinds)}")(loops)
 
@@ -182,6 +200,7 @@ class Writer:
         text, kind, into = self.pick((
             (self.kept(), "f", self.floats), (self.vector(), "w", self.vectors), (self.matrix(), "g", self.matrices),
             (f"{self.pick(self.ints)} + 1", "m", self.counters), (f"{self.expr(1)} < 0.2", "b", self.flags),
+            (self.body(), "o", self.bodies),
         ))  # fmt: skip
         name = self.name(kind)
         self.write(f"{name} = {text}")
@@ -189,6 +208,20 @@ class Writer:
 
     def matrix(self) -> str:
         return f"qd.Matrix([[{self.kept(1)}, {self.number()}], [{self.number()}, {self.kept(0)}]])"
+
+    def body(self) -> str:
+        made = f"Body(a={self.kept(1)}, w={self.vector()})"
+        return self.pick([made, *(f"move({b}, {self.expr(1)})" for b in self.bodies), *self.bodies])
+
+    def _body(self, loops: int) -> None:
+        self.write(f"{self.pick(self.bodies)} = {self.body()}")
+
+    def _member(self, loops: int) -> None:
+        b, at = self.pick(self.bodies), self.pick(self.ints)
+        self.write(self.pick((
+            f"{b}.a = {self.kept(1)}", f"{b}.a += 0.1 * {self.kept(1)}", f"{b}.w = {self.vector()}",
+            f"{b}.w[{at} % 2] = {self.kept(1)}",
+        )))  # fmt: skip
 
     def _matrix(self, loops: int) -> None:
         g = self.pick(self.matrices)
@@ -267,7 +300,7 @@ class Writer:
         self.ints.pop()
 
     def block(self, loops: int) -> None:
-        scopes = (self.floats, self.vectors, self.counters, self.flags, self.matrices)
+        scopes = (self.floats, self.vectors, self.counters, self.flags, self.matrices, self.bodies)
         sizes = [len(scope) for scope in scopes]
         self.depth += 1
         for _ in range(self._random.randint(1, 3)):
@@ -289,7 +322,7 @@ class Writer:
         w = self.name("w")
         self.write(f"{w} = v[i]")
         self.vectors.append(w)
-        for _ in range(self._random.randint(0, 3)):
+        for _ in range(self._random.randint(0, 4)):
             self._declare(0)
         for _ in range(self._random.randint(2, 6)):
             self.statement(0)

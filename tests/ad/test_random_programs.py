@@ -122,7 +122,7 @@ def test_the_programs_are_what_they_should_be():
     collect()
     texts = [text[text.index("def program") :] for text in texts]
     everything = "for j|if |elif |else:|qd.atomic_add|turn(|for k in| % 2] =|n[i]|qd.static| @ |not b|% 5|min(|** "
-    everything += "|qd.atomic_sub|spin(|[hop(|in qd.ndrange|settle("
+    everything += "|qd.atomic_sub|spin(|[hop(|in qd.ndrange|settle(|Body(|move(|.a = |.w["
     for wanted in everything.split("|"):
         assert sum(wanted in text for text in texts) >= 2, wanted
     nested = sum(any(line.startswith(" " * 16 + "for") for line in text.splitlines()) for text in texts)
