@@ -66,7 +66,7 @@ def difference(ours: dict, reference: dict) -> tuple[float, str]:
         apart = max((abs(x - y) for x, y in zip(a, b)), default=0.0) if len(a) == len(b) else float("inf")
         # A NaN on one side compares as no difference at all.
         apart = float("inf") if any((x != x) != (y != y) for x, y in zip(a, b)) else apart
-        worst = max(worst, (apart, name))
+        worst = (apart, name) if apart > worst[0] else worst
     return worst
 
 
