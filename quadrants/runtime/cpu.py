@@ -9,6 +9,10 @@ from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cc
 
+# Texts of more characters are of kernels with thousands of statements, most of them in branches. There gcc spends as
+# long on what -O3 adds to -O2 as on all the rest, and the code is no faster (docs/development/genesis.md).
+LARGE_TEXT = 96 * 1024
+
 
 class CpuBackend(Backend):
     """Kernels as functions of this process."""
@@ -19,7 +23,7 @@ class CpuBackend(Backend):
         if self.cache.root is None:
             # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that
             # finds all its kernels there starts none.
-            build.prepare(_compiler_options({"fast_math": cfg.fast_math, "opt_level": cfg.opt_level}))
+            build.prepare(compiler_options({"fast_math": cfg.fast_math, "opt_level": cfg.opt_level}))
 
     def close(self) -> None:
         """The runtime ends: let go of the memory of stacks, and bring the disk cache back under its limit."""
@@ -28,16 +32,16 @@ class CpuBackend(Backend):
 
     def identity(self, options: dict) -> str:
         """What decides the machine code of a text."""
-        return cc.identity(cc.find_compiler(self.cache), _compiler_options(options))
+        return f"{cc.identity(cc.find_compiler(self.cache), compiler_options(options))}\n{LARGE_TEXT}"
 
     def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
         """The key under which the disk cache has the code of a text."""
-        return build.key_c(text, _compiler_options(options), self.cache)
+        return build.key_c(text, compiler_options(options, text), self.cache)
 
     def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
         """Compile or load the text and describe to the launch core how to call it."""
         with profiler.scope("compile C"):
-            library = build.load_c(text, recipe.name, _compiler_options(options), self.cache)
+            library = build.load_c(text, recipe.name, compiler_options(options, text), self.cache)
         return self._plan(kernel, args, recipe, library)
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
@@ -50,8 +54,10 @@ class CpuBackend(Backend):
         return bindings.make_plan(kernel, args, recipe, library.address(recipe.entry), keepalive=library)
 
 
-def _compiler_options(options: dict) -> cc.CcOptions:
-    return cc.CcOptions(bool(options["fast_math"]), {0: 0, 1: 3}.get(options["opt_level"], 3))
+def compiler_options(options: dict, text: str = "") -> cc.CcOptions:
+    """What the compiler is asked for, for a kernel of this text."""
+    most = 2 if len(text) > LARGE_TEXT else 3
+    return cc.CcOptions(bool(options["fast_math"]), 0 if options["opt_level"] == 0 else most)
 
 
 registry.register(("x64", "arm64"), CpuBackend)
