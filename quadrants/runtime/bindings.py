@@ -10,7 +10,7 @@ import numpy as np
 from quadrants import banner, session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
-from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
+from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
@@ -342,13 +342,18 @@ def _tensor(t: TensorType, block, offset: int):
 # ---------------------------------------------------------------- failures
 
 
+_OF_THE_RUNTIME = frozenset(("adstack memory", "adstack walk", "adstack diverged"))
+
+
 def _site(message: tuple, frames: list, kernel_name: str):
     """A function from the recorded values to the exception to raise."""
 
     def failure(values, worker):
         if message[0] == "view":
             return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
-        return QuadrantsAssertionError(_describe(message, values, kernel_name) + banner.format_banner(frames, ""))
+        text = _describe(message, values, kernel_name) + banner.format_banner(frames, "")
+        # What the user's code does wrong is an assertion; that there is no memory is none.
+        return (QuadrantsRuntimeError if message[0] in _OF_THE_RUNTIME else QuadrantsAssertionError)(text)
 
     return failure
 
