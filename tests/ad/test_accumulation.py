@@ -161,3 +161,40 @@ def test_nan_leaves_the_loop():
 
     gradient = reverse(f, [x, w], [y], 2)[1]
     assert np.isnan(gradient[0])
+
+
+def test_variables_that_one_iteration_updates_from_a_value_they_share():
+    """The value was made of what all of them were before."""
+    start = qd.Vector.field(3, qd.f64, 4, needs_grad=True)
+    start.from_numpy(np.random.default_rng(0).normal(0, 1, (4, 3)))
+    normal = qd.Vector.field(3, qd.f64, 2)
+    normal.from_numpy(np.random.default_rng(1).normal(0, 1, (2, 3)))
+    n = qd.field(qd.i32, ())
+    n[None] = 2
+    y = field(np.zeros(4), name="y")
+
+    @qd.kernel
+    def scalars():
+        for i in range(4):
+            a, b, c = start[i][0], start[i][1], start[i][2]
+            for k in range(n[None]):
+                s = qd.exp(0.3 * (a * normal[k][0] + b * normal[k][1] + c * normal[k][2]))
+                a = a * s
+                b = b * s
+                c = c * s
+            y[i] = a + 2.0 * b + 3.0 * c
+
+    @qd.kernel
+    def vectors():
+        for i in range(4):
+            v = start[i]
+            for k in range(n[None]):
+                inward = qd.min(v.dot(normal[k]), 0.0)
+                if inward < 0:
+                    along = v - inward * normal[k]
+                    size = qd.sqrt(along.dot(along) + 1e-3)
+                    v = qd.max(size + 0.3 * inward, 0.0) * along / size
+            y[i] = v[0] + 2.0 * v[1] + 3.0 * v[2]
+
+    agrees(scalars, [start], [y])
+    agrees(vectors, [start], [y])
