@@ -288,7 +288,9 @@ class Tasks {
         int64_t rows = demand->rows[0], passing = rows;
         HeapUse all{launch_->arch, launch_->name, task.number, 0, demand->strides[0], rows};
         int status = 0;
-        if (all.required() >= std::max<int64_t>(kernel_->gate_bytes, 1)) {
+        // A heap that is large enough for all already is worth no counting, unless that is asked for in any case.
+        bool enough = kernel_->gate_bytes > 0 && launch_->heaps->holds(launch_->stream, all);
+        if (!enough && all.required() >= std::max<int64_t>(kernel_->gate_bytes, 1)) {
             uint64_t counts = launch_->memory.frame + static_cast<uint64_t>(task.gate_frame);
             status = kernel_->api->fill(counts, 0, 16, launch_->stream);
             if (status == 0) status = start(static_cast<size_t>(task.gate_task));

@@ -177,6 +177,12 @@ int DeviceHeaps::reserve(void *stream, const HeapUse &use, uint64_t *address, bo
     return source.status;
 }
 
+bool DeviceHeaps::holds(void *stream, const HeapUse &use) {
+    std::lock_guard<std::mutex> alone(gate);
+    auto found = streams_.find(stream);
+    return found != streams_.end() && static_cast<int64_t>(found->second.of[use.kind].bytes) >= use.required();
+}
+
 void DeviceHeaps::free_all() {
     std::lock_guard<std::mutex> alone(gate);
     for (auto &entry : streams_) {

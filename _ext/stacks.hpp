@@ -77,6 +77,8 @@ class DeviceHeaps {
 
     // Status of the driver, 0 for success. `address`: null for a use of no bytes. `full`: there is no memory.
     int reserve(void *stream, const HeapUse &use, uint64_t *address, bool *full);
+    // Whether the heap is large enough for a use as it is.
+    bool holds(void *stream, const HeapUse &use);
     // Waits for the streams that used them.
     void free_all();
     // Bytes in all heaps of a kind.

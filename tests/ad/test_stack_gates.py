@@ -337,3 +337,31 @@ def test_kernels_of_an_earlier_runtime_count_in_the_fields_of_this_one(init, cap
         found = reverse(k, [x], [y], x, y, g, 40)[0]
         np.testing.assert_allclose(found, slopes(np.linspace(0, 1, size), values > 0, 40), rtol=1e-12)
         assert source(capfd) == ("reducer_count", int(values.sum()))
+
+
+def test_a_heap_that_is_large_enough_is_not_counted_for(init, capfd):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=COUNT * 8 * 100)
+    x, y, g = field(np.linspace(0, 1, COUNT)), field(np.zeros(COUNT)), qd.field(qd.f32, COUNT)
+
+    @qd.kernel
+    def gated(n: qd.i32):
+        for i in x:
+            if g[i] > 0.5:
+                v = x[i]
+                for _ in range(n):
+                    v = qd.sin(v) + 0.1
+                y[i] = v
+
+    @qd.kernel
+    def plain(n: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(n):
+                v = qd.sin(v) + 0.1
+            y[i] = v
+
+    reverse(gated, [x], [y], 200)
+    assert source(capfd) == ("reducer_zero_floored", 1)
+    reverse(plain, [x], [y], 200)
+    reverse(gated, [x], [y], 200)
+    assert source(capfd) == ("worst_case_num_threads", COUNT)
