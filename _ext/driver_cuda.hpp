@@ -1,0 +1,135 @@
+// What NVIDIA's driver has of its own. Part of driver.cpp.
+#pragma once
+
+#include <cstdio>
+#include <cstring>
+
+#include "driver_entries.hpp"
+#include "qd_device.h"
+
+namespace qd {
+namespace {
+
+// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+    int id;
+    char padding[4];
+    union {
+        int allowed;
+        char room[64];
+    } value;
+};
+
+struct LaunchConfig {
+    unsigned grid[3];
+    unsigned block[3];
+    unsigned shared_bytes;
+    Handle stream;
+    const LaunchAttribute *attributes;
+    unsigned count;
+};
+
+constexpr LaunchAttribute overlapping = {6, {}, {1}};  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
+struct Cuda {
+    static constexpr const char *name = "cuda";
+    static constexpr bool is_cuda = true;
+#ifdef _WIN32
+    static constexpr const char *libraries[] = {"nvcuda.dll", nullptr};
+#else
+    static constexpr const char *libraries[] = {"libcuda.so.1", "libcuda.so", nullptr};
+#endif
+    static Status (*retain)(Handle *, int);
+    static Status (*current)(Handle *);
+    static Status (*push)(Handle);
+    static Status (*pop)(Handle *);
+    static Status (*error_name)(int, const char **);
+    static Status (*error_text)(int, const char **);
+    static Status (*driver_version)(int *);
+    static Status (*launch_with)(const LaunchConfig *, Handle, void **, void **);  // null in drivers before 11.8
+    static Handle context;
+    static bool overlaps;  // a task may start while the one before it ends
+
+    static bool find(void *library) {
+        auto get = [library](auto &entry, const char *symbol_name) {
+            void *address = symbol(library, symbol_name);
+            std::memcpy(&entry, &address, sizeof address);
+            return address != nullptr;
+        };
+        get(launch_with, "cuLaunchKernelEx");
+        return get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
+               get(push, "cuCtxPushCurrent_v2") && get(pop, "cuCtxPopCurrent_v2") &&
+               get(error_name, "cuGetErrorName") && get(error_text, "cuGetErrorString") &&
+               get(driver_version, "cuDriverGetVersion");
+    }
+
+    // The primary context, which other libraries of the process use too. Kept for the life of the process.
+    static Status open(int device) { return context ? 0 : retain(&context, device); }
+
+    struct Guard {
+        Status status = 0;
+        bool pushed = false;
+        Guard() {
+            Handle now = nullptr;
+            status = current(&now);
+            if (status == 0 && now != context) {
+                status = push(context);
+                pushed = status == 0;
+            }
+        }
+        ~Guard() {
+            Handle popped;
+            if (pushed) pop(&popped);
+        }
+        Guard(const Guard &) = delete;
+        Guard &operator=(const Guard &) = delete;
+    };
+
+    static Status attribute(const Entries &call, int device, int64_t *value, int32_t which) {
+        int a = 0, b = 0;
+        Status status = 0;
+        switch (which) {
+            case QD_MULTIPROCESSORS: status = call.device_attribute(&a, 16, device); break;
+            case QD_MAX_THREADS_PER_BLOCK: status = call.device_attribute(&a, 1, device); break;
+            case QD_MAX_SHARED_BYTES: status = call.device_attribute(&a, 97, device); break;
+            case QD_CLOCK_KHZ: status = call.device_attribute(&a, 13, device); break;
+            case QD_COMPUTE_CAPABILITY:
+                status = call.device_attribute(&a, 75, device);
+                if (status == 0) status = call.device_attribute(&b, 76, device);
+                a = 10 * a + b;
+                break;
+            case QD_ARGUMENT_BYTES:
+                // Since CUDA 12.1 and compute capability 7.0 a launch takes more than the 4 KiB of before.
+                status = call.device_attribute(&b, 75, device);
+                if (status == 0) status = driver_version(&a);
+                a = a >= 12010 && b >= 7 ? 32764 : 4096;
+                break;
+            default: return out_of_range;
+        }
+        *value = a;
+        return status;
+    }
+
+    static const char *describe(int status) {
+        static thread_local char text[256];
+        const char *short_name = nullptr, *sentence = nullptr;
+        error_name(status, &short_name);
+        error_text(status, &sentence);
+        std::snprintf(text, sizeof text, "%s (%s)", sentence ? sentence : "unknown error", short_name ? short_name : "?");
+        return text;
+    }
+};
+
+Status (*Cuda::retain)(Handle *, int);
+Status (*Cuda::current)(Handle *);
+Status (*Cuda::push)(Handle);
+Status (*Cuda::pop)(Handle *);
+Status (*Cuda::error_name)(int, const char **);
+Status (*Cuda::error_text)(int, const char **);
+Status (*Cuda::driver_version)(int *);
+Status (*Cuda::launch_with)(const LaunchConfig *, Handle, void **, void **);
+Handle Cuda::context;
+bool Cuda::overlaps;
+
+}  // namespace
+}  // namespace qd
