@@ -334,8 +334,8 @@ class Tasks {
         int status = 0;
         for (size_t at = sizing.begin; status == 0 && at < sizing.end; ++at) status = start(at);
         if (status) return status;
-        // All but the last, which is serial.
-        launch_->maxima += static_cast<int64_t>(sizing.end - sizing.begin) - 1;
+        launch_->maxima += maxima_of(sizing);
+        tell_maxima(launch_->arch, launch_->name, maxima_of(sizing), 0);
         char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
         size_t bytes = 8 * static_cast<size_t>(sizing.count);
         uint64_t depths = launch_->memory.frame + static_cast<uint64_t>(sizing.frame_offset);
@@ -346,9 +346,13 @@ class Tasks {
     }
 
     int recall_depths(const DeviceSizing &sizing) {
-        tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "earlier launch");
+        tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "kept");
+        tell_maxima(launch_->arch, launch_->name, maxima_of(sizing), maxima_of(sizing));
         return 0;
     }
+
+    // All tasks but the last, which is serial.
+    static int64_t maxima_of(const DeviceSizing &sizing) { return static_cast<int64_t>(sizing.end - sizing.begin) - 1; }
 
     int fetch(uint64_t address, int32_t *value) {
         char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;

@@ -137,6 +137,13 @@ void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t
     std::fflush(stderr);
 }
 
+void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known) {
+    if (!debugging() || count == 0) return;
+    std::fprintf(stderr, "[adstack_max] arch=%s kernel='%s' specs=%lld hits=%lld dispatches=%lld\n", arch, kernel,
+                 static_cast<long long>(count), static_cast<long long>(known), static_cast<long long>(count - known));
+    std::fflush(stderr);
+}
+
 HostHeaps *lend_host_heaps() {
     std::lock_guard<std::mutex> alone(*free_gate);
     HostHeaps *found = free_heaps;

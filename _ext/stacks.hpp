@@ -54,6 +54,9 @@ bool reserve(Heap *heap, const HeapUse &use, HeapSource *source);
 // Tells a result of the sizes of a launch if QD_DEBUG_ADSTACK=1.
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how);
 
+// Tells likewise how many maxima over arrays the sizes took, and how many of these were known from an earlier launch.
+void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known);
+
 // The heaps of a launch on the host: lent to it on its first use, so that launches on several threads do not share one.
 struct HostHeaps {
     Heap kinds[heap_kinds];

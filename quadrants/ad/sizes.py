@@ -139,6 +139,8 @@ class Sizing:
             return self._largest(at.array.id, at.array.label, self.values.pushed.get(at.array.id))
         if at is not e.place or at.array.kind not in ("field", "array") or not e.type.is_integral:
             raise Unresolved(f"it is a part of '{at.array.label or at.array.name}'")
+        # The array behind a view does not come with its extents unless somebody needs them.
+        at.array.extents = True
         return Size("read", tuple(self._index(at, axis) for axis in range(at.array.ndim)), at.array)
 
     def _largest(self, key: int, name: str, values: list | None) -> Size:

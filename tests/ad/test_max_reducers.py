@@ -179,3 +179,13 @@ def test_the_count_can_be_reset(least, tmp_path):
     assert dispatches() >= least
     qd.lang.impl.get_runtime().prog._reset_max_reducer_dispatch_count()
     assert dispatches() == 0
+
+
+def test_debug_lines_tell_hits_and_dispatches(monkeypatch, capfd, least, tmp_path):
+    monkeypatch.setenv("QD_DEBUG_ADSTACK", "1")
+    case = Case(tmp_path, "max(a[g[i]], f[g[i]])", 1000)
+    case.dispatches(PEAK)
+    case.dispatches(PEAK)
+    lines = [line.split("'")[-1] for line in capfd.readouterr().err.splitlines() if line.startswith("[adstack_max]")]
+    # The CPU walks by itself.
+    assert lines == [" specs=2 hits=0 dispatches=2", " specs=2 hits=2 dispatches=0"] * least
