@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 
 import numpy as np
 import pytest
 from oracle import field
+from size_kit import POINTS, slope
 
 import quadrants as qd
 
-POINTS = [0.3, -0.7, 1.3, 0.9]
 PEAK = 60
 # Kernels are translated from their source, so that each bound needs one of its own. The cell that counts is found
 # through another array, `g`: the longest loop may then be any.
@@ -56,15 +55,6 @@ def least(arch_name):
 
 def dispatches() -> int:
     return qd.lang.impl.get_runtime().prog._get_max_reducer_dispatch_count()
-
-
-def slope(x: float, trips: int) -> float:
-    """d/dx of sin applied `trips` times."""
-    d = 1.0
-    for _ in range(trips):
-        d *= math.cos(x)
-        x = math.sin(x)
-    return d
 
 
 def content(cells: int, last: int = PEAK) -> np.ndarray:
