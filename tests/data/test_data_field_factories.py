@@ -13,6 +13,7 @@ from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 from quadrants.ir.types import f32, f64, i32, i64, u1
 from quadrants.lang.struct_type import StructType
 from quadrants.lang.tensor_types import MatrixType, VectorType
+from quadrants.toolchain import build
 
 pytestmark = pytest.mark.usefixtures("runtime")
 
@@ -165,15 +166,12 @@ def test_without_a_runtime():
         snode.FieldsBuilder()
 
 
-def test_a_thousand_fields_are_cheap():
-    import time
-
-    start = time.process_time()
+def test_a_thousand_fields_need_no_compiler():
+    compiled = build.statistics.compiled
     fields = [factories.field(REALS[k % 3], 4) for k in range(1024)]
     for f in fields:
         f.fill(1)
     for _ in range(1024):
         factories.field(f32, 4).fill(1)
-    assert time.process_time() - start < 3
     assert all(f.to_numpy().sum() == 4 for f in fields)
-    assert len(snode.trees()) == 1025
+    assert len(snode.trees()) == 1025 and build.statistics.compiled == compiled
