@@ -25,7 +25,7 @@ class Program:
         self.graph_builds = 0
         self.graph_checkpoints = 0
         self.graph_last_yield = -1
-        self._maxima_before = _maxima()
+        self._maxima_before = 0
         self.device_name = ""
         self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
 

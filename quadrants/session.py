@@ -355,3 +355,4 @@ def _configure_core(cfg: CompileConfig) -> None:
     core.set_python_stdout(_PYTHON_STDOUT)
     core.set_threads(max(1, cfg.cpu_max_num_threads))
     core.set_seed(cfg.random_seed & 0xFFFFFFFFFFFFFFFF)
+    _runtime.prog._reset_max_reducer_dispatch_count()

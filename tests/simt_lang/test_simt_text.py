@@ -16,6 +16,7 @@ from quadrants.toolchain.errors import CompilerNotFound
 
 pytestmark = pytest.mark.cpu_only
 X = np.zeros(64, np.float32)
+CUDA = dialects.get("cuda")
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +29,8 @@ def runtime():
 def rendered(kernel, *args):
     """The module and what was rendered of it for CUDA."""
     options = pipeline.compile_options(pipeline.session.require_runtime()) | {"arch": "cuda"}
-    traced = pipeline.trace(kernel, args, options, Observer(kernel.fn.__name__, options))
-    return traced.module, render(traced.module, dialects.get("cuda"), options)
+    traced = pipeline.trace(kernel, args, options, Observer(kernel.fn.__name__, options), CUDA)
+    return traced.module, render(traced.module, CUDA, options)
 
 
 @qd.func
@@ -106,7 +107,7 @@ def factor(A: qd.types.ndarray()):
 def test_tiles_stay_in_registers():
     """Loops over registers are unrolled: the assembly has no memory of its own for a thread."""
     _, out = rendered(factor, np.zeros((2, 40, 40)))
-    assert len(out.text.splitlines()) < 120
+    assert len(out.text.splitlines()) < 130
     try:
         assembly = nvrtc.compile(out.text, "factor", "compute_90").decode()
     except CompilerNotFound as error:
