@@ -34,6 +34,7 @@ RUNGS = {
     "R8": Rung("rigid", "arm"),
     "R8-64": Rung("rigid", "arm", ("64",)),
     "R8-box": Rung("rigid", "arm", ("0", "box")),
+    "R8-4096": Rung("rigid", "arm", ("4096", "box")),
     "R9": Rung("rigid", "grasp", tolerance=5e-4, reason="contacts of the fingers come and go"),
     "R10": Rung("rigid", "dog"),
     "R10-64": Rung("rigid", "dog", ("64",)),
