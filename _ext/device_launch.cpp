@@ -241,13 +241,13 @@ class Tasks {
     int flag(const DeviceRegion &region, int32_t *value) {
         uint64_t address;
         std::memcpy(&address, launch_->block + region.flag_offset, sizeof address);
-        return fetch(address, value);
+        return fetch(address, value, sizeof *value);
     }
 
     bool failed() {
         if (kernel_->error_offset < 0) return false;
         int32_t record = 0;
-        int status = fetch(launch_->memory.frame + static_cast<uint64_t>(kernel_->error_offset), &record);
+        int status = fetch(launch_->memory.frame + static_cast<uint64_t>(kernel_->error_offset), &record, sizeof record);
         return status != 0 || record != 0;
     }
 
@@ -295,9 +295,7 @@ class Tasks {
             status = kernel_->api->fill(counts, 0, 16, launch_->stream);
             if (status == 0) status = start(static_cast<size_t>(task.gate_task));
             if (status) return status;
-            char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
-            status = kernel_->api->to_host(landing, counts, sizeof passing, launch_->stream);
-            std::memcpy(&passing, landing, sizeof passing);
+            status = fetch(counts, &passing, sizeof passing);
         }
         if (passing < rows) {
             demand->source = row_sources[passing > 0 ? 2 : 3];
@@ -336,11 +334,8 @@ class Tasks {
         if (status) return status;
         launch_->maxima += maxima_of(sizing);
         tell_maxima(launch_->arch, launch_->name, maxima_of(sizing), 0);
-        char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
-        size_t bytes = 8 * static_cast<size_t>(sizing.count);
         uint64_t depths = launch_->memory.frame + static_cast<uint64_t>(sizing.frame_offset);
-        status = kernel_->api->to_host(landing, depths, bytes, launch_->stream);
-        std::memcpy(launch_->block + sizing.block_offset, landing, bytes);
+        status = fetch(depths, launch_->block + sizing.block_offset, 8 * static_cast<size_t>(sizing.count));
         tell_sizes(launch_->arch, launch_->name, launch_->block, sizing.block_offset, sizing.count, "tasks");
         return status;
     }
@@ -354,10 +349,11 @@ class Tasks {
     // All tasks but the last, which is serial.
     static int64_t maxima_of(const DeviceSizing &sizing) { return static_cast<int64_t>(sizing.end - sizing.begin) - 1; }
 
-    int fetch(uint64_t address, int32_t *value) {
+    // What the device has, by way of `landing`, which is as large as the largest that is asked for.
+    int fetch(uint64_t address, void *value, size_t bytes) {
         char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
-        int status = kernel_->api->to_host(landing, address, sizeof *value, launch_->stream);
-        std::memcpy(value, landing, sizeof *value);
+        int status = kernel_->api->to_host(landing, address, bytes, launch_->stream);
+        std::memcpy(value, landing, bytes);
         return status;
     }
 

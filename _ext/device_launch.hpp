@@ -37,14 +37,12 @@ struct DeviceDepth {
     std::vector<CountStep> count;
 };
 
-// Tasks that find depths: `count` of them, side by side in the frame, and where they go in the block. reads: where the
-// block has the addresses of what these tasks read besides the block.
+// Tasks that find depths: `count` of them, side by side in the frame, and where they go in the block.
 struct DeviceSizing {
     size_t begin, end;
     int64_t frame_offset;
     int64_t count;
     int64_t block_offset;
-    std::vector<int64_t> reads;
 };
 
 struct DeviceTask {

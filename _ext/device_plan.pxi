@@ -56,7 +56,6 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int64_t frame_offset
         int64_t count
         int64_t block_offset
-        vector[int64_t] reads
 
     cdef cppclass DeviceTask:
         void *function
@@ -234,15 +233,12 @@ cdef class DeviceProgram:
             depth.count.clear()
             self.add_steps(program, "of a stack", &depth.count)
             kernel.depths.push_back(depth)
-        for begin, end, frame_offset, count, block_offset, reads in plan.sizings:
+        for begin, end, frame_offset, count, block_offset in plan.sizings:
             if not 0 <= begin < end <= <int64_t> kernel.tasks.size() or frame_offset + 8 * count > self.frame_bytes:
                 raise ValueError(f"depths of tasks {begin} to {end} do not fit in a frame of {self.frame_bytes} bytes")
             self.check_place(block_offset + 8 * (count - 1), "a depth")
             sizing.begin, sizing.end = begin, end
             sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, count, block_offset
-            sizing.reads.clear()
-            for offset in reads:
-                sizing.reads.push_back(offset)
             kernel.sizings.push_back(sizing)
         for at, (number, stacks, gate) in enumerate(task_stacks):
             kernel.tasks[at].number = number

@@ -52,7 +52,6 @@ def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout)
         sizings=tuple(
             (
                 s.begin, s.end, frame.depths[s.depths[0].id], len(s.depths), layout.depths[s.depths[0].id],
-                tuple(layout.arrays[part.number][0] for a in s.reads for part in a.components or (a,)),
             )
             for s in module.sizings
         ),

@@ -15,8 +15,7 @@ class StackPlan:
     heaps: where the addresses of the float heap and of the int heap go, -1 for none. begin, end: the part that has
     these and all depths. depths: (offset, program as in `launches`) of those that the arguments decide.
     sizings: (first task, end of its tasks, offset of the first depth in the frame, number of depths, offset of the
-    first, offsets of the pointers to what these tasks read) of those that tasks find. site: the message when there is
-    no memory.
+    first) of those that tasks find. site: the message when there is no memory.
     """
 
     heaps: tuple = (-1, -1)

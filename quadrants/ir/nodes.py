@@ -462,15 +462,13 @@ class Gate:
 @dataclass(slots=True, eq=False)
 class Sizing:
     """Tasks `begin` to `end` of a module, which find the depths that the tasks behind them need before a device
-    launches these. depths: the variables that they set. maxima: those in which parallel loops collect. reads: the
-    arrays that they look at.
+    launches these. depths: the variables that they set. maxima: those in which parallel loops collect.
     """
 
     begin: int
     end: int
     depths: list
     maxima: list
-    reads: list
 
 
 @dataclass(slots=True, eq=False)

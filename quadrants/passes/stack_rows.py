@@ -18,7 +18,7 @@ _PLAIN = (
 
 
 def iterations(module: n.Module, loop: n.For) -> tuple | None:
-    """(statements, 64-bit expression, arrays read) that give the iterations of a loop whose bounds an earlier task
+    """(statements, 64-bit expression) that give the iterations of a loop whose bounds an earlier task
     sets; None where the arguments give it, or nobody but that task can.
     """
     values = _declared(module)
@@ -35,8 +35,7 @@ def iterations(module: n.Module, loop: n.For) -> tuple | None:
         ends = [n.Cast(rename.expression(e, env), i64) for e in (begin, end)]
         extent = n.Binary("max", n.Binary("sub", ends[1], ends[0], i64), n.Const(0, i64), i64)
         total = extent if total is None else n.Binary("mul", total, extent, i64)
-    reads = {c.array.id: c.array for s in statements for c in walk([s.init]) if isinstance(c, n.Cell)}
-    return statements, total, list(reads.values())
+    return statements, total
 
 
 def _is_name(node) -> bool:

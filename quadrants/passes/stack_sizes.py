@@ -54,7 +54,7 @@ def reads_of(size: Size) -> list:
 
 def _needs(module: n.Module, tasks: list) -> tuple:
     """What has to be found for some tasks: depths of stacks that depend on cells, each once; and of the tasks with
-    stacks (variable to set, statements, expression, arrays read), where a task in front of them sets the bounds.
+    stacks (variable to set, statements, expression), where a task in front of them sets the bounds.
     """
     depths: dict = {}
     counts: list = []
@@ -93,7 +93,7 @@ def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
     body: list = []
     for depth in depths:
         evaluation.into(depth.count.place.var, maxima.without(depth.size), body)
-    for var, statements, count, _ in counts:
+    for var, statements, count in counts:
         body += [*statements, n.Declare(var, count)]
     for k, loop in enumerate(maxima.loops):
         rename.unique_names([loop], names)
@@ -102,9 +102,8 @@ def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
     body += [n.Store(n.VarPlace(var, i64), n.Const(0, i64)) for var in maxima.vars]
     rename.unique_names(body, names)
     tasks.append(n.Task(f"{name}_serial", "serial", body, sizing=True))
-    reads = {a.id: a for d in depths for a in reads_of(d.size)} | {a.id: a for c in counts for a in c[3]}
     variables = [d.count.place.var for d in depths] + [var for var, *_ in counts]
-    module.sizings.append(n.Sizing(begin, len(tasks), variables, maxima.vars, list(reads.values())))
+    module.sizings.append(n.Sizing(begin, len(tasks), variables, maxima.vars))
     module.shared += maxima.vars
 
 

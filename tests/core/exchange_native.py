@@ -92,15 +92,14 @@ class Described(ctypes.Structure):
 
 
 # A capsule does not keep its name alive.
-_NAMES: set[bytes] = set()
+_NAMES: dict[bytes, bytes] = {}
 
 
 def capsule(table: str, name: bytes = b"dlpack_exchange_api"):
     """One of the package's tables as its classes hold it."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    _NAMES.add(name)
-    kept = next(n for n in _NAMES if n == name)
+    kept = _NAMES.setdefault(name, name)
     return new(ctypes.addressof(ctypes.c_char.in_dll(PACKAGE, table)), kept, None)
 
 
