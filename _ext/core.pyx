@@ -14,6 +14,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     pack       argument block
     kept       depths of stacks from one launch to the next
     plan       one specialisation: members, packing, run, errors, result
+    failures   what launches that nobody waited for did wrong
     launcher   calls, hits and misses, binding of methods
     control    threads, seed, hooks
 """
@@ -46,6 +47,7 @@ include "pack.pxi"
 include "device_plan.pxi"
 include "kept.pxi"
 include "plan.pxi"
+include "failures.pxi"
 include "launcher.pxi"
 include "control.pxi"
 

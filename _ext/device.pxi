@@ -102,10 +102,15 @@ cdef class Device:
     cdef Crossing *crossing
     cdef DeviceHeaps *heaps
     cdef const char *arch_name
+    cdef volatile int32_t *notice  # see failures.pxi
+    cdef object notice_memory
+    cdef list watched
+    cdef uint64_t polled_launches
     cdef object __weakref__
 
     def __cinit__(self, *args):
         self.crossing = new Crossing()
+        self.watched = []
 
     def __dealloc__(self):
         if self.crossing.event != NULL and self.forks == _forks:
@@ -153,6 +158,20 @@ cdef class Device:
             )
         return 0
 
+    cdef int make_notice(self) except -1:
+        if self.notice == NULL:
+            self.notice_memory = Landing(self, sizeof(int32_t))
+            self.notice = <volatile int32_t *> (<Landing> self.notice_memory).data
+            self.notice[0] = 0
+        return 0
+
+    cdef inline int look(self) except -1:
+        # Raises what launches that nobody waited for left.
+        # A forked child has no such memory.
+        if self.notice == NULL or self.forks != _forks or self.notice[0] == 0:
+            return 0
+        return raise_failures(self)
+
     def heap_bytes(self):
         """Bytes of the heaps of stacks, of real numbers and of integers."""
         return self.heaps.bytes(0), self.heaps.bytes(1)
@@ -180,11 +199,19 @@ cdef class Device:
     def synchronize(self, stream=0, /):
         """Wait for all work of a stream. Raises what that work did wrong."""
         cdef void *handle = <void *> <size_t> stream
+        cdef uint64_t before = self.polled_launches
         cdef int status
         self.usable()
         with nogil:
             status = self.api.synchronize(handle)
         self.check(status, "waiting for earlier work")
+        self.look()
+        if handle == NULL and self.watched:
+            settle(self, before)
+
+    def forget_failures(self):
+        """Failures that nobody has looked at yet are never told."""
+        settle(self, self.polled_launches)
 
     def copy(self, target, source, nbytes, stream=0, /):
         """Copy between two addresses of the device, in the order of the stream."""
@@ -227,6 +254,7 @@ cdef class Device:
         with nogil:
             status = self.api.event_synchronize(handle)
         self.check(status, "waiting for an event")
+        self.look()
 
     def residency(self, function, block, shared_bytes, /):
         """Blocks of that size of a function that a multiprocessor holds at once."""
@@ -376,6 +404,7 @@ cdef class DeviceBuffer:
         with nogil:
             status = self.device.api.to_host(data, self.data + <uint64_t> offset, nbytes, stream)
         self.device.check(status, "reading device memory")
+        self.device.look()
         return out
 
     def store(self, Py_ssize_t offset, source, /):

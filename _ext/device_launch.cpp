@@ -403,20 +403,22 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     RegionWalk<Tasks> walk(tasks, kernel->regions, kernel->tasks.size(), launch->status ? launch->status[0] : 0);
     tasks.compute_depths();
     if (status == 0) status = walk.run();
-    // What tasks before it left in the failure record is of no interest any more.
+    // What tasks before it left in the failure record is of no interest any more, unless launches before it may have left it.
     if (status == stopped) {
-        status = kernel->error_offset < 0 ? 0 : api->fill(frame + static_cast<uint64_t>(kernel->error_offset), 0, 4, launch->stream);
+        status = kernel->error_offset < 0 || kernel->polled ? 0 : api->fill(frame + static_cast<uint64_t>(kernel->error_offset), 0, 4, launch->stream);
         return status ? status : api->synchronize(launch->stream);
     }
     if (launch->status) launch->status[1] = walk.yielded();
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->stream, launch->others[at]);
     }
-    if (status == 0 && kernel->prefix_bytes) {
+    // A launch that has waited for depths anyway may as well say at once what went wrong.
+    const bool reads = kernel->prefix_bytes && !(launch->polled && (kernel->sizings.empty() || launch->known));
+    if (status == 0 && reads) {
         status = api->to_host(launch->memory.landing, frame, kernel->prefix_bytes, launch->stream);
         if (status == 0) std::memcpy(launch->prefix, launch->memory.landing, kernel->prefix_bytes);
     }
-    if (status == 0 && kernel->error_offset >= 0) {
+    if (status == 0 && reads && kernel->error_offset >= 0) {
         int32_t flag;
         std::memcpy(&flag, launch->prefix + kernel->error_offset, sizeof flag);
         launch->hit = flag != 0;

@@ -71,7 +71,8 @@ struct DeviceKernel {
     size_t block_bytes = 0;     // of the argument block
     bool block_in_memory = false;  // it is too large to go by value
     size_t prefix_bytes = 0;    // start of the frame that the host reads after a launch: failure record, results
-    int64_t error_offset = -1;  // of the failure record in the frame, -1: none
+    int64_t error_offset = -1;  // of the failure record in the frame, -1: none; behind it the address of the notice
+    bool polled = false;        // the host looks at the notice; the prefix is the record alone
     int64_t seed_offset = -1;   // where the block has seed and ordinal of the launch, -1: nowhere
     bool waits = false;         // for what it prints
     bool early = false;         // its tasks wait themselves for the work before them
@@ -109,6 +110,7 @@ struct DeviceRun {
     double *times;  // room for two a task, or null: seconds
     int32_t *status;  // checkpoint to begin at, and where to leave the one that ended the launch; or null
     int failed;     // task that could not be launched, -1: something else failed
+    bool polled;    // the host need not wait for the failure record
     bool hit;       // whether the failure record is set
     void **others;  // streams that have worked on arguments: the launch is in order with them
     int other_count;

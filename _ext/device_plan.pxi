@@ -95,6 +95,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint block_in_memory
         size_t prefix_bytes
         int64_t error_offset
+        bint polled
         int64_t seed_offset
         bint waits
         bint early
@@ -120,6 +121,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         double *times
         int32_t *status
         int failed
+        bint polled
         bint hit
         const char *arch
         const char *name
@@ -160,7 +162,7 @@ cdef class DeviceProgram:
     postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device knows:
     then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
-    launch, behind the argument block; `error_offset` and `seed_offset` are -1 where there is no record and no random
+    launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi). `error_offset` and `seed_offset` are -1 where there is no record and no random
     number. waits: a launch waits for its end. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number of the
     region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
@@ -179,13 +181,14 @@ cdef class DeviceProgram:
     cdef void *first_stream
     cdef bint first_known
     cdef bint checkpoints
+    cdef uint64_t polled_ordinal  # of the last launch that nobody waited for; 0: none is watched
 
     def __cinit__(self, *args, **kwargs):
         self.kernel = new DeviceKernel()
         self.buffers = {}
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
-                 seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False, local_tasks=(), regions=(),
+                 polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False, local_tasks=(), regions=(),
                  stacks=None, task_stacks=(), gate_bytes=0, keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
@@ -202,6 +205,11 @@ cdef class DeviceProgram:
         kernel.block_in_memory = block_in_memory
         kernel.prefix_bytes = prefix_bytes
         kernel.error_offset = error_offset
+        kernel.polled = polled
+        if polled:
+            if error_offset < 0 or prefix_bytes != error_offset + sizeof(qd_error) + sizeof(uint64_t):
+                raise ValueError("only a launch that reads back nothing but its failure record can be polled")
+            device.make_notice()
         kernel.seed_offset = seed_offset
         kernel.waits = waits
         kernel.early = early
@@ -366,7 +374,16 @@ cdef class DeviceProgram:
         found = self.buffers.get(key)
         if found is None:
             found = self.kept(key, DeviceBuffer(self.device, nbytes))
+            if self.kernel.polled and what == "frame":
+                self.point_to_notice(stream, (<DeviceBuffer> found).data)
         return (<DeviceBuffer> found).data
+
+    cdef int point_to_notice(self, void *stream, uint64_t frame) except -1:
+        # Failures on other streams than the default one are waited for.
+        cdef uint64_t notice = <uint64_t> self.device.notice if stream == NULL else 0
+        cdef uint64_t place = frame + <uint64_t> self.kernel.error_offset + sizeof(qd_error)
+        cdef int status = self.device.api.to_device(place, &notice, sizeof(notice), stream)
+        return self.device.check(status, "preparing a kernel")
 
     cdef object kept(self, tuple key, made):
         # Allocating lets other threads run: the first to come back keeps its own, and all use that.
@@ -402,7 +419,10 @@ cdef class DeviceProgram:
         run.name = launch.name
         run.error = &launch.rt.error
         run.known = known
+        run.polled = kernel.polled and run.stream == NULL
         run.maxima = 0
+        if run.polled:
+            watch(self.device, plan)
         with nogil:
             status = run_on_device(kernel, &run)
         _maxima += run.maxima

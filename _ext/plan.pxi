@@ -317,6 +317,8 @@ cdef class Plan:
         cdef KeptEntry entry = None
         cdef bint known = False
         view = None
+        if self.device is not None:
+            self.device.device.look()
         if self.ret_reader is not None:
             memory = Buffer(self.block_bytes)
             view = memoryview(memory)
@@ -355,6 +357,8 @@ cdef class Plan:
                 _graveyard.clear()
         if kept is not None or launch.printed or launch.rt.error.flag != 0:
             self.conclude(launch, kept)
+        if self.device is not None:
+            self.device.device.look()
         if self.ret_code >= 0:
             return load_scalar(self.ret_code, block + self.ret_offset)
         if self.ret_reader is not None:

@@ -111,8 +111,8 @@ def args_layout(
     return out
 
 
-# struct qd_error: four int32, the kinds, 24 values of 8 bytes.
-ERROR_SIZE = 4 * 4 + 8 + 24 * 8
+# struct qd_error: four int32, the kinds, 24 values of 8 bytes; and the address of the notice.
+ERROR_SIZE = 4 * 4 + 8 + 24 * 8 + 8
 
 
 def frame_layout(module: Module, *, check: bool) -> FrameLayout:

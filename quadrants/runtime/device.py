@@ -28,7 +28,8 @@ class DeviceBackend(Backend):
         self.device.synchronize()
 
     def close(self) -> None:
-        """The runtime ends: let go of the memory of stacks, and bring the disk cache back under its limit."""
+        """The runtime ends: let go of failures that were not told and of the memory of stacks, and bring the disk cache back under its limit."""
+        self.device.forget_failures()
         self.device.free_heaps()
         super().close()
 
@@ -63,6 +64,7 @@ class DeviceBackend(Backend):
             frame_bytes=recipe.frame,
             prefix_bytes=recipe.prefix,
             error_offset=recipe.error,
+            polled=recipe.polled,
             seed_offset=recipe.seed,
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,

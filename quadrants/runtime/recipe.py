@@ -88,6 +88,13 @@ class Recipe:
         ends = [offset + size_align(t)[0] for t, offset in self.results]
         return max([self.error + ERROR_SIZE if self.error >= 0 else 0, *ends])
 
+    @property
+    def polled(self) -> bool:
+        """Whether a launch on a device goes on without waiting for its failure record: it reads nothing else back, and
+        the user's own checks are not in it."""
+        alone = self.error >= 0 and not self.results and not self.regions
+        return alone and all(message[0].startswith("adstack") for message, *_ in self.sites)
+
 
 def recipe_of(traced, rendered) -> Recipe:
     """The recipe of what was traced and rendered."""

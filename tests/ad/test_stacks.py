@@ -327,6 +327,7 @@ def test_forced_sizes(init, debug):
     for trips in (32, 100):
         with pytest.raises(qd.QuadrantsAssertionError, match="[Aa]dstack overflow") as caught:
             forced.grad(trips)
+            qd.sync()
         assert "forced_reverse_grad" in str(caught.value) and "ad_stack_size=32" in str(caught.value)
     qd.sync()
     check(forced, [x], [y], 5, modes="r")

@@ -46,6 +46,7 @@ typedef struct qd_error {
         int64_t i;
         double f;
     } values[24];
+    volatile int32_t *notice;  /* where the host looks, or null: it reads `flag` after the launch */
 } qd_error;
 
 /* Random numbers of one iteration: draw k is a hash of the key and k. */
