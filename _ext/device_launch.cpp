@@ -17,6 +17,7 @@ thread_local void *current_stream = nullptr;
 namespace {
 
 constexpr int deepest = 64;
+constexpr int64_t gate_size = 16;  // of a gate in the frame: how many pass, how many rows are claimed
 
 // Two's complement at any size, as kernels compute.
 int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
@@ -192,6 +193,7 @@ class Tasks {
   public:
     Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
         start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
+        for (DeviceTask &task : kernel->tasks) task.passing = -1;
     }
 
     int task(size_t at) {
@@ -214,7 +216,7 @@ class Tasks {
             status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
         } else if (grid) {
             Demand demand = demand_of(task, int64_t(grid) * task.block);
-            if (task.gate_task >= 0) status = count_rows(task, &demand);
+            if (task.gate_task >= 0) status = limit_rows(at, &demand);
             // Until the task is queued nobody else may make the heaps larger, and so move them.
             std::lock_guard<std::mutex> alone(launch_->heaps->gate);
             if (status == 0) status = bind_heaps(task, demand);
@@ -283,25 +285,52 @@ class Tasks {
     }
 
     // Rows of real numbers for no more threads than get behind the condition, where that is worth counting them.
-    int count_rows(const DeviceTask &task, Demand *demand) {
+    int limit_rows(size_t at, Demand *demand) {
+        DeviceTask &task = kernel_->tasks[at];
+        int status = task.passing < 0 && pays(task, *demand) ? count_passing(at) : 0;
+        int64_t rows = demand->rows[0], passing = task.passing < 0 ? rows : task.passing;
+        task.passing = -1;
         demand->source = row_sources[1];
-        int64_t rows = demand->rows[0], passing = rows;
-        HeapUse all{launch_->arch, launch_->name, task.number, 0, demand->strides[0], rows};
-        int status = 0;
-        // A heap that is large enough for all already is worth no counting, unless that is asked for in any case.
-        bool enough = kernel_->gate_bytes > 0 && launch_->heaps->holds(launch_->stream, all);
-        if (!enough && all.required() >= std::max<int64_t>(kernel_->gate_bytes, 1)) {
-            uint64_t counts = launch_->memory.frame + static_cast<uint64_t>(task.gate_frame);
-            status = kernel_->api->fill(counts, 0, 16, launch_->stream);
-            if (status == 0) status = start(static_cast<size_t>(task.gate_task));
-            if (status) return status;
-            status = fetch(counts, &passing, sizeof passing);
-        }
         if (passing < rows) {
             demand->source = row_sources[passing > 0 ? 2 : 3];
             rows = demand->rows[0] = std::max<int64_t>(passing, 1);
         }
         std::memcpy(launch_->block + task.gate_rows, &rows, sizeof rows);
+        return status;
+    }
+
+    // A heap that is large enough for all already is worth no counting, unless that is asked for in any case.
+    bool pays(const DeviceTask &task, const Demand &demand) {
+        HeapUse all{launch_->arch, launch_->name, task.number, 0, demand.strides[0], demand.rows[0]};
+        if (kernel_->gate_bytes > 0 && launch_->heaps->holds(launch_->stream, all)) return false;
+        return all.required() >= std::max<int64_t>(kernel_->gate_bytes, 1);
+    }
+
+    // Of this task and of those after it whose depths are known too: one reading for all. No task of the kernel writes
+    // what conditions read.
+    int count_passing(size_t first) {
+        size_t end = kernel_->tasks.size();
+        for (const DeviceSizing &sizing : kernel_->sizings) {
+            if (sizing.begin > first) end = std::min(end, sizing.begin);
+        }
+        std::vector<DeviceTask *> counted;
+        for (size_t at = first; at < end; ++at) {
+            DeviceTask &task = kernel_->tasks[at];
+            if (task.gate_task < 0) continue;
+            int64_t threads = int64_t(grid_of(task, launch_->block)) * task.block;
+            if (threads > 0 && pays(task, demand_of(task, threads))) counted.push_back(&task);
+        }
+        // Counts of later tasks are further on in the frame.
+        const int64_t begin = counted.front()->gate_frame, bytes = counted.back()->gate_frame + gate_size - begin;
+        const uint64_t counts = launch_->memory.frame + static_cast<uint64_t>(begin);
+        int status = kernel_->api->fill(counts, 0, static_cast<size_t>(bytes), launch_->stream);
+        for (DeviceTask *task : counted) {
+            if (status == 0) status = start(static_cast<size_t>(task->gate_task));
+        }
+        tell_counts(launch_->arch, launch_->name, counted.size());
+        std::vector<char> read(static_cast<size_t>(bytes));
+        if (status == 0) status = fetch(counts, read.data(), read.size());
+        for (DeviceTask *task : counted) task->passing = load<int64_t>(read.data() + task->gate_frame - begin);
         return status;
     }
 
@@ -372,6 +401,13 @@ int64_t iterations(const DeviceTask &task, const char *block) {
 size_t landing_bytes(const DeviceKernel &kernel) {
     int64_t most = 8;
     for (const DeviceSizing &sizing : kernel.sizings) most = std::max(most, 8 * sizing.count);
+    int64_t begin = INT64_MAX, end = 0;
+    for (const DeviceTask &task : kernel.tasks) {
+        if (task.gate_task < 0) continue;
+        begin = std::min(begin, task.gate_frame);
+        end = std::max(end, task.gate_frame + gate_size);
+    }
+    most = std::max(most, end - begin);
     return kernel.prefix_bytes + static_cast<size_t>(most);
 }
 

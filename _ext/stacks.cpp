@@ -144,6 +144,12 @@ void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t kn
     std::fflush(stderr);
 }
 
+void tell_counts(const char *arch, const char *kernel, size_t tasks) {
+    if (!debugging()) return;
+    std::fprintf(stderr, "[adstack_gate] arch=%s kernel='%s' counted=%zu readings=1\n", arch, kernel, tasks);
+    std::fflush(stderr);
+}
+
 HostHeaps *lend_host_heaps() {
     std::lock_guard<std::mutex> alone(*free_gate);
     HostHeaps *found = free_heaps;

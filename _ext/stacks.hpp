@@ -57,6 +57,9 @@ void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t
 // Tells likewise how many maxima over arrays the sizes took, and how many of these were known from an earlier launch.
 void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known);
 
+// Tells likewise of how many tasks the iterations that pass their gates were counted, for one reading.
+void tell_counts(const char *arch, const char *kernel, size_t tasks);
+
 // The heaps of a launch on the host: lent to it on its first use, so that launches on several threads do not share one.
 struct HostHeaps {
     Heap kinds[heap_kinds];
