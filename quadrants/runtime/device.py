@@ -28,7 +28,9 @@ class DeviceBackend(Backend):
         self.device.synchronize()
 
     def close(self) -> None:
-        """The runtime ends: let go of failures that were not told and of the memory of stacks, and bring the disk cache back under its limit."""
+        """The runtime ends: let go of failures that were not told and of the memory of stacks, and bring the disk cache
+        back under its limit.
+        """
         self.device.forget_failures()
         self.device.free_heaps()
         super().close()

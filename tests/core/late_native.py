@@ -8,7 +8,7 @@ from core_native import library
 
 from quadrants._ext import core
 
-# A launch fails when the first number of its block is not 0; the record has that number. The frame begins with the record.
+# A launch fails when the first number of its block is not 0, and its record has that number. The frame begins with it.
 DRIVER = library("""
 #include "qd_abi.h"
 #include "qd_device.h"
@@ -64,9 +64,9 @@ static int destroy(void *event) { return 0; }
 static int event_synchronize(void *event) { run_all(); return 0; }
 static const char *describe(int status) { return "it is broken"; }
 qd_device_api driver = {
-    .name = "late", .open = open_, .device_name = device_name, .launch = launch, .allocate = allocate, .release = release,
-    .allocate_host = allocate_host, .release_host = release_host, .to_device = to_device, .to_host = to_host, .fill = fill,
-    .synchronize = synchronize, .event_create = create, .event_destroy = destroy,
+    .name = "late", .open = open_, .device_name = device_name, .launch = launch, .allocate = allocate,
+    .release = release, .allocate_host = allocate_host, .release_host = release_host, .to_device = to_device,
+    .to_host = to_host, .fill = fill, .synchronize = synchronize, .event_create = create, .event_destroy = destroy,
     .event_synchronize = event_synchronize, .describe = describe,
 };
 """)
@@ -80,7 +80,7 @@ def device() -> core.Device:
 
 
 def set_number(name: str, value: int) -> None:
-    """Variables of the driver: `waited` and `fetched` count calls, `memory` what is allocated; `broken` fails copies."""
+    """Set a variable: `waited` and `fetched` count calls, `memory` what is allocated; `broken` fails copies."""
     ctypes.c_int.in_dll(DRIVER, name).value = value
 
 
