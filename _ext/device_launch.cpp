@@ -215,7 +215,7 @@ class Tasks {
         if (grid && task.stacks.empty()) {
             status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
         } else if (grid) {
-            Demand demand = demand_of(task, int64_t(grid) * task.block);
+            Demand demand = demand_of(task, grid);
             if (task.gate_task >= 0) status = limit_rows(at, &demand);
             // Until the task is queued nobody else may make the heaps larger, and so move them.
             std::lock_guard<std::mutex> alone(launch_->heaps->gate);
@@ -273,8 +273,11 @@ class Tasks {
         const char *source;
     };
 
-    Demand demand_of(const DeviceTask &task, int64_t threads) const {
-        Demand demand{{0, 0}, {threads, threads}, {false, false}, row_sources[0]};
+    // Threads without an iteration have no row.
+    Demand demand_of(const DeviceTask &task, uint32_t grid) const {
+        int64_t rows = int64_t(grid) * task.block;
+        if (task.counted) rows = std::min(rows, iterations(task, launch_->block));
+        Demand demand{{0, 0}, {rows, rows}, {false, false}, row_sources[0]};
         for (const DeviceStack &stack : task.stacks) {
             int64_t depth = stack.depth;
             if (depth < 0) std::memcpy(&depth, launch_->block + stack.depth_offset, sizeof depth);
@@ -317,8 +320,8 @@ class Tasks {
         for (size_t at = first; at < end; ++at) {
             DeviceTask &task = kernel_->tasks[at];
             if (task.gate_task < 0) continue;
-            int64_t threads = int64_t(grid_of(task, launch_->block)) * task.block;
-            if (threads > 0 && pays(task, demand_of(task, threads))) counted.push_back(&task);
+            uint32_t grid = grid_of(task, launch_->block);
+            if (grid && pays(task, demand_of(task, grid))) counted.push_back(&task);
         }
         // Counts of later tasks are further on in the frame.
         const int64_t begin = counted.front()->gate_frame, bytes = counted.back()->gate_frame + gate_size - begin;

@@ -217,7 +217,7 @@ COLD = {"kind": "fresh", "unit": "s", "target": 0.1, "modules": ("quadrants",)}
 
 
 @case("ad_cold_mpm", "the same, gradient kernels cold", rounds=2, **COLD)
-@case("gpu_ad_cold_mpm", "the same, gradient kernels cold", rows="gpu", rounds=1, **COLD)
+@case("gpu_ad_cold_mpm", "the same, gradient kernels cold", rows="gpu", rounds=3, **COLD)
 def mpm_cold(qd) -> Work:
     """The first step back, whose three kernels are compiled for it; what it gives is checked afterwards."""
     sim = DiffMpm(qd, 4)

@@ -235,7 +235,8 @@ class Renderer:
             self.prelude.need("random", "begin")
         used = self.stacks.get(t.name, [])
         if self.dialect.parallel == "grid":
-            rows = stacks.thread_rows(p, [d for d in used if d not in in_heap], in_heap, t.gate)
+            local = [d for d in used if d not in in_heap]
+            rows = stacks.thread_rows(p, local, in_heap, t.gate, [a["extent"] for a in axes])
         else:
             rows = stacks.worker_rows(p, used)
         prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before + rows

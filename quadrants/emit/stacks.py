@@ -13,6 +13,8 @@ Short stacks of a device, of a depth that is known, are local arrays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quadrants.ir.stacks import FLOAT, constant, depths_of, kind_of, kinds_of
 from quadrants.ir.types import size_align
 
@@ -43,12 +45,19 @@ def rows_name(gate) -> str:
     return gate.passing.name.replace("passing", "rows_passing")
 
 
-def thread_rows(printer, local: list, heap: list, gate=None) -> list:
-    """Lines at the top of a task of a device: local arrays, and a pointer to slot 0 of each stack in the heaps."""
+def thread_rows(printer, local: list, heap: list, gate=None, extents: Sequence = ()) -> list:
+    """Lines at the top of a task of a device: local arrays, and a pointer to slot 0 of each stack in the heaps.
+
+    extents: of the parallel loop, as text. Threads without an iteration have no row.
+    """
     lines = [f"{printer.type(d.type)} {d.name}[{constant(d)}];" for d in local]
     if not heap:
         return lines
-    lines.append("const int32_t qd_rows = gridDim.x * blockDim.x;")
+    threads = "gridDim.x * blockDim.x"
+    if extents:
+        lines.append(f"const int64_t qd_iterations = {' * '.join(f'(int64_t){e}' for e in extents)};")
+        threads = f"qd_iterations < {threads} ? qd_iterations : {threads}"
+    lines.append(f"const int32_t qd_rows = {threads};")
     lines.append("const int32_t qd_row = blockIdx.x * blockDim.x + threadIdx.x;")
     if gate is not None:
         # Where there are not rows for all, a thread claims one behind the gate.

@@ -313,7 +313,7 @@ def test_no_more_rows_than_iterations(points, capfd):
                 y[i] += v
 
     np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, np.arange(COUNT) < 64, 40), rtol=1e-12)
-    assert source(capfd) == ("reducer_count", 64)
+    assert source(capfd) == ("worst_case_num_threads", 64)
 
 
 def test_kernels_of_an_earlier_runtime_count_in_the_fields_of_this_one(init, capfd, tmp_path):

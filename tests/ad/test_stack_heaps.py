@@ -107,7 +107,7 @@ def test_rows_follow_the_iterations(capfd):
     np.testing.assert_allclose(reverse(by_field, [x], [y], 40)[0], expected, rtol=1e-12)
     np.testing.assert_allclose(reverse(by_shape, [x], [y], a, 40)[0], expected, rtol=1e-12)
     for line in bindings(capfd.readouterr().err):
-        assert line["rows"] <= (qd.lang.impl.current_cfg().cpu_max_num_threads if is_host() else 128)
+        assert line["rows"] <= (qd.lang.impl.current_cfg().cpu_max_num_threads if is_host() else 6)
 
 
 def test_no_iterations_ask_for_no_memory(capfd):

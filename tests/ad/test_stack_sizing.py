@@ -240,7 +240,7 @@ _NEAR_THE_LIMIT = """
 @pytest.mark.runtime(exclude=() if os.environ.get("QD_EMULATE") else ("cuda", "amdgpu"))
 def test_growth_near_a_limit_ends_at_what_is_needed(arch_environment, arch_name, tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(_NEAR_THE_LIMIT).replace("ROWS", "1" if arch_name == "cpu" else "128"))
+    program.write_text(textwrap.dedent(_NEAR_THE_LIMIT).replace("ROWS", "1" if arch_name == "cpu" else "4"))
     environment = {**os.environ, **arch_environment, "QD_DEBUG_ADSTACK": "1"}
     done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env=environment)
     assert done.stdout.endswith("done\n"), done.stderr
