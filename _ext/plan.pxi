@@ -39,6 +39,7 @@ cdef class Plan:
     cdef int64_t status_offset
     cdef int task_count
     cdef tuple written_sources, written_fields
+    cdef bint writes_watched  # whether there are any of them
     cdef readonly KeptDepths kept
     cdef readonly tuple labels
     cdef int32_t reach_type, reach_id
@@ -80,6 +81,7 @@ cdef class Plan:
         self.task_count = tasks
         self.written_sources = tuple([int(source) for source in writes[0]])
         self.written_fields = tuple([<Writes?> counter for counter in writes[1]])
+        self.writes_watched = bool(self.written_sources or self.written_fields)
         self.status_offset, self.labels = (-1, ()) if status is None else (status[0], tuple(status[1]))
         if self.status_offset >= 0:
             self.check_room(self.status_offset, 8)
@@ -350,7 +352,7 @@ cdef class Plan:
             elif entry is not None:
                 self.kept.keep(entry, block)
         finally:
-            if _dependants:
+            if _dependants and self.writes_watched:
                 self.count_writes(args, frame)
             _running = max(_running - 1, 0)  # a packer that forks leaves 0 to the child
             if _running == 0 and _graveyard:

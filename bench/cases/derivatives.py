@@ -2,6 +2,7 @@
 
 # No postponed annotations here: kernels read theirs where they are defined, and peers cannot resolve strings.
 
+import gc
 import time
 
 import numpy as np
@@ -174,3 +175,48 @@ def sizes(qd) -> Work:
         return seconds(sized.by_array) - seconds(sized.by_number)
 
     return Work(lambda n: sized.run(sized.by_array, n), sized.check, difference=difference)
+
+
+@case(
+    "ad_forward", "launch of a kernel while another keeps sizes, against none", unit="x", target=None, ours_only=True,
+    limit_seconds=1.01, options=OPTIONS["options"],
+)  # fmt: skip
+def forward_beside_kept(qd) -> Work:
+    """The time of a launch while a derivative keeps its sizes, divided by the time without; best batches of each."""
+    y = qd.field(qd.f32, shape=STARTS)
+
+    @qd.kernel
+    def forward(step: qd.f32):
+        for i in y:
+            y[i] += step
+
+    def best() -> float:
+        batches = []
+        for _ in range(20):
+            start = time.perf_counter()
+            run(LAUNCHES)
+            batches.append(time.perf_counter() - start)
+        return min(batches)
+
+    def difference(_: int) -> float:
+        without, beside = [], []
+        for _ in range(5):
+            without.append(best())
+            sized = Sized(qd)
+            sized.run(sized.by_array, 2)
+            beside.append(best())
+            del sized
+            gc.collect()
+        return min(beside) / min(without)
+
+    def check() -> str | None:
+        y.fill(0.0)
+        forward(2.0)
+        return differs("y", y.to_numpy(), np.full(STARTS, 2.0), rtol=0)
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            forward(1.0)
+        qd.sync()
+
+    return Work(run, check, difference=difference)
