@@ -20,8 +20,8 @@ from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.atomics import Atomics
 from quadrants.frontend.calls import Calls
 from quadrants.frontend.companions import Companions
-from quadrants.frontend.differentiated import Differentiated
 from quadrants.frontend.containers import Containers
+from quadrants.frontend.differentiated import Differentiated
 from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
 from quadrants.frontend.graphs import Graphs

@@ -116,8 +116,11 @@ def _turn(P, b, dt: qd.template(), eps: qd.template()):
         c0 = K[1, :].cross(K[2, :])
         c1 = K[2, :].cross(K[0, :])
         c2 = K[0, :].cross(K[1, :])
+        # The eigenvalues of K add up to 2; the smallest is not less than `determinant / minors`.
+        minors = c0[0] + c1[1] + c2[2]
         determinant = K[0, :].dot(c0)
-        if determinant > qd.cast(16 * eps, dt) * (c0[0] + c1[1] + c2[2]):
+        negligible = qd.cast(16 * eps, dt)
+        if minors > negligible and determinant > negligible * minors:
             w = (b[0] * c0 + b[1] * c1 + b[2] * c2) / determinant / size
     return w
 
@@ -139,8 +142,8 @@ def polar3_pull(adj_R, adj_P, R, P, dt: qd.template(), eps: qd.template()):
 
 # ---------------------------------------------------------------- A = V diag(values) V^T
 #
-# With the symmetric Q = V^T dA V: dvalues_i = Q_ii, dV = V X, X_ij = Q_ij / (values_j - values_i). There is no matrix in
-# the middle that could take what a vanishing difference leaves.
+# With the symmetric Q = V^T dA V: dvalues_i = Q_ii, dV = V X, X_ij = Q_ij / (values_j - values_i). Eigenvalues are a
+# vector: it cannot take what a vanishing difference leaves.
 
 
 @qd.func
