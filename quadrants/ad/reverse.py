@@ -41,6 +41,7 @@ from quadrants.ir.nodes import (
     For,
     If,
     Load,
+    MemberPlace,
     Print,
     Return,
     StopGrad,
@@ -79,6 +80,15 @@ class Reverse:
             self.adjoints[var.id] = made
         return list(made.values())
 
+    def shares_adjoint(self, s: Declare) -> bool:
+        """Whether a declaration only names a member of what a call returned: one adjoint does for both."""
+        p = s.init.place if isinstance(s.init, Load) else None
+        if not isinstance(p, MemberPlace) or not isinstance(p.base, VarPlace) or s.var.id in self.stored:
+            return False
+        shared = self.adjoints[s.var.id] = self.adjoints[p.base.var.id][p.name]
+        shared.name = f"adj_{s.var.name}"
+        return True
+
     def adjoint(self, var: Var) -> Var:
         made = self.adjoints.get(var.id)
         if made is None:
@@ -98,7 +108,7 @@ class _Block(Sweep):
 
     def run(self, body: list) -> list:
         for s in body:
-            if isinstance(s, Declare) and self.activity.is_active(s.var):
+            if isinstance(s, Declare) and self.activity.is_active(s.var) and not self.reverse.shares_adjoint(s):
                 self.declared += self.reverse.adjoints_of(s.var)
         for s in body:
             self.loc = s.loc
@@ -128,6 +138,8 @@ class _Block(Sweep):
         elif is_differentiated(s.init):
             self.call(s)
             return
+        elif self.reverse.shares_adjoint(s):
+            init = self.plain(s.init)
         else:
             init, pull = self.expression(s.init)
             adjoint = self.reverse.adjoint(s.var)
