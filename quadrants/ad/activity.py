@@ -7,6 +7,7 @@ on it, and *active* if it is both. Only active variables get an adjoint or a dua
 from __future__ import annotations
 
 from quadrants.ad import matrix_rules, rules
+from quadrants.ad.build import is_differentiated
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -56,7 +57,7 @@ class Activity:
                 at = root(place)
                 if not isinstance(at, VarPlace) or at.var.id in self.varied:
                     continue
-                if is_real(at.var.type) and self.is_varied(e):
+                if (is_real(at.var.type) or is_differentiated(e)) and self.is_varied(e):
                     self.varied.add(at.var.id)
                     grown = True
         useful = self._useful(assignments)
@@ -76,7 +77,7 @@ class Activity:
         return found[1]
 
     def _is_varied(self, e) -> bool:
-        if not is_real(e.type):
+        if not is_real(e.type) and not is_differentiated(e):
             return False
         if isinstance(e, Load):
             if id(e) in self.stopped:
@@ -113,7 +114,7 @@ class Activity:
 
     def _read(self, e) -> list:
         """Variables that an expression's derivative reaches."""
-        if not is_real(e.type):
+        if not is_real(e.type) and not is_differentiated(e):
             return []
         if isinstance(e, Load):
             at = root(e.place)
@@ -149,6 +150,8 @@ def passing(e) -> list:
         return [e.a]
     if isinstance(e, Make):
         return list(e.parts)
+    if is_differentiated(e):
+        return list(e.args)
     if isinstance(e, MatOp):
         return [x for x, rule in zip(e.args, matrix_rules.of(e.op, len(e.args))) if rule is not None]
     return []

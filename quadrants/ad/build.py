@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import math
 
-from quadrants.ir.nodes import Binary, Cast, Const, Elem, ElemPlace, Load, Make, MatOp, Select, Unary, Var, VarPlace
-from quadrants.ir.types import TensorType, element_dtype, i32, u1
+from quadrants.ir.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Elem,
+    ElemPlace,
+    Load,
+    Make,
+    MatOp,
+    MemberPlace,
+    Select,
+    Unary,
+    Var,
+    VarPlace,
+)
+from quadrants.ir.types import StructType, TensorType, element_dtype, i32, result_struct, u1
 
 
 def const(value: float, t):
@@ -15,6 +30,8 @@ def const(value: float, t):
 
 
 def zero(t):
+    if isinstance(t, StructType):
+        return Make(tuple(zero(kind) for _, kind in t.members), t)
     return const(0.0 if element_dtype(t).is_real else 0, t)
 
 
@@ -42,6 +59,26 @@ def is_atom(e) -> bool:
 
 def variable(var: Var) -> Load:
     return Load(VarPlace(var, var.type), var.type)
+
+
+def is_differentiated(e) -> bool:
+    """Whether an expression is the call of a function with a derivative of its own."""
+    return isinstance(e, Call) and e.func.derivative is not None
+
+
+def derivative_call(e: Call, given: list, results: Var) -> Call:
+    """The call that takes duals or adjoints through the call `e`, whose results are in a variable."""
+    function = e.func.derivative
+    values = [*given, *members(results), *e.args]
+    t = function.result[0] if len(function.result) == 1 else result_struct(function.result)
+    return Call(function, tuple(values[: len(function.params)]), t)
+
+
+def members(var: Var) -> list:
+    """The values in a variable: itself, or the members of a struct."""
+    if not isinstance(var.type, StructType):
+        return [variable(var)]
+    return [Load(MemberPlace(VarPlace(var, var.type), name, t), t) for name, t in var.type.members]
 
 
 def index(k: int) -> Const:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ad.activity import Activity, is_real
+from quadrants.ad.build import is_differentiated
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import (
     Break,
@@ -78,7 +79,7 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
         refusals.construct("qd.simt.block.SharedArray", loc)
     elif isinstance(node, Volatile) and _has_companion(root(node.place), activity):
         refusals.construct("qd.volatile_load of an array with a gradient", loc)
-    elif isinstance(node, Call):
+    elif isinstance(node, Call) and not is_differentiated(node):
         if not node.func.pure or not (isinstance(node.type, DType) and node.type.is_integral):
             refusals.construct(f"The call of the real function '{node.func.name}'", loc)
     elif isinstance(node, Cast) and node.bits and _varied(node.a, activity):

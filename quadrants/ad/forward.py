@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from quadrants.ad import matrix_rules, rules
 from quadrants.ad.activity import Activity, is_real
-from quadrants.ad.build import add, cast, element, fitted, is_zero, select, zero
+from quadrants.ad.build import add, cast, derivative_call, element, fitted, is_differentiated, is_zero, select, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.sweep import components
 from quadrants.ir.nodes import (
@@ -28,6 +28,7 @@ from quadrants.ir.nodes import (
     Load,
     Make,
     MatOp,
+    MemberPlace,
     Select,
     StopGrad,
     Store,
@@ -71,6 +72,9 @@ class Forward:
                 self.atomic(s.init, s.loc, out)
                 if self.activity.is_active(s.var):
                     out.append(Declare(self.dual_of(s.var), zero(s.var.type), s.loc))
+            elif is_differentiated(s.init):
+                self.call(s, out)
+                return
             elif self.activity.is_active(s.var):
                 out.append(Declare(self.dual_of(s.var), self.dual(s.init) or zero(s.var.type), s.loc))
         elif isinstance(s, Store):
@@ -79,6 +83,13 @@ class Forward:
             self.atomic(s.value, s.loc, out)
         if not isinstance(s, StopGrad):
             out.append(s)
+
+    def call(self, s: Declare, out: list) -> None:
+        """The duals of the results are computed from the results."""
+        out.append(s)
+        if self.activity.is_active(s.var):
+            duals = [self.dual(a) or zero(a.type) for a in s.init.args]
+            out.append(Declare(self.dual_of(s.var), derivative_call(s.init, duals, s.var), s.loc))
 
     def store(self, s: Store, out: list) -> None:
         at = root(s.place)
@@ -108,6 +119,8 @@ class Forward:
             return VarPlace(dual, dual.type)
         if isinstance(p, Cell):
             return Cell(self.activity.companion(p.array), p.indices, p.type)
+        if isinstance(p, MemberPlace):
+            return MemberPlace(self.companion(p.base), p.name, p.type)
         return ElemPlace(self.companion(p.base), p.indices, p.type)
 
     # ------------------------------------------------------------ expressions

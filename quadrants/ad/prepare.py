@@ -3,18 +3,21 @@
     atomic_add(v, x), v a local   ->  old = v; v = v + x
     a if c else b                 ->  an `if`, where one side may not be evaluated unless it is chosen
     (A @ x)[0]                    ->  t = A @ x; t[0]
+    svd(A @ x)                    ->  t = A @ x; svd(t)
 
 An expression that then still has a choice in it may evaluate both sides.
 """
 
 from __future__ import annotations
 
-from quadrants.ad.build import is_atom, variable, zero
+from quadrants.ad.build import is_atom, is_differentiated, variable, zero
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
+    Call,
     Cast,
+    Const,
     Declare,
     Elem,
     ElemPlace,
@@ -62,6 +65,8 @@ def _statement(s, out: list) -> None:
         e = s.var and s.init if isinstance(s, Declare) else s.value
         if isinstance(e, Atomic):
             _atomic(s, e, out)
+        elif is_differentiated(e):
+            out.append(Declare(s.var, Call(e.func, tuple(_held(a, out, s.loc) for a in e.args), e.type), s.loc))
         elif isinstance(s, Declare):
             out.append(Declare(s.var, value(e, out, s.loc), s.loc))
         else:
@@ -85,6 +90,16 @@ def _atomic(s, e: Atomic, out: list) -> None:
         out.append(Declare(s.var, old, s.loc))
         old = variable(s.var)
     out.append(Store(e.place, Binary(LOCAL_ATOMICS[e.op], old, args[0], e.type), s.loc))
+
+
+def _held(a, out: list, loc):
+    """An argument as a number, a variable or a cell."""
+    a = value(a, out, loc)
+    if isinstance(a, (Const, Load)):
+        return a
+    held = Var("t", a.type, False, level=1, temporary=True)
+    out.append(Declare(held, a, loc))
+    return variable(held)
 
 
 # ---------------------------------------------------------------- expressions

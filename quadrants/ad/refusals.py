@@ -91,10 +91,7 @@ class Refusals:
 
 
 # Functions of the package behind those of the same name, or behind these.
-_LINALG = {
-    "svd2": "svd", "svd3": "svd", "polar3": "polar_decompose of a 3x3 matrix", "sym_eig_jacobi": "sym_eig",
-    "psd_part": "make_spd", "eig2": "eig",
-}  # fmt: skip
+_LINALG = {"eig2": "eig"}
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 

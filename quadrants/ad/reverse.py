@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename, stacks
 from quadrants.ad.activity import Activity, is_real
-from quadrants.ad.build import neg, variable, zero
+from quadrants.ad.build import derivative_call, is_differentiated, neg, variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
 from quadrants.ad.sweep import Backward, Sweep
@@ -30,6 +30,7 @@ from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
+    Call,
     Cell,
     Check,
     Comment,
@@ -40,6 +41,7 @@ from quadrants.ir.nodes import (
     For,
     If,
     Load,
+    MemberPlace,
     Print,
     Return,
     StopGrad,
@@ -47,6 +49,7 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
+from quadrants.ir.types import StructType
 from quadrants.ir.walk import root
 
 
@@ -65,6 +68,26 @@ class Reverse:
     def block(self, body: list, env: dict) -> list:
         """REV(body), over the versions in `env`."""
         return _Block(self, env).run(body)
+
+    def adjoints_of(self, var: Var) -> list:
+        """One for a variable, one a member for what a function with a derivative of its own returned."""
+        if not isinstance(var.type, StructType):
+            return [self.adjoint(var)]
+        made = self.adjoints.get(var.id)
+        if made is None:
+            names = var.type.members
+            made = {name: Var(f"adj_{var.name}_{name}", t, True, level=1) for name, t in names}
+            self.adjoints[var.id] = made
+        return list(made.values())
+
+    def shares_adjoint(self, s: Declare) -> bool:
+        """Whether a declaration only names a member of what a call returned: one adjoint does for both."""
+        p = s.init.place if isinstance(s.init, Load) else None
+        if not isinstance(p, MemberPlace) or not isinstance(p.base, VarPlace) or s.var.id in self.stored:
+            return False
+        shared = self.adjoints[s.var.id] = self.adjoints[p.base.var.id][p.name]
+        shared.name = f"adj_{s.var.name}"
+        return True
 
     def adjoint(self, var: Var) -> Var:
         made = self.adjoints.get(var.id)
@@ -85,8 +108,8 @@ class _Block(Sweep):
 
     def run(self, body: list) -> list:
         for s in body:
-            if isinstance(s, Declare) and self.activity.is_active(s.var):
-                self.declared.append(self.reverse.adjoint(s.var))
+            if isinstance(s, Declare) and self.activity.is_active(s.var) and not self.reverse.shares_adjoint(s):
+                self.declared += self.reverse.adjoints_of(s.var)
         for s in body:
             self.loc = s.loc
             getattr(self, "forward_" + type(s).__name__.lower())(s)
@@ -112,12 +135,26 @@ class _Block(Sweep):
             return
         if not self.activity.is_active(s.var):
             init = self.plain(s.init)
+        elif is_differentiated(s.init):
+            self.call(s)
+            return
+        elif self.reverse.shares_adjoint(s):
+            init = self.plain(s.init)
         else:
             init, pull = self.expression(s.init)
             adjoint = self.reverse.adjoint(s.var)
             if pull is not None:
                 self.later(lambda out: pull(variable(adjoint), out))
         self.version(s.var, init)
+
+    def call(self, s: Declare) -> None:
+        """A function with a derivative of its own, of one argument."""
+        [(copy, pull)] = [self.expression(a) for a in s.init.args]
+        call = Call(s.init.func, (self.atom(copy),), s.init.type)
+        results = self.version(s.var, call)
+        self.kept.add(results.id)
+        adjoints = [variable(v) for v in self.reverse.adjoints_of(s.var)]
+        self.later(lambda out: pull(derivative_call(call, adjoints, results), out))
 
     def version(self, var: Var, value) -> Var:
         """A new version of a variable of the primal."""

@@ -11,11 +11,12 @@ are left alone: there the order of additions matters.
 
 from __future__ import annotations
 
-from quadrants.ad.build import variable
+from quadrants.ad.build import is_differentiated, variable
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
+    Call,
     Cast,
     Cell,
     Check,
@@ -133,7 +134,7 @@ class _Sharing:
                 self._collect(e.b, found)
         elif isinstance(e, (Unary, Cast, Elem)):
             self._collect(e.a, found)
-        elif isinstance(e, (MatOp, Atomic)):
+        elif isinstance(e, (MatOp, Atomic)) or is_differentiated(e):
             for a in e.args:
                 self._collect(a, found)
         elif isinstance(e, Make):
@@ -178,6 +179,8 @@ class _Sharing:
             return Select(c, a, b, e.type, e.lazy)
         if kind is MatOp:
             return MatOp(e.op, tuple(self.value(a, known) for a in e.args), e.type)
+        if is_differentiated(e):
+            return Call(e.func, tuple(self.value(a, known) for a in e.args), e.type)
         if kind is Make:
             return Make(tuple(self.value(p, known) for p in e.parts), e.type)
         if kind is Atomic:

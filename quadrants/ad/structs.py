@@ -2,11 +2,13 @@
 
     p = Particle(pos=x[i], mass=m[i])        p_pos = x[i]; p_mass = m[i]
     p.pos[0] += p.mass                 ->    p_pos[0] += p_mass
+
+What a function with a derivative of its own returns stays together: the derivative is that of all its members.
 """
 
 from __future__ import annotations
 
-from quadrants.ad.build import variable
+from quadrants.ad.build import is_differentiated, variable
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -57,7 +59,7 @@ class _Split:
         return out
 
     def statement(self, s, out: list) -> None:
-        if isinstance(s, Declare) and isinstance(s.var.type, StructType):
+        if isinstance(s, Declare) and isinstance(s.var.type, StructType) and not is_differentiated(s.init):
             self.parts[s.var.id] = self.declare(s.var, self.value(s.init), s.loc, out)
             return
         if isinstance(s, Store) and isinstance(s.place.type, StructType):

@@ -146,6 +146,9 @@ class Sweep:
         if isinstance(p, Cell):
             at = tuple(self.atom(self.plain(e), "i") for e in p.indices)
             return Cell(p.array, at, p.type)
+        if isinstance(p, MemberPlace) and isinstance(p.base, VarPlace):
+            adjoint = self.adjoints[p.base.var.id][p.name]
+            return VarPlace(adjoint, adjoint.type)
         if isinstance(p, MemberPlace):
             return MemberPlace(self.fixed_place(p.base), p.name, p.type)
         base = self.fixed_place(p.base)

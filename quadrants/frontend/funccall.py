@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import source as source_of
+from quadrants.frontend.companions import WHICH
 from quadrants.frontend.frame import Frame, closure_cells
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.simt import CannotPass
@@ -52,8 +53,10 @@ class FuncCalls:
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
+        if func.derivative is not None and self.inlines_all and self.ad_mode in WHICH:
+            return self.call_differentiated(func, bound)
         objects = any(isinstance(x, KernelObject) for x in bound.values())
-        if self.ad_mode or self.top_level or objects or func.fn in self.inline_only:
+        if self.inlines_all or self.top_level or objects or func.fn in self.inline_only:
             return self.inline(func, bound)
         before = self.position()
         try:

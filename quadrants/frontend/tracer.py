@@ -21,6 +21,7 @@ from quadrants.frontend.atomics import Atomics
 from quadrants.frontend.calls import Calls
 from quadrants.frontend.companions import Companions
 from quadrants.frontend.containers import Containers
+from quadrants.frontend.differentiated import Differentiated
 from quadrants.frontend.expressions import Expressions
 from quadrants.frontend.frame import Frame
 from quadrants.frontend.graphs import Graphs
@@ -72,6 +73,7 @@ class Tracer(
     Returns,
     Memory,
     Companions,
+    Differentiated,
     Views,
     Purity,
     Atomics,
@@ -83,6 +85,7 @@ class Tracer(
         self.default_ip = options.get("default_ip", i32)
         self.debug = bool(options.get("debug"))
         self.ad_mode = options.get("ad_mode", "")
+        self.inlines_all = bool(self.ad_mode)  # derivatives are made of the body of one kernel
         self.check_bounds = bool(options.get("check_out_of_bound")) or self.debug
         self.short_circuit = options.get("short_circuit_operators", True)
         self.unrolling_limit = options.get("unrolling_limit", 32)

@@ -418,6 +418,7 @@ class Function:
     pure: bool = True
     doc: str = ""
     loc: Any = None
+    derivative: Any = None  # set while a kernel is differentiated: the function that does so for calls of this one
 
 
 @dataclass(slots=True, eq=False)

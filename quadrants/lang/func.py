@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+from typing import NamedTuple
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import parameters
@@ -13,8 +14,24 @@ from quadrants.lang.annotations import RefType
 EMPTY = inspect.Parameter.empty
 
 
+class Derivative(NamedTuple):
+    """How a func of one real argument is differentiated as a whole, by two other funcs:
+
+    push(dual of the argument, *results, ...) -> duals of the results
+    pull(*adjoints of the results, *results, ...) -> adjoint of the argument
+
+    Behind these come parameters of the func itself by the same names, if they need them: the argument, then templates.
+    """
+
+    push: Func
+    pull: Func
+
+
 class Func:
-    """A function of kernel scope. Nothing is compiled until a kernel calls it."""
+    """A function of kernel scope. Nothing is compiled until a kernel calls it.
+
+    `derivative`: None where what the body does is differentiated, statement by statement.
+    """
 
     _qd_kind = "func"
 
@@ -23,6 +40,7 @@ class Func:
         self.is_real_function = is_real_function
         self.requires_top_level = requires_top_level
         self.python_scope = python_scope
+        self.derivative: Derivative | None = None
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
         self._annotations = resolve_annotations(fn)
@@ -115,6 +133,16 @@ def func(fn=None, *, is_real_function=False, requires_top_level=False):
     if fn is None:
         return functools.partial(func, is_real_function=is_real_function, requires_top_level=requires_top_level)
     return Func(fn, is_real_function=is_real_function, requires_top_level=requires_top_level)
+
+
+def differentiated_by(push: Func, pull: Func):
+    """Decorator of a func: kernels are differentiated by way of its `Derivative`, and its body may hold anything."""
+
+    def decorate(func: Func) -> Func:
+        func.derivative = Derivative(push, pull)
+        return func
+
+    return decorate
 
 
 def pyfunc(fn):

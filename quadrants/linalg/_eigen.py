@@ -8,7 +8,9 @@ task, and these functions may be called there.
 from __future__ import annotations
 
 import quadrants as qd
+from quadrants.lang.func import differentiated_by
 
+from ._derivatives import sym_eig_pull, sym_eig_push
 from ._rotation import jacobi_rotation, power_of_two_scale
 
 _MAX_SWEEPS = 15
@@ -33,6 +35,7 @@ def _sort_ascending(values: qd.template(), vectors: qd.template(), n: qd.templat
         i += 1
 
 
+@differentiated_by(sym_eig_push, sym_eig_pull)
 @qd.func
 def sym_eig_jacobi(A, n: qd.template(), dt: qd.template(), eps: qd.template()):
     """See `small.sym_eig`; `A` is n x n of dtype `dt`, whose machine epsilon is `eps`."""
@@ -75,6 +78,31 @@ def sym_eig_jacobi(A, n: qd.template(), dt: qd.template(), eps: qd.template()):
     return values, V
 
 
+@qd.func
+def _psd_slope(g, P, A, n: qd.template(), dt: qd.template(), eps: qd.template()):
+    """The derivative of `psd_part` at `A`, applied to `g`: a linear map that is its own transpose.
+
+    Between the eigenvectors of two eigenvalues it multiplies by `(max(a, 0) - max(b, 0)) / (a - b)`, which has a limit
+    where they coincide.
+    """
+    values, V = sym_eig_jacobi(A, n, dt, eps)
+    slope = g
+    if values[0] < 0:
+        Q = V.transpose() @ g @ V
+        for i in range(n):
+            for j in range(i, n):
+                entry = qd.cast(0, dt)
+                if values[i] > 0:
+                    entry = (Q[i, j] + Q[j, i]) * qd.cast(0.5, dt)
+                elif values[j] > 0:
+                    entry = (Q[i, j] + Q[j, i]) * qd.cast(0.5, dt) * (values[j] / (values[j] - values[i]))
+                Q[i, j] = entry
+                Q[j, i] = entry
+        slope = V @ Q @ V.transpose()
+    return slope
+
+
+@differentiated_by(_psd_slope, _psd_slope)
 @qd.func
 def psd_part(A, n: qd.template(), dt: qd.template(), eps: qd.template()):
     """See `small.make_spd`; `A` is n x n of dtype `dt`, whose machine epsilon is `eps`."""

@@ -7,7 +7,9 @@ Rotating pairs of columns of A until all are orthogonal gives `A V = U S` at onc
 from __future__ import annotations
 
 import quadrants as qd
+from quadrants.lang.func import differentiated_by
 
+from ._derivatives import polar3_pull, polar3_push, svd_pull, svd_push
 from ._rotation import jacobi_rotation, power_of_two_scale
 
 _MAX_SWEEPS = 12
@@ -68,6 +70,7 @@ def _perpendicular(u):
     return w * qd.rsqrt(w.norm_sqr())
 
 
+@differentiated_by(svd_push, svd_pull)
 @qd.func
 def svd3(A, dt: qd.template(), eps: qd.template()):
     """See `small.svd`; `A` is 3x3 of dtype `dt`, whose machine epsilon is `eps`."""
@@ -95,6 +98,7 @@ def svd3(A, dt: qd.template(), eps: qd.template()):
     return qd.Matrix.cols([u0, u1, u2]), S, V
 
 
+@differentiated_by(svd_push, svd_pull)
 @qd.func
 def svd2(A, dt: qd.template(), eps: qd.template()):
     """See `small.svd`; `A` is 2x2 of dtype `dt`, whose machine epsilon is `eps`."""
@@ -113,6 +117,7 @@ def svd2(A, dt: qd.template(), eps: qd.template()):
     return qd.Matrix.cols([u0, u1]), S, V
 
 
+@differentiated_by(polar3_push, polar3_pull)
 @qd.func
 def polar3(A, dt: qd.template(), eps: qd.template()):
     """See `small.polar_decompose`; `A` is 3x3 of dtype `dt`, whose machine epsilon is `eps`."""

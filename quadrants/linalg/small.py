@@ -42,7 +42,8 @@ def svd(A, dt=None):
     - 3x3: `det(U) = det(V) = 1` always; `S00 >= S11 >= |S22|`, and `S22` has the sign of `det(A)`.
     - 2x2: `S00 >= S11 >= 0`, `det(V) = 1` and `det(U)` has the sign of `det(A)` (1 when that is 0).
 
-    The result is invariant under scaling of `A`; the zero matrix gives `U = V = I`.
+    The result is invariant under scaling of `A`; the zero matrix gives `U = V = I`. Its derivatives are finite; where
+    singular values coincide, those of `U` and `V` leave the turning in their plane to `S`, off the diagonal.
     """
     n = _check_square(A, (2, 3), "SVD only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt)
@@ -55,7 +56,9 @@ def polar_decompose(A, dt=None):
     Returns the matrices `R, P` of dtype `dt`.
 
     - 3x3: `R` is always a proper rotation, so `P` is indefinite when `det(A) < 0`.
-    - 2x2: `P` is positive semidefinite and `det(R)` has the sign of `det(A)`. It can be differentiated.
+    - 2x2: `P` is positive semidefinite and `det(R)` has the sign of `det(A)`.
+
+    The derivative is exact where no two singular values add up to 0; elsewhere that of `R` is 0 for a 3x3 matrix.
     """
     n = _check_square(A, (2, 3), "Polar decomposition only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt)
@@ -66,6 +69,7 @@ def sym_eig(A, dt=None):
     """Eigenvalues (a vector, ascending) and eigenvectors (columns of a matrix) of a symmetric n x n matrix, n <= 6.
 
     `A` is assumed symmetric. The eigenvectors are orthonormal with arbitrary signs. Kernel scope only.
+    Derivatives take `A` for symmetric, too, and are finite: eigenvectors of equal eigenvalues do not turn.
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
     dt, eps = _working_dtype(dt)
