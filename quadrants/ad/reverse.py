@@ -189,7 +189,7 @@ class _Block(Sweep):
         if current.id in self.kept:
             current = self.version(var, variable(current))
         current.mutable = True
-        self.lines.append(Store(rename.place(s.place, self.env), value, s.loc))
+        self.lines.append(Store(rename.expression(s.place, self.env), value, s.loc))
 
     # ------------------------------------------------------------ arrays
 
