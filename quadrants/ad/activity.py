@@ -17,8 +17,6 @@ from quadrants.ir.nodes import (
     Declare,
     Elem,
     Eval,
-    For,
-    If,
     Load,
     Make,
     MatOp,
@@ -27,7 +25,6 @@ from quadrants.ir.nodes import (
     Store,
     Unary,
     VarPlace,
-    While,
 )
 from quadrants.ir.types import StructType, element_dtype
 from quadrants.ir.walk import root
@@ -127,12 +124,10 @@ class Activity:
         """Loads of arrays that `stop_grad` names in their block or in one around it."""
         arrays = arrays | {s.array for s in body if isinstance(s, StopGrad)}
         for s in body:
-            if isinstance(s, If):
-                self._find_stopped(s.then, arrays)
-                self._find_stopped(s.orelse, arrays)
-            elif isinstance(s, (For, While)):
-                self._find_stopped(s.body, arrays)
-            elif arrays:
+            blocks = walk.blocks(s)
+            for inner in blocks:
+                self._find_stopped(inner, arrays)
+            if arrays and not blocks:
                 for node in walk.walk([s]):
                     if isinstance(node, Load) and isinstance(root(node.place), Cell):
                         if root(node.place).array in arrays:

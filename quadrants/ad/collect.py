@@ -21,11 +21,8 @@ def collect(body: list) -> list:
     """The same statements; nested blocks too. Parallel loops are entered, but keep their additions."""
     out: list = []
     for s in body:
-        if isinstance(s, If):
-            s.then, s.orelse = collect(s.then), collect(s.orelse)
         before, after = _collected(s) if isinstance(s, For) and not s.parallel else ([], [])
-        if isinstance(s, For):
-            s.body = collect(s.body)  # what stays inside may still leave an inner loop
+        walk.update_blocks(s, collect)  # what stays inside may still leave an inner loop
         out += [*before, s, *after]
     return out
 
@@ -72,11 +69,8 @@ def _is_fixed(place, inside: set) -> bool:
 def _replaced(body: list, taken: dict, sums: dict) -> list:
     out = []
     for s in body:
-        if isinstance(s, If):
-            s.then, s.orelse = _replaced(s.then, taken, sums), _replaced(s.orelse, taken, sums)
-        elif isinstance(s, For):
-            s.body = _replaced(s.body, taken, sums)
-        elif id(s) in taken:
+        walk.update_blocks(s, _replaced, taken, sums)
+        if id(s) in taken:
             key = _key(s.value.place)
             if key not in sums:
                 array = root(s.value.place).array

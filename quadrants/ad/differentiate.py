@@ -37,7 +37,7 @@ from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, If, Module, Return, Var
+from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, Module, Return, Var
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
@@ -128,10 +128,7 @@ def _without_asserts(body: list, sites: list) -> list:
     """Only the primal run tests the user's assertions: arrays have other values afterwards."""
     kept = []
     for s in body:
-        if isinstance(s, If):
-            s.then, s.orelse = _without_asserts(s.then, sites), _without_asserts(s.orelse, sites)
-        elif isinstance(s, For):
-            s.body = _without_asserts(s.body, sites)
+        walk.update_blocks(s, _without_asserts, sites)
         if not isinstance(s, Check) or sites[s.site][0][0] != "assert":
             kept.append(s)
     return kept

@@ -14,6 +14,7 @@ from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.build import add, cast, derivative_call, element, fitted, is_differentiated, is_zero, select, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.sweep import components
+from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
@@ -23,8 +24,6 @@ from quadrants.ir.nodes import (
     Elem,
     ElemPlace,
     Eval,
-    For,
-    If,
     Load,
     Make,
     MatOp,
@@ -63,11 +62,8 @@ class Forward:
     # ------------------------------------------------------------ statements
 
     def statement(self, s, out: list) -> None:
-        if isinstance(s, If):
-            s.then, s.orelse = self.block(s.then), self.block(s.orelse)
-        elif isinstance(s, For):
-            s.body = self.block(s.body)
-        elif isinstance(s, Declare):
+        walk.update_blocks(s, self.block)
+        if isinstance(s, Declare):
             if isinstance(s.init, Atomic):
                 self.atomic(s.init, s.loc, out)
                 if self.activity.is_active(s.var):

@@ -27,7 +27,6 @@ from quadrants.ir.nodes import (
     Load,
     Make,
     MatOp,
-    MemberPlace,
     Select,
     Store,
     Unary,
@@ -41,10 +40,13 @@ LOCAL_ATOMICS = {
     "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or",
     "xor": "bit_xor",
 }  # fmt: skip
+# Other statements, and operands of other expressions, stay as they are.
+ENTERED = (If, For, While, Declare, Store, Eval)
+COMPUTED = (Unary, Binary, Cast, Make, MatOp, Atomic, Select)
 
 
 def prepare(body: list) -> list:
-    """The same statements in differentiable form; nested blocks are replaced, expressions shared."""
+    """The same statements in differentiable form."""
     out: list = []
     for stmt in body:
         _statement(stmt, out)
@@ -52,44 +54,30 @@ def prepare(body: list) -> list:
 
 
 def _statement(s, out: list) -> None:
-    if isinstance(s, If):
-        cond = value(s.cond, out)
-        out.append(If(cond, prepare(s.then), prepare(s.orelse), s.loc))
-    elif isinstance(s, For):
-        s.body = prepare(s.body)
-        out.append(s)
-    elif isinstance(s, While):
-        s.pre, s.body = prepare(s.pre), prepare(s.body)
-        out.append(s)
-    elif isinstance(s, (Declare, Eval)):
-        e = s.var and s.init if isinstance(s, Declare) else s.value
-        if isinstance(e, Atomic):
-            _atomic(s, e, out)
-        elif is_differentiated(e):
-            out.append(Declare(s.var, Call(e.func, tuple(_held(a, out, s.loc) for a in e.args), e.type), s.loc))
-        elif isinstance(s, Declare):
-            out.append(Declare(s.var, value(e, out, s.loc), s.loc))
-        else:
-            out.append(Eval(value(e, out, s.loc), s.loc))
-    elif isinstance(s, Store):
-        out.append(Store(s.place, value(s.value, out, s.loc), s.loc))
-    else:
-        out.append(s)
+    e = s.init if isinstance(s, Declare) else s.value if isinstance(s, Eval) else None
+    if isinstance(e, Atomic) and walk.root_var(e.place) is not None and e.op in LOCAL_ATOMICS:
+        _atomic(s, e, out)
+        return
+    if is_differentiated(e):
+        out.append(Declare(s.var, Call(e.func, tuple(_held(a, out, s.loc) for a in e.args), e.type), s.loc))
+        return
+    if isinstance(s, ENTERED):
+        walk.update(s, _rewritten, out, s.loc)
+    out.append(s)
+
+
+def _rewritten(x, out: list, loc):
+    return prepare(x) if type(x) is list else value(x, out, loc)
 
 
 def _atomic(s, e: Atomic, out: list) -> None:
     """A read-modify-write of a variable of this thread is an assignment."""
-    args = tuple(value(a, out, s.loc) for a in e.args)
-    var = walk.root_var(e.place)
-    if var is None or e.op not in LOCAL_ATOMICS:
-        again = Atomic(e.op, e.place, args, e.type)
-        out.append(Declare(s.var, again, s.loc) if isinstance(s, Declare) else Eval(again, s.loc))
-        return
+    added = value(e.args[0], out, s.loc)
     old = Load(e.place, e.type)
     if isinstance(s, Declare):
         out.append(Declare(s.var, old, s.loc))
         old = variable(s.var)
-    out.append(Store(e.place, Binary(LOCAL_ATOMICS[e.op], old, args[0], e.type), s.loc))
+    out.append(Store(e.place, Binary(LOCAL_ATOMICS[e.op], old, added, e.type), s.loc))
 
 
 def _held(a, out: list, loc):
@@ -105,43 +93,26 @@ def _held(a, out: list, loc):
 # ---------------------------------------------------------------- expressions
 
 
-def value(e, out: list, loc=None):
+def value(e, out: list, loc):
     """An expression in differentiable form; what it needs first is appended to `out`."""
     t = e.type
     if t is None or isinstance(t, StructType) or not element_dtype(t).is_real:
         return e
-    if isinstance(e, Unary):
-        a = value(e.a, out, loc)
-        return e if a is e.a else Unary(e.op, a, t)
-    if isinstance(e, Binary):
-        a, b = value(e.a, out, loc), value(e.b, out, loc)
-        return e if a is e.a and b is e.b else Binary(e.op, a, b, t, e.loc)
-    if isinstance(e, Cast):
-        if e.bits and isinstance(e.a, Cast) and e.a.bits and e.a.a.type == t:
-            return value(e.a.a, out, loc)
-        a = value(e.a, out, loc)
-        return e if a is e.a else Cast(a, t, e.bits)
-    if isinstance(e, (Make, MatOp)):
-        return _several(e, out, loc)
-    if isinstance(e, Select):
-        return _select(e, out, loc)
+    if isinstance(e, Cast) and e.bits and isinstance(e.a, Cast) and e.a.bits and e.a.a.type == t:
+        return value(e.a.a, out, loc)
+    if isinstance(e, Select) and _chooses(e):
+        return _choice(e, out, loc)
     if isinstance(e, Elem):
         return _elem(e, out, loc)
-    return e
+    return walk.rebuilt(e, value, out, loc) if isinstance(e, COMPUTED) else e
 
 
-def _several(e, out: list, loc):
-    items = e.parts if isinstance(e, Make) else e.args
-    made = tuple(value(p, out, loc) for p in items)
-    if all(a is b for a, b in zip(made, items)):
-        return e
-    return Make(made, e.type) if isinstance(e, Make) else MatOp(e.op, made, e.type)
+def _chooses(e: Select) -> bool:
+    """Whether the side that is not taken may not be evaluated."""
+    return e.lazy and not isinstance(e.cond.type, TensorType) and not (is_atom(e.a) and is_atom(e.b))
 
 
-def _select(e: Select, out: list, loc):
-    if not e.lazy or isinstance(e.cond.type, TensorType) or is_atom(e.a) and is_atom(e.b):
-        a, b = value(e.a, out, loc), value(e.b, out, loc)
-        return e if a is e.a and b is e.b else Select(e.cond, a, b, e.type, e.lazy)
+def _choice(e: Select, out: list, loc):
     chosen = Var("choice", e.type, True, level=1)
     out.append(Declare(chosen, zero(e.type), loc))
     sides: list = []
@@ -158,7 +129,7 @@ def _select(e: Select, out: list, loc):
 
 def _elem(e: Elem, out: list, loc):
     a = value(e.a, out, loc)
-    if isinstance(a, Load) and isinstance(a.place, (VarPlace, MemberPlace, ElemPlace)) or isinstance(a, Load):
+    if isinstance(a, Load):
         return Load(ElemPlace(a.place, e.indices, e.type), e.type)
     held = Var("t", a.type, False, level=1, temporary=True)
     out.append(Declare(held, a, loc))

@@ -119,13 +119,9 @@ def _indices(place) -> list:
 def _swept(body: list, needed: set) -> list:
     out: list = []
     for s in body:
-        if isinstance(s, If):
-            s.then, s.orelse = _swept(s.then, needed), _swept(s.orelse, needed)
-            if s.then or s.orelse:
-                out.append(s)
-        elif isinstance(s, For):
-            s.body = _swept(s.body, needed)
-            if s.body:
+        if isinstance(s, (If, For)):
+            walk.update_blocks(s, _swept, needed)
+            if any(walk.blocks(s)):
                 out.append(s)
         elif isinstance(s, (Declare, Store)):
             key = target(s)

@@ -19,7 +19,6 @@ from quadrants.ir.nodes import (
     StopGrad,
     Store,
     Var,
-    VarPlace,
 )
 
 
@@ -66,7 +65,7 @@ class Replay:
                 out.append(Declare(var, rename.expression(s.init, env), s.loc))
         elif isinstance(s, Store):
             if walk.root_var(s.place) is not None:
-                out.append(Store(rename.place(s.place, env), rename.expression(s.value, env), s.loc))
+                out.append(Store(rename.expression(s.place, env), rename.expression(s.value, env), s.loc))
         elif isinstance(s, If):
             cond = rename.expression(s.cond, env)
             out.append(If(cond, self.block(s.then, env), self.block(s.orelse, env), s.loc))
@@ -101,7 +100,3 @@ def loop_over(s: For, env: dict, bounds: tuple, backward: bool = False) -> For:
     return For(
         tuple(variables), bounds, [], s.parallel, s.config, s.kind, loc=s.loc, unroll=s.unroll, backward=backward
     )
-
-
-def place_is_local(s: Store) -> bool:
-    return isinstance(s.place, VarPlace) or walk.root_var(s.place) is not None

@@ -177,56 +177,46 @@ class _Block(Sweep):
         if not self.activity.is_active(var):
             self.version(var, self.plain(s.value))
             return
-        adjoint = self.reverse.adjoint(var)
-        whole = VarPlace(adjoint, adjoint.type)
-        added = _added(s.value, var)
-        if added is not None:
-            # v = v + x: the adjoint of v goes on, and x gets it too.
-            x, pull = self.expression(added)
-            value = Binary(s.value.op, self.plain(s.value.a), x, s.value.type, s.value.loc)
-            if pull is not None:
-                minus = s.value.op == "sub"
-                self.later(lambda out: _send(pull, whole, minus, var.id in rename.uses([added]), out))
-        else:
+        self.version(var, self.assigned(s, var, _added(s.value, var)))
+
+    def assigned(self, s: Store, var: Var, added):
+        """The copy of what is assigned to an active variable or a part of it; its adjoint goes to what that is made of.
+
+        `added`: x of `v = v + x`, where the adjoint of v goes on, and x gets it too.
+        """
+        if added is None:
             value, pull = self.expression(s.value)
+            self.clear(self.fixed_place(s.place), pull)
+            return value
+        fixed = self.fixed_place(s.place)
+        x, pull = self.expression(added)
+        if pull is not None:
+            minus = s.value.op == "sub"
+            self.later(lambda out: _send(pull, fixed, minus, var.id in rename.uses([added]), out))
+        return Binary(s.value.op, self.plain(s.value.a), x, s.value.type, s.value.loc)
 
-            def back(out: Backward) -> None:
-                g = out.snapshot(whole) if pull is not None else None
-                out.store(whole, zero(adjoint.type))
-                if pull is not None:
-                    pull(g, out)
+    def clear(self, place, pull) -> None:
+        """Backwards, an adjoint goes to what the primal assigned, and starts over at zero."""
 
-            self.later(back)
-        self.version(var, value)
+        def back(out: Backward) -> None:
+            g = out.snapshot(place) if pull is not None else None
+            out.store(place, zero(place.type))
+            if pull is not None:
+                pull(g, out)
+
+        self.later(back)
 
     def assign_part(self, s: Store, var: Var) -> None:
         """A component of a vector or matrix: written in place unless the whole is still needed as it is."""
-        added = _added_to_part(s)
-        if not self.activity.is_active(var):
-            value = self.plain(s.value)
-        elif added is not None:
-            fixed = self.fixed_place(s.place)
-            x, pull = self.expression(added)
-            value = Binary(s.value.op, self.plain(s.value.a), x, s.value.type, s.value.loc)
-            if pull is not None:
-                minus = s.value.op == "sub"
-                self.later(lambda out: _send(pull, fixed, minus, var.id in rename.uses([added]), out))
+        if self.activity.is_active(var):
+            value = self.assigned(s, var, _added_to_part(s))
         else:
-            value, pull = self.expression(s.value)
-            fixed = self.fixed_place(s.place)
-
-            def back(out: Backward) -> None:
-                g = out.snapshot(fixed) if pull is not None else None
-                out.store(fixed, zero(fixed.type))
-                if pull is not None:
-                    pull(g, out)
-
-            self.later(back)
+            value = self.plain(s.value)
         current = self.env[var.id]
         if current.id in self.kept:
             current = self.version(var, variable(current))
         current.mutable = True
-        self.lines.append(Store(rename.place(s.place, self.env), value, s.loc))
+        self.lines.append(Store(rename.expression(s.place, self.env), value, s.loc))
 
     # ------------------------------------------------------------ arrays
 
@@ -234,15 +224,7 @@ class _Block(Sweep):
         if self.activity.companion(root(s.place).array) is None or not is_real(s.place.type):
             return
         _, pull = self.expression(s.value)
-        cell = self.companion_place(self.fixed_place(s.place))
-
-        def back(out: Backward) -> None:
-            g = out.snapshot(cell) if pull is not None else None
-            out.store(cell, zero(cell.type))
-            if pull is not None:
-                pull(g, out)
-
-        self.later(back)
+        self.clear(self.companion_place(self.fixed_place(s.place)), pull)
 
     def atomic(self, e: Atomic, loc) -> None:
         """An accumulation: the gradient of the target goes to what is added, and stays."""

@@ -19,18 +19,16 @@ from quadrants.ir.nodes import (
     Call,
     Cast,
     Cell,
-    Check,
     Const,
     Declare,
     Elem,
+    ElemPlace,
     Eval,
     For,
-    If,
     Load,
     Make,
     MatOp,
-    Return,
-    Select,
+    MemberPlace,
     StopGrad,
     Store,
     Unary,
@@ -39,6 +37,8 @@ from quadrants.ir.nodes import (
 )
 from quadrants.ir.types import StructType, element_dtype
 from quadrants.ir.walk import root
+
+_LEFT = (VarPlace, Cell, ElemPlace, MemberPlace, Call)
 
 
 def share_loads(body: list) -> list:
@@ -72,7 +72,11 @@ class _Sharing:
                     var = Var(f"{root(load.place).array.name}_value", load.type, False, level=1, temporary=True)
                     out.append(Declare(var, load, s.loc))
                     known[key] = var
-            out.append(self._statement(s, known))
+            if isinstance(s, For):
+                s.body = self.block(s.body, known)
+            else:
+                walk.update(s, self.rewrite, known)
+            out.append(s)
         return out
 
     def _counts(self, body: list) -> dict:
@@ -143,46 +147,12 @@ class _Sharing:
 
     # ------------------------------------------------------------ the same statements over the variables
 
-    def _statement(self, s, known: dict):
-        if isinstance(s, If):
-            return If(self.value(s.cond, known), self.block(s.then, known), self.block(s.orelse, known), s.loc)
-        if isinstance(s, For):
-            s.body = self.block(s.body, known)
-        elif isinstance(s, Declare):
-            return Declare(s.var, self.value(s.init, known), s.loc)
-        elif isinstance(s, Store):
-            return Store(s.place, self.value(s.value, known), s.loc)
-        elif isinstance(s, Eval):
-            return Eval(self.value(s.value, known), s.loc)
-        elif isinstance(s, Return):
-            return Return(tuple(self.value(e, known) for e in s.values), s.loc)
-        elif isinstance(s, Check):
-            return Check(self.value(s.cond, known), s.site, s.values, s.loc)
-        return s
-
-    def value(self, e, known: dict):
-        """`e` with the variables of the cells that have one; itself where nothing changes."""
-        kind = type(e)
+    def rewrite(self, x, known: dict):
+        """A block or expression with the variables of the cells that have one; places are left as they are."""
+        kind = type(x)
+        if kind is list:
+            return self.block(x, known)
         if kind is Load:
-            var = known.get(self.key(e))
-            return e if var is None else variable(var)
-        if kind is Binary:
-            return Binary(e.op, self.value(e.a, known), self.value(e.b, known), e.type, e.loc)
-        if kind is Unary:
-            return Unary(e.op, self.value(e.a, known), e.type)
-        if kind is Cast:
-            return Cast(self.value(e.a, known), e.type, e.bits)
-        if kind is Elem:
-            return Elem(self.value(e.a, known), e.indices, e.type)
-        if kind is Select:
-            c, a, b = self.value(e.cond, known), self.value(e.a, known), self.value(e.b, known)
-            return Select(c, a, b, e.type, e.lazy)
-        if kind is MatOp:
-            return MatOp(e.op, tuple(self.value(a, known) for a in e.args), e.type)
-        if is_differentiated(e):
-            return Call(e.func, tuple(self.value(a, known) for a in e.args), e.type)
-        if kind is Make:
-            return Make(tuple(self.value(p, known) for p in e.parts), e.type)
-        if kind is Atomic:
-            return Atomic(e.op, e.place, tuple(self.value(a, known) for a in e.args), e.type, e.plain)
-        return e
+            var = known.get(self.key(x))
+            return x if var is None else variable(var)
+        return x if kind in _LEFT and not is_differentiated(x) else walk.rebuilt(x, self.rewrite, known)

@@ -30,7 +30,6 @@ from quadrants.ir.nodes import (
     Const,
     Declare,
     For,
-    If,
     Load,
     Module,
     StackDepth,
@@ -129,15 +128,13 @@ class Depths:
     def _block(self, body: list, values: Values, loops: dict) -> list:
         out: list = []
         for s in body:
-            if isinstance(s, If):
-                s.then = self._block(s.then, values, loops)
-                s.orelse = self._block(s.orelse, values, loops)
-            elif isinstance(s, For):
+            inner = loops
+            if isinstance(s, For):
                 stacks = [x for x in map(_written_stack, s.body) if x is not None]
                 if stacks:
                     out += self._loop(s, stacks, values, loops)
                 inner = {**loops, **{v.id: pair for v, pair in zip(s.vars, s.bounds)}}
-                s.body = self._block(s.body, values, inner)
+            walk.update_blocks(s, self._block, values, inner)
             out.append(s)
         return out
 

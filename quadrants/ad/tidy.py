@@ -24,10 +24,7 @@ from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Declare, ElemPlace, 
 def tidy(body: list) -> list:
     """The same statements, some joined; nested blocks too."""
     for s in body:
-        for name in ("then", "orelse", "body"):
-            inner = getattr(s, name, None)
-            if isinstance(inner, list):
-                setattr(s, name, tidy(inner))
+        walk.update_blocks(s, tidy)
     return _without_snapshots(_joined_atomics(_joined_resets(_joined_declarations(body))))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from quadrants.ir import nodes as n
 
 _LEAVES = (n.Var, n.ArrayDecl, n.Function, n.LoopConfig, n.Loc)
-_PLAIN = ("str", "int", "bool", "str | None", "int | None")
+_PLAIN = ("str", "int", "bool", "str | None", "int | None", "Var", "ArrayDecl", "ArrayDecl | None")
 # Per kind of node the slots that may hold nodes. Every pass walks, so what holds none is not looked at.
 _SLOTS = {
     kind: tuple(
@@ -19,6 +21,8 @@ _SLOTS = {
     and hasattr(kind, "__slots__")
     and not issubclass(kind, _LEAVES)
 }
+_SLOTS[n.Const] = ()
+_BLOCKS = {n.If: ("then", "orelse"), n.For: ("body",), n.While: ("pre", "body"), n.Region: ("body",)}
 
 
 def children(node) -> list:
@@ -59,6 +63,49 @@ def walk(root):
         if below:
             below.reverse()
             stack += below
+
+
+def rebuilt(node, rewrite, *args):
+    """An expression or place with `rewrite(x, *args)` for every node x directly below; itself where all stay the same.
+    Expressions may stand in several places, so they are never changed.
+    """
+    new: dict = {}
+    for slot in _SLOTS[type(node)]:
+        x = getattr(node, slot)
+        made = _rewritten(x, rewrite, args)
+        if made is not x:
+            new[slot] = made
+    if not new:
+        return node
+    kind = type(node)
+    return kind(*[new[slot] if slot in new else getattr(node, slot) for slot in kind.__slots__])
+
+
+def update(s, rewrite, *args) -> None:
+    """The same for a statement, which is changed: others may name it. `rewrite` gets its blocks too, as lists."""
+    for slot in _SLOTS[type(s)]:
+        x = getattr(s, slot)
+        setattr(s, slot, rewrite(x, *args) if type(x) is list else _rewritten(x, rewrite, args))
+
+
+def blocks(s) -> list:
+    """The blocks directly below a statement."""
+    return [getattr(s, slot) for slot in _BLOCKS.get(type(s), ())]
+
+
+def update_blocks(s, rewrite, *args) -> None:
+    """Give a statement `rewrite(block, *args)` for each of its blocks."""
+    for slot in _BLOCKS.get(type(s), ()):
+        setattr(s, slot, rewrite(getattr(s, slot), *args))
+
+
+def _rewritten(x, rewrite, args: tuple):
+    if type(x) in _SLOTS:
+        return rewrite(x, *args)
+    if type(x) is not tuple:
+        return x
+    made = tuple([_rewritten(y, rewrite, args) for y in x])
+    return x if all(map(is_, made, x)) else made
 
 
 def root(place):

@@ -16,14 +16,12 @@ from quadrants.ir.nodes import (
     Declare,
     ElemPlace,
     Eval,
-    For,
     If,
     Load,
     Module,
     Store,
     Var,
     VarPlace,
-    While,
 )
 from quadrants.ir.types import DType, u1
 
@@ -120,13 +118,9 @@ def _replace(block: list, updates: dict) -> None:
     for k, stmt in enumerate(block):
         if id(stmt) in updates:
             block[k] = updates[id(stmt)]
-        elif isinstance(stmt, If):
-            _replace(stmt.then, updates)
-            _replace(stmt.orelse, updates)
-        elif isinstance(stmt, (For, While)):
-            _replace(stmt.body, updates)
-            if isinstance(stmt, While):
-                _replace(stmt.pre, updates)
+        else:
+            for inner in walk.blocks(stmt):
+                _replace(inner, updates)
 
 
 def identity(op: str, t: DType) -> Const:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import glob
 import os
 
-from quadrants import profiler, session
 from quadrants._ext.core import Device, device_count
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated, registry
-from quadrants.runtime.device import DeviceBackend
-from quadrants.runtime.recipe import Recipe
-from quadrants.toolchain import build, hiprtc
+from quadrants.runtime.device import BinaryBackend
+from quadrants.toolchain import hiprtc
 
 
 def probe() -> bool:
@@ -43,10 +41,12 @@ def chip_name(version: int) -> str:
     return f"gfx{major}{minor:x}{stepping:x}"
 
 
-class AmdBackend(DeviceBackend):
+class AmdBackend(BinaryBackend):
     """Kernels as modules of the HIP runtime."""
 
     dlpack_device = (10, 0)
+    compiler = hiprtc
+    suffix = ".hsaco"
 
     def __init__(self):
         super().__init__("hip", Device("hip"))
@@ -58,39 +58,11 @@ class AmdBackend(DeviceBackend):
         self.arch = chip_name(node["gfx_target_version"])
         self.multiprocessors = max(1, node.get("simd_count", 4) // max(1, node.get("simd_per_cu", 4)))
 
-    def _flags(self, options: dict) -> tuple[str, ...]:
+    def flags(self, options: dict) -> tuple[str, ...]:
         return hiprtc.flags(self.arch, fast_math=bool(options["fast_math"]))
 
-    def identity(self, options: dict) -> str:
-        """What decides the machine code of a text."""
-        return "\n".join((hiprtc.identity(), self.arch, *self._flags(options)))
 
-    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
-        """The key under which the disk cache has the code of a text."""
-        return build.key_hip(text, self.arch, self._flags(options))
-
-    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
-        """Compile or load the text and describe to the launch core how to launch it."""
-        with profiler.scope("compile HIP"):
-            code = build.build_hip(text, recipe.name, self.arch, self._flags(options), self.cache)
-        return self.plan(kernel, args, recipe, code)
-
-    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
-        """The same from what the disk cache has; None when it has it no more."""
-        code = build.kept_binary(artifact, ".hsaco", self.cache)
-        return None if code is None else self.plan(kernel, args, recipe, code)
-
-    def functions(self, code: bytes, recipe: Recipe):
-        module = self.device.load(code)
-        return [module.function(launch.name) for launch in recipe.launches], module
-
-
-def _make():
-    cfg = session.current_cfg()
-    return emulated.EmulatedBackend("hip") if cfg.emulate else AmdBackend()
-
-
-registry.register(("amdgpu",), _make)
+registry.register(("amdgpu",), emulated.unless_wanted("hip", AmdBackend))
 register_device_query(
     "amdgpu", "max_shared_memory_bytes", lambda: registry.current().device.attribute("max_shared_bytes")
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from quadrants import profiler, session
+from quadrants import session
 from quadrants._ext.core import Device, DeviceBuffer, device_count
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated, registry
-from quadrants.runtime.device import DeviceBackend
+from quadrants.runtime.device import BinaryBackend
 from quadrants.runtime.recipe import Recipe
-from quadrants.toolchain import build, nvrtc
+from quadrants.toolchain import nvrtc
 
 # What a function may use without asking.
 _STATIC_SHARED = 48 * 1024
@@ -22,10 +22,12 @@ def probe() -> bool:
     return device_count("cuda") > 0
 
 
-class CudaBackend(DeviceBackend):
+class CudaBackend(BinaryBackend):
     """Kernels as modules of the driver, in the device's primary context, which torch and cupy use too."""
 
     dlpack_device = (2, 0)
+    compiler = nvrtc
+    suffix = ".cubin"
 
     def __init__(self):
         if session.current_cfg().offline_cache is False:
@@ -49,45 +51,22 @@ class CudaBackend(DeviceBackend):
             ) from None
         return DeviceBuffer(self.device, nbytes, taken.ptr, taken)
 
-    def identity(self, options: dict) -> str:
-        """What decides the machine code of a text."""
-        return "\n".join((nvrtc.identity(), self.arch, *nvrtc.flags(options)))
-
-    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
-        """The key under which the disk cache has the code of a text."""
-        return build.key_cuda(text, self.arch, nvrtc.flags(options))
-
-    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
-        """Compile or load the text and describe to the launch core how to launch it."""
-        with profiler.scope("compile CUDA"):
-            flags = nvrtc.flags(options)
-            code = build.build_cuda(text, recipe.name, self.arch, flags, self.cache)
-        return self.plan(kernel, args, recipe, code)
-
-    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
-        """The same from what the disk cache has; None when it has it no more."""
-        code = build.kept_binary(artifact, ".cubin", self.cache)
-        return None if code is None else self.plan(kernel, args, recipe, code)
+    def flags(self, options: dict) -> tuple[str, ...]:
+        return nvrtc.flags(options)
 
     def functions(self, code: bytes, recipe: Recipe):
-        module = self.device.load(code)
-        handles = [module.function(launch.name) for launch in recipe.launches]
+        handles, module = super().functions(code, recipe)
         for launch, handle in zip(recipe.launches, handles, strict=True):
             if launch.shared_bytes > _STATIC_SHARED:
                 self.device.allow_shared(handle, launch.shared_bytes)
         return handles, module
 
 
-def _make():
-    cfg = session.current_cfg()
-    return emulated.EmulatedBackend("cuda") if cfg.emulate else CudaBackend()
-
-
 def _attribute(name: str):
     return lambda: registry.current().device.attribute(name)
 
 
-registry.register(("cuda",), _make)
+registry.register(("cuda",), emulated.unless_wanted("cuda", CudaBackend))
 register_device_query("cuda", "max_shared_memory_bytes", _attribute("max_shared_bytes"))
 register_device_query("cuda", "compute_capability", _attribute("compute_capability"))
 register_device_query("cuda", "clock_freq_hz", lambda: 1000 * _attribute("clock_khz")())

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from types import ModuleType
 
-from quadrants import session
+from quadrants import profiler, session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram
 from quadrants.emit.stack_record import MOST_ROWS
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
+from quadrants.toolchain import build
 
 
 class DeviceBackend(Backend):
@@ -111,6 +113,42 @@ class DeviceBackend(Backend):
             return chosen
         resident = self.device.residency(handle, launch.block_dim, launch.shared_bytes)
         return max(1, min(launch.blocks, resident)) * self.multiprocessors
+
+
+class BinaryBackend(DeviceBackend):
+    """A device whose compiler makes binaries. A subclass sets `arch`, the chip, and gives `flags(options)`."""
+
+    compiler: ModuleType
+    suffix: str  # of binaries in the disk cache
+    arch: str
+
+    def flags(self, options: dict) -> tuple[str, ...]:
+        """The options of the compiler."""
+        raise NotImplementedError
+
+    def identity(self, options: dict) -> str:
+        """What decides the machine code of a text."""
+        return "\n".join((self.compiler.identity(), self.arch, *self.flags(options)))
+
+    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
+        """The key under which the disk cache has the code of a text."""
+        return build.key_binary(self.dialect.name, text, self.arch, self.flags(options))
+
+    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
+        """Compile or load the text and describe to the launch core how to launch it."""
+        name = self.dialect.name
+        with profiler.scope(f"compile {name.upper()}"):
+            code = build.build_binary(name, text, recipe.name, self.arch, self.flags(options), self.cache)
+        return self.plan(kernel, args, recipe, code)
+
+    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+        """The same from what the disk cache has; None when it has it no more."""
+        code = build.kept_binary(artifact, self.suffix, self.cache)
+        return None if code is None else self.plan(kernel, args, recipe, code)
+
+    def functions(self, code: bytes, recipe: Recipe):
+        module = self.device.load(code)
+        return [module.function(launch.name) for launch in recipe.launches], module
 
 
 class Borrowed:

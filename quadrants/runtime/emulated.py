@@ -6,7 +6,9 @@ fast.
 
 from __future__ import annotations
 
-from quadrants import profiler
+from collections.abc import Callable
+
+from quadrants import profiler, session
 from quadrants._ext.core import emulated_device
 from quadrants.runtime.device import DeviceBackend
 from quadrants.runtime.recipe import Recipe
@@ -70,6 +72,11 @@ class EmulatedBackend(DeviceBackend):
             simt.make_function(code.address(launch.name), self.warp, code.cooperative, launch.name)
             for launch in recipe.launches
         ], code
+
+
+def unless_wanted(flavour: str, backend: Callable) -> Callable:
+    """What makes the backend of a flavour: `backend`, or the emulator where the options want that."""
+    return lambda: EmulatedBackend(flavour) if session.current_cfg().emulate else backend()
 
 
 def _entries(recipe: Recipe) -> list[str]:

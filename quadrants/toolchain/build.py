@@ -204,59 +204,43 @@ def kept_binary(key: str, suffix: str, cache: DiskCache) -> bytes | None:
     return found
 
 
-def key_cuda(source: str, arch: str = "sm_90", options: Sequence[str] = ()) -> str:
-    """The key under which `build_cuda` keeps the binary of a text. Raises ToolchainError."""
-    from quadrants.toolchain import nvrtc
-
-    return make_key(source, "cuda", nvrtc.identity(), arch, *options)
+def key_binary(dialect: str, source: str, arch: str, options: Sequence[str] = ()) -> str:
+    """The key under which `build_binary` keeps the binary of a text. Raises ToolchainError."""
+    return make_key(source, dialect, _binary_compiler(dialect).identity(), arch, *options)
 
 
-def build_cuda(
-    source: str, name: str, arch: str = "sm_90", options: Sequence[str] = (), cache: DiskCache | None = None
+def build_binary(
+    dialect: str, source: str, name: str, arch: str, options: Sequence[str] = (), cache: DiskCache | None = None
 ) -> bytes:
-    """The cubin ("sm_90") or PTX ("compute_90") of CUDA text, from `cache` or from NVRTC. Raises ToolchainError."""
-    from quadrants.toolchain import nvrtc, progress
+    """The binary of a text for a chip, from `cache` or from its compiler. Raises ToolchainError.
 
-    key = key_cuda(source, arch, options)
-    suffix = ".cubin" if arch.startswith("sm_") else ".ptx"
+    Of "cuda" text a cubin ("sm_90") or PTX ("compute_90"), of "hip" text a code object ("gfx90a").
+    """
+    from quadrants.toolchain import progress
+
+    key = key_binary(dialect, source, arch, options)
+    suffix = ".hsaco" if dialect == "hip" else ".cubin" if arch.startswith("sm_") else ".ptx"
     found = kept_binary(key, suffix, cache) if cache is not None else None
     if found is not None:
         return found
     with _timed(name), progress.compiling(name):
         try:
-            binary = nvrtc.compile(source, name, arch, options)
+            binary: bytes = _binary_compiler(dialect).compile(source, name, arch, options)
         except CompileError as error:
-            raise _with_source(error, source, cache, ".cu") from None
+            raise _with_source(error, source, cache, ".hip" if dialect == "hip" else ".cu") from None
     if cache is not None:
         cache.put(key, binary, suffix)
     return binary
 
 
-def key_hip(source: str, arch: str = "gfx90a", options: Sequence[str] = ()) -> str:
-    """The key under which `build_hip` keeps the code of a text. Raises ToolchainError."""
-    from quadrants.toolchain import hiprtc
+def _binary_compiler(dialect: str) -> ModuleType:
+    if dialect == "hip":
+        from quadrants.toolchain import hiprtc
 
-    return make_key(source, "hip", hiprtc.identity(), arch, *options)
+        return hiprtc
+    from quadrants.toolchain import nvrtc
 
-
-def build_hip(
-    source: str, name: str, arch: str = "gfx90a", options: Sequence[str] = (), cache: DiskCache | None = None
-) -> bytes:
-    """The code object of HIP text for a chip, from `cache` or from HIPRTC. Raises ToolchainError."""
-    from quadrants.toolchain import hiprtc, progress
-
-    key = key_hip(source, arch, options)
-    found = kept_binary(key, ".hsaco", cache) if cache is not None else None
-    if found is not None:
-        return found
-    with _timed(name), progress.compiling(name):
-        try:
-            binary = hiprtc.compile(source, name, arch, options)
-        except CompileError as error:
-            raise _with_source(error, source, cache, ".hip") from None
-    if cache is not None:
-        cache.put(key, binary, ".hsaco")
-    return binary
+    return nvrtc
 
 
 def forget() -> None:

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from quadrants.toolchain import hiprtc_child, scratch
+from quadrants.toolchain import hiprtc_child, locate, scratch
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, CompileTimeout, ToolchainError
 
 # The subgroup of this dialect: every chip that can run it has it, and those from gfx10 on are told to.
@@ -42,19 +42,10 @@ def find() -> tuple[str, tuple[int, int]]:
 
 
 def identity() -> str:
-    """Text for cache keys: changes with the library and with the compiler behind it. Raises as `find`.
-
-    The files are only looked at: loading them takes longer than all the rest of a start with a warm cache.
-    """
+    """Text for cache keys: changes with the library and with the compiler behind it. Raises as `find`."""
     global _identity
     if _identity is None:
-        path = next((path for path in _candidates() if os.path.isfile(path)), None)
-        if path is None:  # the loader knows it, under a bare name
-            name, version = find()
-            _identity = f"hiprtc {version[0]}.{version[1]} {name}"
-        else:
-            parts = [path, *_siblings(path)]
-            _identity = "hiprtc " + " ".join(_state(part) for part in parts)
+        _identity = locate.identity("hiprtc", _candidates(), find, _siblings)
     return _identity
 
 
@@ -92,6 +83,8 @@ def compile(source: str, name: str, arch: str = "gfx90a", options: Sequence[str]
     QD_CC_TIMEOUT seconds (default 600); ToolchainError for an arch that this compiler does not know; ValueError for an
     `arch` of another form.
     """
+    from quadrants.toolchain.messages import quoted
+
     if re.fullmatch(r"gfx[0-9a-f]+(:(sramecc|xnack)[+-])*", arch) is None:
         raise ValueError(f"arch should look like 'gfx90a' or 'gfx90a:xnack-', not {arch!r}")
     path, _ = find()
@@ -100,15 +93,15 @@ def compile(source: str, name: str, arch: str = "gfx90a", options: Sequence[str]
     on = f"on kernel '{name}' (dialect hip, {arch}, {size})"
     said, code, noise = _ask(path, request, on, name)
     if not said:
-        raise CompileError(f"HIPRTC ({path}) broke down {on}.\n{_first(noise)}", kernel=name, dialect="hip", log=noise)
+        text = f"HIPRTC ({path}) broke down {on}.\n{quoted(noise, 'HIPRTC')}"
+        raise CompileError(text, kernel=name, dialect="hip", log=noise)
     if "status" not in said:
         known = ", ".join(said.get("archs", ())) or "no chip"
         raise ToolchainError(f"HIPRTC ({path}) cannot compile for {arch}. It knows {known}. Install a newer ROCm.")
     if said["status"] != 0:
         log = _TEMPORARY.sub(f"{request['name']}.hip", said["log"] or noise)
-        raise CompileError(
-            f"HIPRTC failed ({said['reason']}) {on}.\n{_first(log)}", kernel=name, dialect="hip", log=log
-        )
+        text = f"HIPRTC failed ({said['reason']}) {on}.\n{quoted(log, 'HIPRTC')}"
+        raise CompileError(text, kernel=name, dialect="hip", log=log)
     return code
 
 
@@ -183,22 +176,10 @@ def _environment() -> dict[str, str]:
     return env
 
 
-def _first(log: str) -> str:
-    from quadrants.toolchain.messages import first_messages
-
-    return "\n".join("  " + line for line in first_messages(log)) or "  (HIPRTC said nothing)"
-
-
 def _candidates() -> Iterator[str]:
     """Libraries to try: a ROCm that was asked for, wheels, the usual places. Older ROCm has no libhiprtc."""
-    seen: set[str] = set()
-    for place in _places():
-        for pattern in ("libhiprtc.so.*", "libhiprtc.so", "libamdhip64.so.*", "libamdhip64.so"):
-            for path in sorted(glob.glob(os.path.join(glob.escape(place), pattern)), key=_version_of, reverse=True):
-                real = os.path.realpath(path)
-                if real not in seen:
-                    seen.add(real)
-                    yield path
+    patterns = ("libhiprtc.so.*", "libhiprtc.so", "libamdhip64.so.*", "libamdhip64.so")
+    yield from locate.newest_first(map(glob.escape, _places()), patterns)
     if sys.platform != "win32":
         yield from ("libhiprtc.so", "libamdhip64.so.5", "libamdhip64.so")
 
@@ -213,7 +194,8 @@ def _places() -> Iterator[str]:
         yield from (os.path.join(entry, *inside, "lib") for inside in (("_rocm_sdk_core",), ("torch",)))
     yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     yield "/opt/rocm/lib"
-    yield from (os.path.join(home, "lib") for home in sorted(glob.glob("/opt/rocm-*"), key=_version_of, reverse=True))
+    homes = sorted(glob.glob("/opt/rocm-*"), key=locate.version_of, reverse=True)
+    yield from (os.path.join(home, "lib") for home in homes)
     yield from ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 
 
@@ -222,17 +204,8 @@ def _siblings(path: str) -> list[str]:
     found = []
     for name in ("libamd_comgr.so.*", "libhiprtc-builtins.so.*"):
         for place in (os.path.dirname(path), *_places()):
-            files = sorted(glob.glob(os.path.join(glob.escape(place), name)), key=_version_of)
+            files = sorted(glob.glob(os.path.join(glob.escape(place), name)), key=locate.version_of)
             if files:
                 found.append(files[-1])
                 break
     return found
-
-
-def _state(path: str) -> str:
-    state = os.stat(path)
-    return f"{os.path.basename(os.path.realpath(path))} {state.st_size} {state.st_mtime_ns}"
-
-
-def _version_of(path: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]

@@ -13,7 +13,7 @@ def failed(compiler: Compiler, name: str, source: str, status: int, log: str, di
     ended = f"was killed by signal {-status}" if status < 0 else f"failed with exit status {status}"
     if "Killed" in log and "fatal error" in log:
         ended += ", killed by the system, probably for lack of memory"
-    said = "\n".join("  " + line for line in first_messages(log)) or "  (the compiler said nothing)"
+    said = quoted(log, "the compiler")
     what = f"kernel '{name}' (dialect {dialect}, {_size(source)})"
     text = f"The C compiler {ended} on {what}. Compiler: {compiler.path}\n{said}"
     return CompileError(text, kernel=name, dialect=dialect, log=log)
@@ -64,6 +64,11 @@ def is_full(log: str) -> bool:
     return any(
         text in log for text in ("No space left on device", "Cannot create temporary file", "Disk quota exceeded")
     )
+
+
+def quoted(log: str, compiler: str) -> str:
+    """The first messages of a log, indented."""
+    return "\n".join("  " + line for line in first_messages(log)) or f"  ({compiler} said nothing)"
 
 
 def first_messages(log: str, count: int = 3) -> list[str]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 from quadrants import _logging
+from quadrants.toolchain import locate
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
 
 _lock = threading.Lock()
@@ -51,19 +52,10 @@ def find() -> tuple[str, tuple[int, int]]:
 
 
 def identity() -> str:
-    """Text for cache keys: changes with the library. Raises as `find`.
-
-    The library is only looked at: loading it takes longer than all the rest of a start with a warm cache.
-    """
+    """Text for cache keys: changes with the library. Raises as `find`."""
     global _identity
     if _identity is None:
-        path = next((path for path in _candidates() if os.path.isfile(path)), None)
-        if path is None:  # the loader knows it, under a bare name
-            name, version = find()
-            _identity = f"nvrtc {version[0]}.{version[1]} {name}"
-        else:
-            state = os.stat(path)
-            _identity = f"nvrtc {os.path.basename(path)} {state.st_size} {state.st_mtime_ns}"
+        _identity = locate.identity("nvrtc", _candidates(), find)
     return _identity
 
 
@@ -155,15 +147,14 @@ def _text(library: _Library, program: ctypes.c_void_p, what: str) -> bytes:
 def _failure(
     library: _Library, program: ctypes.c_void_p, status: int, source: str, name: str, arch: str
 ) -> CompileError:
-    from quadrants.toolchain.messages import first_messages
+    from quadrants.toolchain.messages import quoted
 
     reason = library.api.nvrtcGetErrorString(status).decode(errors="replace")
     log = _text(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
-    said = "\n".join("  " + line for line in first_messages(log)) or "  (NVRTC said nothing)"
     lines = source.count("\n") + 1
     return CompileError(
         f"NVRTC failed ({reason}) on kernel '{name}' (dialect cuda, {arch}, {lines} lines, {len(source)} characters of "
-        f"generated source).\n{said}",
+        f"generated source).\n{quoted(log, 'NVRTC')}",
         kernel=name,
         dialect="cuda",
         log=log,
@@ -196,21 +187,10 @@ def _candidates() -> Iterator[str]:
         patterns, folders = ["nvrtc64_*.dll"], ["bin", "bin/x86_64"]
     else:
         patterns, folders = ["libnvrtc.so.*", "libnvrtc.so"], ["lib64", "lib", "targets/x86_64-linux/lib"]
-    seen: set[str] = set()
     wheels = (os.path.join(glob.escape(entry), "nvidia", "*", sub) for entry in sys.path for sub in ("lib", "bin"))
     homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
     toolkits = [glob.escape(home) for home in homes if home] + ["/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"]
     places = [*wheels, *(os.path.join(toolkit, folder) for toolkit in toolkits for folder in folders)]
-    for place in places:
-        for pattern in patterns:
-            for path in sorted(glob.glob(os.path.join(place, pattern)), key=_version_of, reverse=True):
-                real = os.path.realpath(path)
-                if real not in seen and "builtins" not in path and ".alt" not in path:
-                    seen.add(real)
-                    yield path
+    yield from locate.newest_first(places, patterns, ("builtins", ".alt"))
     if sys.platform != "win32":
         yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
-
-
-def _version_of(path: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", os.path.basename(path))]

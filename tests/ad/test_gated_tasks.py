@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracle import field, reverse
+from stack_kit import recur, slopes
 
 import quadrants as qd
 
@@ -32,25 +33,9 @@ def values(shape, dtype, numbers):
     return made
 
 
-def recurrence(v, trips: int = TRIPS):
-    """The value of the recurrence and its slope."""
-    slope = np.ones_like(v)
-    for _ in range(trips):
-        v, slope = np.sin(v) * v + 0.3, (np.cos(v) * v + np.sin(v)) * slope
-    return v, slope
-
-
 def expected(mask, points=POINTS, trips: int = TRIPS):
-    """The gradient of `y[i] = recurrence(x[i]) if mask[i] else 2 * x[i]`."""
-    return np.where(mask, recurrence(points, trips)[1], 2.0)
-
-
-@qd.func
-def recur(v, trips):
-    r = v
-    for _ in range(trips):
-        r = qd.sin(r) * r + 0.3
-    return r
+    """The gradient of `y[i] = recur(x[i], trips) if mask[i] else 2 * x[i]`."""
+    return np.where(mask, slopes(points, trips), 2.0)
 
 
 def agree(found, mask, trips: int = TRIPS):
@@ -94,10 +79,7 @@ def test_fractions_of_the_iterations(runtime, fraction, source, declared):
     def inside(a: qd.types.ndarray()):
         for i in x:
             if passes(i, a) > 0.5:
-                v = x[i]
-                for _ in range(n[None]):
-                    v = qd.sin(v) * v + 0.3
-                y[i] = v
+                y[i] = recur(x[i], n[None])
             else:
                 y[i] = 2.0 * x[i]
 
@@ -107,7 +89,7 @@ def test_fractions_of_the_iterations(runtime, fraction, source, declared):
             v = x[i]
             if passes(i, a) > 0.5:
                 for _ in range(n[None]):
-                    v = qd.sin(v) * v + 0.3
+                    v = qd.sin(v) + 0.1
             else:
                 v = v * 2.0
             y[i] = v
@@ -312,7 +294,7 @@ def test_bounds_behind_a_condition(runtime, bound):
                     v = recur(v, a[i % 5])
                 else:
                     for _ in range(n[None] - 3, a[2] + 2):
-                        v = qd.sin(v) * v + 0.3
+                        v = qd.sin(v) + 0.1
                 y[i] = v
             else:
                 y[i] = 2.0 * x[i]

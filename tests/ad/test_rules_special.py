@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from operations import BINARY, UNARY, name
 from oracle import field, forward, reverse
 
 import quadrants as qd
@@ -17,40 +18,8 @@ def real(init, request):
     return getattr(qd, request.param)
 
 
-def _ops() -> dict:
-    """Kernels of one or two numbers by name."""
-
-    @qd.func
-    def abs_(x, y):
-        return abs(x)
-
-    @qd.func
-    def log(x, y):
-        return qd.log(x)
-
-    @qd.func
-    def exp(x, y):
-        return qd.exp(x)
-
-    @qd.func
-    def tanh(x, y):
-        return qd.tanh(x)
-
-    @qd.func
-    def asin(x, y):
-        return qd.asin(x)
-
-    @qd.func
-    def acos(x, y):
-        return qd.acos(x)
-
-    @qd.func
-    def sqrt(x, y):
-        return qd.sqrt(x)
-
-    @qd.func
-    def rsqrt(x, y):
-        return qd.rsqrt(x)
+def _special() -> list:
+    """Functions of two numbers."""
 
     @qd.func
     def norm(x, y):
@@ -65,48 +34,12 @@ def _ops() -> dict:
         return x**1
 
     @qd.func
-    def cube(x, y):
-        return x**3
-
-    @qd.func
-    def inverse_square(x, y):
-        return x**-2
-
-    @qd.func
     def real_square(x, y):
         return x**2.0
 
     @qd.func
     def half_power(x, y):
         return x**0.5
-
-    @qd.func
-    def power(x, y):
-        return x**y
-
-    @qd.func
-    def divide(x, y):
-        return x / y
-
-    @qd.func
-    def modulo(x, y):
-        return x % y
-
-    @qd.func
-    def raw_mod(x, y):
-        return qd.raw_mod(x, y)
-
-    @qd.func
-    def atan2(x, y):
-        return qd.atan2(x, y)
-
-    @qd.func
-    def min_(x, y):
-        return qd.min(x, y)
-
-    @qd.func
-    def max_(x, y):
-        return qd.max(x, y)
 
     @qd.func
     def min_of_three(x, y):
@@ -117,17 +50,18 @@ def _ops() -> dict:
         return qd.max(y, x, y)
 
     @qd.func
-    def select(x, y):
+    def selected_root(x, y):
         return qd.select(x > 0, qd.sqrt(x), y)
 
     @qd.func
-    def choice(x, y):
+    def chosen_root(x, y):
         return qd.sqrt(x) if x > 0 else y
 
-    return {op.fn.__name__.strip("_"): op for op in locals().values()}
+    return list(locals().values())
 
 
-OPS = _ops()
+UNARY_OPS = {name(pair): pair[0] for pair in UNARY}
+BINARY_OPS = {name(pair): pair[0] for pair in BINARY} | {op.fn.__name__: op for op in _special()}
 # (operation, x, y): the derivatives by x and by y.
 CASES = {
     ("abs", 0.0, 0.0): (0.0, 0.0), ("abs", -INF, 0.0): (-1.0, 0.0), ("abs", NAN, 0.0): (0.0, 0.0),
@@ -141,33 +75,35 @@ CASES = {
     ("cube", -2.0, 0.0): (12.0, 0.0), ("cube", -INF, 0.0): (INF, 0.0), ("inverse_square", 0.0, 0.0): (-INF, 0.0),
     ("inverse_square", INF, 0.0): (0.0, 0.0), ("real_square", -2.0, 0.0): (-4.0, 0.0),
     ("half_power", 0.0, 0.0): (INF, 0.0),
-    ("power", 0.0, 2.0): (0.0, 0.0), ("power", 0.0, 1.5): (0.0, 0.0), ("power", -2.0, 2.0): (-4.0, NAN),
-    ("power", NAN, 2.0): (NAN, NAN), ("power", 1.0, INF): (INF, 0.0),
-    ("divide", 1.0, 0.0): (INF, -INF), ("divide", 0.0, 0.0): (INF, NAN), ("divide", 1.0, INF): (0.0, 0.0),
-    ("modulo", -2.0, -1.5): (1.0, -1.0), ("modulo", 2.0, -0.75): (1.0, 3.0), ("raw_mod", 2.0, -0.75): (1.0, 2.0),
-    ("raw_mod", -2.0, 0.75): (1.0, 2.0), ("modulo", 1.0, 0.0): (1.0, -INF),
+    ("pow", 0.0, 2.0): (0.0, 0.0), ("pow", 0.0, 1.5): (0.0, 0.0), ("pow", -2.0, 2.0): (-4.0, NAN),
+    ("pow", NAN, 2.0): (NAN, NAN), ("pow", 1.0, INF): (INF, 0.0),
+    ("div", 1.0, 0.0): (INF, -INF), ("div", 0.0, 0.0): (INF, NAN), ("div", 1.0, INF): (0.0, 0.0),
+    ("mod", -2.0, -1.5): (1.0, -1.0), ("mod", 2.0, -0.75): (1.0, 3.0), ("raw_mod", 2.0, -0.75): (1.0, 2.0),
+    ("raw_mod", -2.0, 0.75): (1.0, 2.0), ("mod", 1.0, 0.0): (1.0, -INF),
     ("atan2", 0.0, 0.0): (NAN, NAN), ("atan2", 0.0, 2.0): (0.5, 0.0), ("atan2", 1.0, 0.0): (0.0, -1.0),
     ("min", 0.5, 0.5): (0.0, 1.0), ("max", 0.5, 0.5): (0.0, 1.0), ("min", -0.0, 0.0): (0.0, 1.0),
     ("min", NAN, 1.0): (0.0, 1.0), ("min", 1.0, NAN): (0.0, 1.0), ("max", NAN, 1.0): (0.0, 1.0),
     ("max", 1.0, NAN): (0.0, 1.0), ("min", -INF, -INF): (0.0, 1.0), ("max", INF, 1.0): (1.0, 0.0),
     ("min_of_three", 0.5, 0.5): (1.0, 0.0), ("max_of_three", 0.5, 0.5): (0.0, 1.0),
-    ("select", 0.25, 3.0): (1.0, 0.0), ("select", -1.0, 3.0): (NAN, 1.0), ("choice", 0.0, 3.0): (0.0, 1.0),
-    ("choice", -1.0, 3.0): (0.0, 1.0), ("choice", 0.25, 3.0): (1.0, 0.0),
+    ("selected_root", 0.25, 3.0): (1.0, 0.0), ("selected_root", -1.0, 3.0): (NAN, 1.0),
+    ("chosen_root", 0.0, 3.0): (0.0, 1.0), ("chosen_root", -1.0, 3.0): (0.0, 1.0),
+    ("chosen_root", 0.25, 3.0): (1.0, 0.0),
 }  # fmt: skip
 
 # In reverse mode the adjoint of the side that is not taken is zero, and zero times an infinite slope is NaN.
-FORWARD = {("select", -1.0, 3.0): (0.0, 1.0)}
+FORWARD = {("selected_root", -1.0, 3.0): (0.0, 1.0)}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}({case[1]}, {case[2]})")
 def test_a_special_value(real, case):
-    op = OPS[case[0]]
+    unary = case[0] in UNARY_OPS
+    op = (UNARY_OPS if unary else BINARY_OPS)[case[0]]
     x, y, z = field([case[1]], real), field([case[2]], real), field([0.0], real)
 
     @qd.kernel
     def apply():
         for i in x:
-            z[i] = op(x[i], y[i])
+            z[i] = op(x[i]) if qd.static(unary) else op(x[i], y[i])
 
     backward = [float(g[0]) for g in reverse(apply, [x, y], [z])]
     np.testing.assert_array_equal(backward, CASES[case])

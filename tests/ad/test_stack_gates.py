@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from heap_lines import bindings
 from oracle import check, field, reverse
+from stack_kit import gated, recur, recurrence, slopes
 
 import quadrants as qd
 
@@ -24,13 +25,6 @@ def runtime(init, monkeypatch):
 @pytest.fixture
 def points():
     return field(np.linspace(0.1, 0.9, COUNT)), field(np.zeros(COUNT)), np.linspace(0.1, 0.9, COUNT)
-
-
-def slopes(points, passes, n: int) -> np.ndarray:
-    v, slope = np.array(points), np.ones(len(points))
-    for _ in range(n):
-        slope, v = slope * np.cos(v), np.sin(v) + 0.1
-    return np.where(passes, slope, 0.0)
 
 
 def marks(fraction: float, count: int = COUNT) -> np.ndarray:
@@ -56,13 +50,10 @@ def test_rows_for_a_gate_in_an_array(init, points, capfd, fraction, debug):
     def k(g: qd.types.ndarray(), n: qd.i32):
         for i in range(COUNT):
             if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
+                y[i] += recur(x[i], n)
 
     g = marks(fraction).astype(np.float32)
-    np.testing.assert_allclose(reverse(k, [x], [y], g, 8)[0], slopes(at, g > 0.5, 8), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], g, 8)[0], slopes(at, 8, g > 0.5), rtol=1e-12)
     passing = int(g.sum())
     expected = {0: ("reducer_zero_floored", 1), COUNT: ("worst_case_num_threads", COUNT)}
     assert source(capfd) == expected.get(passing, ("reducer_count", passing))
@@ -84,7 +75,7 @@ def test_rows_for_a_gate_in_a_leaf_of_a_struct(points, capfd, fraction):
 
     g = marks(fraction)
     cells.mark.from_numpy(g.astype(np.int32))
-    np.testing.assert_allclose(reverse(k, [x], [y], 8)[0], slopes(at, g > 0.5, 8), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], 8)[0], slopes(at, 8, g > 0.5), rtol=1e-12)
     assert source(capfd)[1] == max(1, int(g.sum()))
 
 
@@ -132,7 +123,7 @@ def test_comparisons(points, tmp_path, capfd, gate, mask):
     s.from_numpy(values)
     k = kernel_with(tmp_path, gate, x, y, s, s, s)
     passes = mask(values)
-    np.testing.assert_allclose(reverse(k, [x], [y], 40, 0)[0], slopes(at, passes, 40), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], 40, 0)[0], slopes(at, 40, passes), rtol=1e-12)
     assert source(capfd) == ("reducer_count", int(passes.sum()))
 
 
@@ -159,7 +150,7 @@ def test_which_conditions_are_gates(points, tmp_path, capfd, gate):
     k = kernel_with(tmp_path, f"if {gate}:", x, y, s, t, u)
     passes = np.array([bool(eval(_python(gate), {"s": values, "t": values.reshape(16, 16), "i": i, "arg": 1,
                                                  "u": np.stack([values, values], axis=1)})) for i in range(COUNT)])
-    np.testing.assert_allclose(reverse(k, [x], [y], 40, 1)[0], slopes(at, passes, 40), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], 40, 1)[0], slopes(at, 40, passes), rtol=1e-12)
     if gate in CAPTURED:
         assert source(capfd) == ("reducer_count", int(passes.sum()))
     else:
@@ -178,21 +169,15 @@ def test_products_and_fields_of_several_axes(capfd):
     def over_field(n: qd.i32):
         for I in qd.grouped(x):
             if g[I] == 1:
-                v = x[I]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[I] = v
+                y[I] = recur(x[I], n)
 
     @qd.kernel
     def over_product(n: qd.i32):
         for i, j, k in qd.ndrange(3, 4, 5):
             if g[i, j, k] == 1:
-                v = x[i, j, k]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i, j, k] = v
+                y[i, j, k] = recur(x[i, j, k], n)
 
-    expected = slopes(np.linspace(0, 1, 60), g.to_numpy().ravel() == 1, 40)
+    expected = slopes(np.linspace(0, 1, 60), 40, g.to_numpy().ravel() == 1)
     for kernel in (over_field, over_product):
         np.testing.assert_allclose(reverse(kernel, [x], [y], 40)[0].ravel(), expected, rtol=1e-12)
         assert source(capfd) == ("reducer_count", 24)
@@ -208,13 +193,10 @@ def test_all_that_pass_are_at_the_end(capfd):
     def k(g: qd.types.ndarray(), n: qd.i32):
         for i in range(g.shape[0]):
             if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] = v
+                y[i] = recur(x[i], n)
 
     found = reverse(k, [x], [y], values, 9)[0]
-    np.testing.assert_allclose(found, slopes(np.linspace(0, 1, count), values > 0, 9), rtol=1e-12)
+    np.testing.assert_allclose(found, slopes(np.linspace(0, 1, count), 9, values > 0), rtol=1e-12)
     assert source(capfd) == ("reducer_count", 64)
 
 
@@ -229,27 +211,16 @@ def test_f64_gates_compare_all_bits(points, capfd):
     def k(n: qd.i32):
         for i in g:
             if g[i] >= 0.1:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] = v
+                y[i] = recur(x[i], n)
 
-    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, values == 0.1, 40), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, 40, values == 0.1), rtol=1e-12)
     assert source(capfd) == ("reducer_count", COUNT // 2)
 
 
 def test_small_heaps_are_not_worth_counting(init, capfd):
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True)
     x, y, g = field(np.linspace(0, 1, COUNT)), field(np.zeros(COUNT)), qd.field(qd.f32, COUNT)
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in g:
-            if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] = v
+    k = gated(x, y, g)
 
     np.testing.assert_array_equal(reverse(k, [x], [y], 40)[0], np.zeros(COUNT))
     assert source(capfd) == ("worst_case_num_threads", COUNT)
@@ -280,20 +251,12 @@ def test_integers_have_a_row_for_each_thread(points, capfd):
 def test_gates_follow_their_cells_from_launch_to_launch(points, capfd):
     x, y, at = points
     g = qd.field(qd.f32, COUNT)
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in g:
-            if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
+    k = gated(x, y, g)
 
     for fraction, n in ((0.5, 40), (0.1, 300), (0.9, 50), (0.9, 50), (0.0, 40)):
         values = marks(fraction)
         g.from_numpy(values.astype(np.float32))
-        np.testing.assert_allclose(reverse(k, [x], [y], n)[0], slopes(at, values > 0, n), rtol=1e-12)
+        np.testing.assert_allclose(reverse(k, [x], [y], n)[0], slopes(at, n, values > 0), rtol=1e-12)
         assert source(capfd)[1] == max(1, int(values.sum()))
 
 
@@ -307,12 +270,9 @@ def test_no_more_rows_than_iterations(points, capfd):
     def k(n: qd.i32):
         for i in range(64):
             if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
+                y[i] += recur(x[i], n)
 
-    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, np.arange(COUNT) < 64, 40), rtol=1e-12)
+    np.testing.assert_allclose(reverse(k, [x], [y], 40)[0], slopes(at, 40, np.arange(COUNT) < 64), rtol=1e-12)
     assert source(capfd) == ("worst_case_num_threads", 64)
 
 
@@ -321,10 +281,7 @@ def test_kernels_of_an_earlier_runtime_count_in_the_fields_of_this_one(init, cap
     def k(x: qd.template(), y: qd.template(), g: qd.template(), n: qd.i32):
         for i in x:
             if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
+                y[i] += recur(x[i], n)
 
     for size, fraction in ((300, 0.2), (300, 0.6), (500, 0.3)):
         init(
@@ -335,33 +292,17 @@ def test_kernels_of_an_earlier_runtime_count_in_the_fields_of_this_one(init, cap
         values = marks(fraction, size)
         g.from_numpy(values.astype(np.float32))
         found = reverse(k, [x], [y], x, y, g, 40)[0]
-        np.testing.assert_allclose(found, slopes(np.linspace(0, 1, size), values > 0, 40), rtol=1e-12)
+        np.testing.assert_allclose(found, slopes(np.linspace(0, 1, size), 40, values > 0), rtol=1e-12)
         assert source(capfd) == ("reducer_count", int(values.sum()))
 
 
 def test_a_heap_that_is_large_enough_is_not_counted_for(init, capfd):
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_sparse_threshold_bytes=COUNT * 8 * 100)
     x, y, g = field(np.linspace(0, 1, COUNT)), field(np.zeros(COUNT)), qd.field(qd.f32, COUNT)
-
-    @qd.kernel
-    def gated(n: qd.i32):
-        for i in x:
-            if g[i] > 0.5:
-                v = x[i]
-                for _ in range(n):
-                    v = qd.sin(v) + 0.1
-                y[i] = v
-
-    @qd.kernel
-    def plain(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = qd.sin(v) + 0.1
-            y[i] = v
-
-    reverse(gated, [x], [y], 200)
+    k = gated(x, y, g)
+    plain = recurrence(x, y)
+    reverse(k, [x], [y], 200)
     assert source(capfd) == ("reducer_zero_floored", 1)
     reverse(plain, [x], [y], 200)
-    reverse(gated, [x], [y], 200)
+    reverse(k, [x], [y], 200)
     assert source(capfd) == ("worst_case_num_threads", COUNT)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from heap_lines import bindings
 from oracle import field, reverse
+from stack_kit import gated, recur, slopes
 
 import quadrants as qd
 
@@ -15,13 +16,6 @@ pytestmark = pytest.mark.cpu_only
 @pytest.fixture(autouse=True)
 def lines(monkeypatch):
     monkeypatch.setenv("QD_DEBUG_ADSTACK", "1")
-
-
-def slopes(points, n: int) -> np.ndarray:
-    v, slope = np.array(points), np.ones(len(points))
-    for _ in range(n):
-        slope, v = slope * np.cos(v), np.sin(v) + 0.1
-    return slope
 
 
 @pytest.mark.parametrize("parallelize", [0, 3])
@@ -38,10 +32,7 @@ def test_workers_of_a_cpu_are_no_more_than_iterations_behind_a_gate(init, capfd,
         qd.loop_config(parallelize=parallelize)
         for i in range(n):
             if g[i] > 0.5:
-                v = x[i]
-                for _ in range(trips):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
+                y[i] += recur(x[i], trips)
 
     expected = {
         0: ("reducer_zero_floored", 1), 1: ("reducer_count", 1), 3: ("reducer_count", 3),
@@ -52,7 +43,7 @@ def test_workers_of_a_cpu_are_no_more_than_iterations_behind_a_gate(init, capfd,
         marks[np.random.default_rng(0).permutation(n)[:passing]] = 1
         g.from_numpy(marks.astype(np.float32))
         found = reverse(k, [x], [y], 30)[0]
-        np.testing.assert_allclose(found, np.where(marks > 0, slopes(points, 30), 0), rtol=1e-12)
+        np.testing.assert_allclose(found, slopes(points, 30, marks > 0), rtol=1e-12)
         (line,) = bindings(capfd.readouterr().err)
         assert (line["src"], line["rows"]) == (source, rows)
 
@@ -60,16 +51,6 @@ def test_workers_of_a_cpu_are_no_more_than_iterations_behind_a_gate(init, capfd,
 def test_small_heaps_of_a_cpu_are_not_counted_for(init, capfd):
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True, cpu_max_num_threads=4)
     x, y, g = field(np.zeros(4000)), field(np.zeros(4000)), qd.field(qd.f32, 4000)
-
-    @qd.kernel
-    def k(trips: qd.i32):
-        for i in range(4000):
-            if g[i] > 0.5:
-                v = x[i]
-                for _ in range(trips):
-                    v = qd.sin(v) + 0.1
-                y[i] += v
-
-    reverse(k, [x], [y], 30)
+    reverse(gated(x, y, g), [x], [y], 30)
     (line,) = bindings(capfd.readouterr().err)
     assert (line["src"], line["rows"]) == ("worst_case_num_threads", 4)

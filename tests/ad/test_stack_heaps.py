@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from heap_lines import bindings, growths
 from oracle import check, field, reverse
+from stack_kit import recurrence, slopes
 
 import quadrants as qd
 
@@ -24,27 +25,6 @@ def runtime(init, monkeypatch):
 
 def is_host() -> bool:
     return qd.lang.impl.current_cfg().arch.name in ON_HOST
-
-
-def recurrence(x, y):
-    """y[i] = sin(sin(.. x[i])), `n` times."""
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = qd.sin(v) + 0.1
-            y[i] = v
-
-    return k
-
-
-def slopes(points, n: int) -> np.ndarray:
-    v, slope = np.array(points, dtype=np.float64), np.ones(len(points))
-    for _ in range(n):
-        slope, v = slope * np.cos(v), np.sin(v) + 0.1
-    return slope
 
 
 def test_a_line_for_every_heap_that_a_task_binds(capfd):

@@ -347,20 +347,3 @@ def test_a_forced_size_needs_no_bound(init):
 
     expected = kernel_differences(k, [x], [y])
     np.testing.assert_allclose(reverse(k, [x], [y])[0], expected[0], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.cpu_only
-def test_no_memory_is_an_error_and_the_program_goes_on():
-    x, y = field(POINTS), field(np.zeros(4))
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for a, b in qd.ndrange(n, n):
-                v = qd.sin(v)
-            y[i] = v
-
-    with pytest.raises(RuntimeError, match="adstack heap of .* bytes"):
-        k.grad(2**30)
-    check(k, [x], [y], 3, modes="r")

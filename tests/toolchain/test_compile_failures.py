@@ -27,12 +27,12 @@ def _without(module) -> str | None:
 
 
 def _nvrtc(self, kernel, args, recipe, text, options):
-    code = build.build_cuda(text, recipe.name, "sm_90", nvrtc.flags(options), self.cache)
+    code = build.build_binary("cuda", text, recipe.name, "sm_90", nvrtc.flags(options), self.cache)
     raise AssertionError(f"compiled to {len(code)} bytes")
 
 
 def _hiprtc(self, kernel, args, recipe, text, options):
-    code = build.build_hip(text, recipe.name, "gfx90a", (), self.cache)
+    code = build.build_binary("hip", text, recipe.name, "gfx90a", (), self.cache)
     raise AssertionError(f"compiled to {len(code)} bytes")
 
 

@@ -118,29 +118,29 @@ def test_a_program_with_a_python_inside_compiles_in_its_own_process(monkeypatch)
 @needs_hiprtc
 def test_binaries_are_cached(tmp_path, monkeypatch):
     cache = DiskCache(str(tmp_path))
-    first = build.build_hip(SOURCE, "twice", cache=cache)
-    other = build.build_hip(SOURCE, "twice", "gfx1030", cache=cache)
-    third = build.build_hip(SOURCE, "twice", options=("-O0",), cache=cache)
+    first = build.build_binary("hip", SOURCE, "twice", "gfx90a", cache=cache)
+    other = build.build_binary("hip", SOURCE, "twice", "gfx1030", cache=cache)
+    third = build.build_binary("hip", SOURCE, "twice", "gfx90a", options=("-O0",), cache=cache)
     assert cache.info().entries == 3 and first != other and first != third
     monkeypatch.setattr(hiprtc, "compile", lambda *arguments: pytest.fail("compiled again"))
-    assert build.build_hip(SOURCE, "twice", cache=DiskCache(str(tmp_path))) == first
+    assert build.build_binary("hip", SOURCE, "twice", "gfx90a", cache=DiskCache(str(tmp_path))) == first
 
 
 @needs_hiprtc
 def test_a_failure_keeps_the_source(tmp_path):
     with pytest.raises(CompileError, match="Source kept in") as caught:
-        build.build_hip("oops", "twice", cache=DiskCache(str(tmp_path)))
+        build.build_binary("hip", "oops", "twice", "gfx90a", cache=DiskCache(str(tmp_path)))
     assert open(caught.value.source_path).read() == "oops" and caught.value.source_path.endswith(".hip")
 
 
 @needs_hiprtc
 def test_a_warm_start_does_not_run_the_compiler(tmp_path, nothing_known, monkeypatch):
     cache = DiskCache(str(tmp_path))
-    first = build.build_hip(SOURCE, "twice", cache=cache)
+    first = build.build_binary("hip", SOURCE, "twice", "gfx90a", cache=cache)
     monkeypatch.setattr(hiprtc, "_found", None)
     monkeypatch.setattr(hiprtc, "_identity", None)
     monkeypatch.setattr(process, "run", lambda *args, **more: pytest.fail("started the compiler"))
-    assert build.build_hip(SOURCE, "twice", cache=cache) == first
+    assert build.build_binary("hip", SOURCE, "twice", "gfx90a", cache=cache) == first
 
 
 def test_without_the_library_the_error_names_the_package(monkeypatch, nothing_known):

@@ -66,18 +66,18 @@ def test_an_arch_of_another_form(arch):
 @needs_nvrtc
 def test_binaries_are_cached(tmp_path, monkeypatch):
     cache = DiskCache(str(tmp_path))
-    first = build.build_cuda(SOURCE, "twice", cache=cache)
-    ptx = build.build_cuda(SOURCE, "twice", "compute_90", cache=cache)
-    other = build.build_cuda(SOURCE, "twice", options=("-lineinfo",), cache=cache)
+    first = build.build_binary("cuda", SOURCE, "twice", "sm_90", cache=cache)
+    ptx = build.build_binary("cuda", SOURCE, "twice", "compute_90", cache=cache)
+    other = build.build_binary("cuda", SOURCE, "twice", "sm_90", options=("-lineinfo",), cache=cache)
     assert cache.info().entries == 3 and first != ptx and first != other
     monkeypatch.setattr(nvrtc, "compile", lambda *arguments: pytest.fail("compiled again"))
-    assert build.build_cuda(SOURCE, "twice", cache=DiskCache(str(tmp_path))) == first
+    assert build.build_binary("cuda", SOURCE, "twice", "sm_90", cache=DiskCache(str(tmp_path))) == first
 
 
 @needs_nvrtc
 def test_a_failure_keeps_the_source(tmp_path):
     with pytest.raises(CompileError, match="Source kept in") as caught:
-        build.build_cuda("oops", "twice", cache=DiskCache(str(tmp_path)))
+        build.build_binary("cuda", "oops", "twice", "sm_90", cache=DiskCache(str(tmp_path)))
     assert open(caught.value.source_path).read() == "oops" and caught.value.source_path.endswith(".cu")
 
 
@@ -88,7 +88,7 @@ import subprocess
 import sys
 from quadrants.toolchain import build, nvrtc
 from quadrants.toolchain.cache import DiskCache
-build.build_cuda(sys.argv[1], "twice", cache=DiskCache(sys.argv[2]))
+build.build_binary("cuda", sys.argv[1], "twice", "sm_90", cache=DiskCache(sys.argv[2]))
 print(nvrtc._library is not None)
 """
     for expected in ("True\n", "False\n"):
