@@ -6,31 +6,34 @@
                                           if sum != 0: w_grad[i] += sum
 
 The test is there because the cell may not exist when the loop does not run. A gradient to which a loop does anything
-but add is left alone.
+but add is left alone, and so is one that may be the same memory as such a gradient.
 """
 
 from __future__ import annotations
 
 from quadrants.ad.build import add, compare, variable, zero
+from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import Atomic, Cell, Declare, Eval, For, If, Load, Store, Var, VarPlace
 from quadrants.ir.walk import root
 
 
-def collect(body: list) -> list:
-    """The same statements; nested blocks too. Parallel loops are entered, but keep their additions."""
+def collect(body: list, gradients: set) -> list:
+    """The same statements; nested blocks too. Parallel loops are entered, but keep their additions. gradients: the ids
+    of the gradients of array arguments.
+    """
     out: list = []
     for s in body:
-        before, after = _collected(s) if isinstance(s, For) and not s.parallel else ([], [])
-        walk.update_blocks(s, collect)  # what stays inside may still leave an inner loop
+        before, after = _collected(s, gradients) if isinstance(s, For) and not s.parallel else ([], [])
+        walk.update_blocks(s, collect, gradients)  # what stays inside may still leave an inner loop
         out += [*before, s, *after]
     return out
 
 
-def _collected(loop: For) -> tuple:
+def _collected(loop: For, gradients: set) -> tuple:
     """(declarations in front of the loop, additions behind it) for what could be taken out of its body."""
     inside = {v.id for v in loop.vars}
-    mentions: dict = {}  # array -> how often the loop mentions it
+    mentions: dict = {}  # what may be a gradient -> how often the loop mentions it
     additions: dict = {}
     for node in walk.walk(loop.body):
         if isinstance(node, For):
@@ -39,13 +42,14 @@ def _collected(loop: For) -> tuple:
             inside.add(node.var.id)
         elif isinstance(node, Store) and isinstance(root(node.place), VarPlace):
             inside.add(root(node.place).var.id)
-        elif isinstance(node, Cell):
-            mentions[node.array.id] = mentions.get(node.array.id, 0) + 1
+        elif isinstance(node, Cell) and (node.array.kind != "array" or node.array.id in gradients):
+            mentions[node.array] = mentions.get(node.array, 0) + 1
         elif isinstance(node, Eval) and isinstance(node.value, Atomic) and node.value.op == "add":
-            additions.setdefault(root(node.value.place).array.id, []).append(node)
+            additions.setdefault(root(node.value.place).array, []).append(node)
     taken: dict = {}
+    used = [array for array, count in mentions.items() if count > len(additions.get(array, ()))]
     for array, found in additions.items():
-        if len(found) == mentions[array]:
+        if not any(may_overlap(array, other) for other in used):
             taken.update((id(s), s) for s in found if _is_fixed(s.value.place, inside))
     if not taken:
         return [], []

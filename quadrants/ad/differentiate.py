@@ -81,12 +81,13 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     check(body, activity, refusals, stacks=allowed)
     races.check(body, activity, refusals)
     body = _without_asserts(body, module.sites)
+    gradients = {a.grad.id for a in module.arrays if a.kind == "array" and a.grad is not None}
     reverse = Reverse(activity, refusals, body)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
-    return tidy(collect(depths.settle(made)))
+    return tidy(collect(depths.settle(made), gradients))
 
 
 def _into_loops(body: list, returned: list, refusals: Refusals) -> list:

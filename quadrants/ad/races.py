@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.activity import Activity
+from quadrants.ad.overlap import may_overlap
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
 from quadrants.ir.walk import root, root_var, walk
@@ -54,9 +55,15 @@ class _Loop:
                     writes.setdefault(at.array, []).append((at, node))
         for array, cells in writes.items():
             for cell, node in cells:
-                for other in reads.get(array, ()):
+                for other in self.reads_of(array, reads):
                     if self.crosses(cell.indices, other.indices):
                         refusals.cross_iteration(array, getattr(node, "loc", None) or self.loop.loc)
+
+    @staticmethod
+    def reads_of(array, reads: dict) -> list:
+        """The cells that are read of an array, or of a field that is the same memory."""
+        same = (a for a in reads if a is array or a.kind == array.kind == "field" and may_overlap(a, array))
+        return [cell for a in same for cell in reads[a]]
 
     def idle(self) -> set:
         """Nodes of values that nothing uses: the frontend keeps the old value of what a statement writes, in case."""

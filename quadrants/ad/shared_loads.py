@@ -6,12 +6,14 @@
 
 Backwards, what all uses contribute is collected in one variable, and `x_grad[i]` is touched once. The first use must be
 one that is surely executed; later ones may lie deeper, in branches and loops. Cells of arrays that the kernel writes
-are left alone: there the order of additions matters.
+are left alone: there the order of additions matters. What may be the same memory as such an array is read again after
+each write.
 """
 
 from __future__ import annotations
 
 from quadrants.ad.build import is_differentiated, variable
+from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -57,27 +59,44 @@ def share_loads(body: list) -> list:
     return _Sharing(excluded, varying).block(body, {})
 
 
+def _written(s) -> list:
+    """The differentiable arrays that a statement writes, also below."""
+    places = [root(node.place) for node in walk.walk(s) if isinstance(node, (Store, Atomic))]
+    return list({at.array.id: at.array for at in places if isinstance(at, Cell) and at.array.grad is not None}.values())
+
+
 class _Sharing:
     def __init__(self, excluded: set, varying: set):
         self.excluded = excluded
         self.varying = varying
+        self.loaded: dict = {}  # the array behind each variable, by id
 
     def block(self, body: list, known: dict) -> list:
         """A block in which the cells of `known` (by key) have variables already."""
         counts = self._counts(body)
         known, out = dict(known), []
         for s in body:
+            written = _written(s)
+            if isinstance(s, For):
+                self._forget(known, written)
             for key, load in self._sure(s).items():
                 if key not in known and counts[key] > 1:
                     var = Var(f"{root(load.place).array.name}_value", load.type, False, level=1, temporary=True)
                     out.append(Declare(var, load, s.loc))
                     known[key] = var
+                    self.loaded[var.id] = root(load.place).array
             if isinstance(s, For):
                 s.body = self.block(s.body, known)
             else:
                 walk.update(s, self.rewrite, known)
             out.append(s)
+            self._forget(known, written)
         return out
+
+    def _forget(self, known: dict, written: list) -> None:
+        """Drop what a write to these arrays may have changed."""
+        for key in [key for key, var in known.items() if any(may_overlap(self.loaded[var.id], a) for a in written)]:
+            del known[key]
 
     def _counts(self, body: list) -> dict:
         """In how many statements of this block, or below them, each cell is read."""

@@ -29,7 +29,7 @@ def claim_gates(module: n.Module) -> n.Module:
 def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     """Put a counting task in front of every task with a gate."""
     tasks: list = []
-    written = {root(s.place).array.id for t in module.tasks for s in walk(t.body) if _is_write(s)}
+    written = {root(s.place).array.id for t in module.tasks for s in walk([t.body, t.reductions]) if _is_write(s)}
     for task in module.tasks:
         found = _gate(task, written, claims) if task.loop is not None else None
         if found is not None:

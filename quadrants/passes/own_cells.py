@@ -46,6 +46,9 @@ def _own_cells(module: Module, task) -> None:
                 accesses.setdefault(array, []).append(node.indices)
         elif isinstance(node, (Store, Atomic)) and walk.root_cell(node.place) is not None:
             written.add(walk.root_cell(node.place).array)
+    # What is reduced is written behind the loop, while threads that are not so far are still in theirs.
+    reduced = (node for node in walk.walk(task.reductions) if isinstance(node, Cell))
+    written.update(cell.array for cell in reduced)
     shared = _overlapping(module.arrays)
     for atomic in atomics:
         array = walk.root_cell(atomic.place).array

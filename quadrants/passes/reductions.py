@@ -1,11 +1,12 @@
 """Parallel reductions into one cell: accumulate in a local, one atomic a chunk of iterations.
 
 An atomic qualifies when its place does not depend on the loop and nothing else in the loop touches that variable or
-array.
+array. Of one iteration there is nothing to gather.
 """
 
 from __future__ import annotations
 
+from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -37,6 +38,8 @@ def recognise_reductions(module: Module) -> Module:
 
 def recognise_in(task) -> None:
     """The same for one task, whose loop is parallel."""
+    if _is_once(task.loop):
+        return
     candidates: dict = {}
     touched: dict = {}
     atomics: set = set()
@@ -53,9 +56,23 @@ def recognise_in(task) -> None:
     _count_uses(task.body, atomics, touched, set())
     for (key, op), nodes in candidates.items():
         mixed = any(k == key and other != op for k, other in candidates)
-        if touched.get(key[0]) or mixed:
+        if touched.get(key[0]) or mixed or _is_touched(nodes[0].value.place, touched):
             continue
         task.reductions.append(_accumulate(task.body, op, nodes, len(task.reductions)))
+
+
+def _is_once(loop: For) -> bool:
+    """Whether a loop has one iteration."""
+    ends = [e for pair in loop.bounds for e in pair]
+    return all(isinstance(e, Const) for e in ends) and all(end.value - begin.value == 1 for begin, end in loop.bounds)
+
+
+def _is_touched(place, touched: dict) -> bool:
+    """Whether the memory of a field has another use, by another name."""
+    array = None if walk.root_cell(place) is None else walk.root_cell(place).array
+    if array is None or array.kind != "field":
+        return False
+    return any(kind == "array" and may_overlap(array, other) for (kind, _), other in touched.items())
 
 
 def _place_key(place):
@@ -88,7 +105,7 @@ def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
         if isinstance(node, VarPlace):
             touched[("var", node.var.id)] = True
         elif isinstance(node, Cell):
-            touched[("array", node.array.id)] = True
+            touched[("array", node.array.id)] = node.array
         stack.extend(walk.children(node))
 
 

@@ -10,7 +10,7 @@ from quadrants.ir.walk import children, children_of
 def note_writes(module: Module) -> Module:
     """Set `module.written`. A cell that is not loaded is one that is written, or handed to what may write it."""
     found: dict = {}
-    stack = children_of([*(t.body for t in module.tasks), *(f.body for f in module.functions)])
+    stack = children_of([*((t.body, t.reductions) for t in module.tasks), *(f.body for f in module.functions)])
     while stack:
         node = stack.pop()
         if isinstance(node, (Load, Volatile)):

@@ -77,6 +77,34 @@ def test_what_kernels_write_is_seen(make, of):
         assert case.looks() == 0
 
 
+def test_counters_that_all_iterations_of_a_loop_add_to_are_seen():
+    x, y, n = field(POINTS), field(np.zeros(4)), ints(3)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            for _ in range(n[None]):
+                v = qd.sin(v)
+            y[i] = v
+
+    @qd.kernel
+    def count(more: qd.i32):
+        for _ in range(more):
+            n[None] += 1
+
+    @qd.kernel
+    def largest(numbers: qd.i32):
+        for i in range(numbers):
+            qd.atomic_max(n[None], i)
+
+    case = Case(k, x, y, (), lambda i: n[None])
+    assert [case.looks(), case.looks()] == [1, 0]
+    for write in (count, count, largest):
+        write(60 if write is count else 200)
+        assert [case.looks(), case.looks()] == [1, 0]
+
+
 def test_writes_to_other_data_change_nothing():
     n, other, a = ints([1, 2, 3, 4]), ints([1, 1, 1, 1]), array([1, 2, 3, 4])
     case = of_field(n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,13 @@ def arguments_that_may_overlap(x: F32, y: F32):
 
 
 @qd.kernel
+def one_cell_for_all(x: F32, y: F32):
+    for i in x:
+        x[i] += 1.0
+        y[0] += 1.0
+
+
+@qd.kernel
 def a_name_that_changes(x: F32):
     for i in x:
         k = i
@@ -126,6 +135,11 @@ def test_plain(arch, kernel, args):
 )
 def test_atomic(arch, kernel, args):
     assert "qd_atomic" in kernel.source(*args, arch="cuda")
+
+
+def test_beside_a_reduction_into_what_may_overlap(arch):
+    text = one_cell_for_all.source(line(), line(), arch="cuda")
+    assert re.search(r"qd_atomic_add\w*\(&x\[", text), text
 
 
 def test_fields_are_memory_of_their_own(arch):

@@ -1,0 +1,22 @@
+"""Which declarations may be the same memory: a vector field and its components, and arrays that are passed twice."""
+
+from __future__ import annotations
+
+from quadrants.ir.nodes import ArrayDecl
+from quadrants.ir.types import element_dtype
+
+
+def may_overlap(a: ArrayDecl, b: ArrayDecl) -> bool:
+    """Whether a cell of `a` can be one of `b`. An array never overlaps a field, nor its gradient another array."""
+    return a is b or not _memory(a).isdisjoint(_memory(b))
+
+
+def _memory(array: ArrayDecl) -> set:
+    if array.kind == "array":
+        return {(array.type, array.ndim)}
+    if array.kind != "field":
+        return {array.id}
+    if array.components is not None:
+        return set().union(*map(_memory, array.components))
+    cell, size = array.source, element_dtype(array.type).size
+    return {(id(cell.tree), cell.offset + k * size) for k in range(getattr(array.type, "count", 1))}
