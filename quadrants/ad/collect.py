@@ -12,9 +12,9 @@ but add is left alone, and so is one that may be the same memory as such a gradi
 from __future__ import annotations
 
 from quadrants.ad.build import add, compare, variable, zero
-from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import Atomic, Cell, Declare, Eval, For, If, Load, Store, Var, VarPlace
+from quadrants.ir.overlap import may_overlap
 from quadrants.ir.walk import root
 
 

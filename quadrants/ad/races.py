@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.activity import Activity
-from quadrants.ad.overlap import may_overlap
 from quadrants.ad.refusals import Refusals
 from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
+from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.walk import root, root_var, walk
 
 
@@ -55,15 +55,9 @@ class _Loop:
                     writes.setdefault(at.array, []).append((at, node))
         for array, cells in writes.items():
             for cell, node in cells:
-                for other in self.reads_of(array, reads):
+                for other in _cells_of(array, reads):
                     if self.crosses(cell.indices, other.indices):
                         refusals.cross_iteration(array, getattr(node, "loc", None) or self.loop.loc)
-
-    @staticmethod
-    def reads_of(array, reads: dict) -> list:
-        """The cells that are read of an array, or of a field that is the same memory."""
-        same = (a for a in reads if a is array or a.kind == array.kind == "field" and may_overlap(a, array))
-        return [cell for a in same for cell in reads[a]]
 
     def idle(self) -> set:
         """Nodes of values that nothing uses: the frontend keeps the old value of what a statement writes, in case."""
@@ -133,3 +127,8 @@ def _shifted(form, step: int):
 
 def _varies(form) -> bool:
     return not isinstance(form, int)
+
+
+def _cells_of(array, reads: dict) -> list:
+    """What is read of that memory."""
+    return [cell for other, cells in reads.items() if is_same_memory(array, other) for cell in cells]

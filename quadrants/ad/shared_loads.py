@@ -13,7 +13,6 @@ each write.
 from __future__ import annotations
 
 from quadrants.ad.build import is_differentiated, variable
-from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -37,6 +36,7 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
+from quadrants.ir.overlap import may_overlap
 from quadrants.ir.types import StructType, element_dtype
 from quadrants.ir.walk import root
 

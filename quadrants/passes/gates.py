@@ -12,6 +12,7 @@ than there are rows.
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
+from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.printer import expr
 from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
 from quadrants.ir.types import f32, f64, i32, i64, u1
@@ -29,7 +30,7 @@ def claim_gates(module: n.Module) -> n.Module:
 def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     """Put a counting task in front of every task with a gate."""
     tasks: list = []
-    written = {root(s.place).array.id for t in module.tasks for s in walk([t.body, t.reductions]) if _is_write(s)}
+    written = {root(s.place).array for t in module.tasks for s in walk([t.body, t.reductions]) if _is_write(s)}
     for task in module.tasks:
         found = _gate(task, written, claims) if task.loop is not None else None
         if found is not None:
@@ -81,7 +82,7 @@ def _gate(task: n.Task, written: set, claims: bool) -> _Found | None:
     load = next((e for e in sides if isinstance(e, n.Load)), None)
     if load is None or not any(isinstance(e, n.Const) for e in sides) or load.type not in (f32, f64, i32):
         return None
-    if not isinstance(load.place, n.Cell) or load.place.array.id in written:
+    if not isinstance(load.place, n.Cell) or any(is_same_memory(load.place.array, array) for array in written):
         return None
     if not _finds_each_once(load.place, task.loop, values, declared):
         return None

@@ -6,7 +6,6 @@ array. Of one iteration there is nothing to gather.
 
 from __future__ import annotations
 
-from quadrants.ad.overlap import may_overlap
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -17,6 +16,7 @@ from quadrants.ir.nodes import (
     Declare,
     ElemPlace,
     Eval,
+    For,
     If,
     Load,
     Module,
@@ -24,6 +24,7 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
+from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.types import DType, u1
 
 COMBINE = {"add": "add", "sub": "add", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
@@ -69,10 +70,10 @@ def _is_once(loop: For) -> bool:
 
 def _is_touched(place, touched: dict) -> bool:
     """Whether the memory of a field has another use, by another name."""
-    array = None if walk.root_cell(place) is None else walk.root_cell(place).array
-    if array is None or array.kind != "field":
+    cell = walk.root_cell(place)
+    if cell is None:
         return False
-    return any(kind == "array" and may_overlap(array, other) for (kind, _), other in touched.items())
+    return any(kind == "array" and is_same_memory(cell.array, other) for (kind, _), other in touched.items())
 
 
 def _place_key(place):

@@ -11,6 +11,11 @@ def may_overlap(a: ArrayDecl, b: ArrayDecl) -> bool:
     return a is b or not _memory(a).isdisjoint(_memory(b))
 
 
+def is_same_memory(a: ArrayDecl, b: ArrayDecl) -> bool:
+    """The same of fields alone: of two array arguments it is supposed that they are two arrays."""
+    return a is b or a.kind == b.kind == "field" and may_overlap(a, b)
+
+
 def _memory(array: ArrayDecl) -> set:
     if array.kind == "array":
         return {(array.type, array.ndim)}
