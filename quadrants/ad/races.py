@@ -4,6 +4,7 @@
 
 An array is refused if one iteration of a parallel loop stores to it and another reads it, as the indices show: both are
 arithmetic on loop variables and numbers, and differ. Indices that come out of arrays are the user's to know.
+Cells that never meet are no race: z[t + 1, i] = z[t, i + 1] with a t from outside the loop.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class _Loop:
         self.loop = loop
         self.bounds = dict(zip((v.id for v in loop.vars), loop.bounds))
         self.activity = activity
+        self.inside: set = set()  # variables that this loop sets
         self.defined = self._assigned_once()
 
     def _assigned_once(self) -> dict:
@@ -34,10 +36,13 @@ class _Loop:
         for node in walk(self.loop.body):
             if isinstance(node, Declare):
                 found[node.var.id] = node.init
+            elif isinstance(node, For):
+                changed.update(v.id for v in node.vars)
             elif isinstance(node, (Store, Atomic)):
                 var = root_var(node.place)
                 if var is not None:
                     changed.add(var.id)
+        self.inside = changed | set(found) | set(self.bounds)
         return {k: e for k, e in found.items() if k not in changed}
 
     def check(self, refusals: Refusals) -> None:
@@ -70,10 +75,12 @@ class _Loop:
         pairs = [(self.form(a), self.form(b)) for a, b in zip(written, read)]
         if any(self.apart(a, b) for a, b in pairs):
             return False
-        return any(a is not None and b is not None and a != b and _varies(a) and _varies(b) for a, b in pairs)
+        return any(a != b and _is_of_loop(a) and _is_of_loop(b) for a, b in pairs)
 
     def form(self, e):
-        """An index as nested tuples over the variables of the parallel loop; None for what is not known."""
+        """An index as nested tuples over the variables of the parallel loop ("i") and those from outside ("fixed"); None
+        for what is not known.
+        """
         for _ in range(32):
             if isinstance(e, Cast) and e.a.type.is_integral:
                 e = e.a
@@ -85,6 +92,8 @@ class _Loop:
             return int(e.value)
         if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.bounds:
             return ("i", e.place.var.id)
+        if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id not in self.inside:
+            return ("fixed", e.place.var.id)
         if isinstance(e, Binary):
             a, b = self.form(e.a), self.form(e.b)
             if a is None or b is None:
@@ -100,6 +109,8 @@ class _Loop:
         """Whether two indices never meet, whatever the iterations."""
         if a is None or b is None:
             return False
+        if _base(a) == _base(b) and not _mentions(_base(a), "i"):
+            return a != b
         first, second = self.span(a), self.span(b)
         return first is not None and second is not None and (first[1] < second[0] or second[1] < first[0])
 
@@ -125,8 +136,18 @@ def _shifted(form, step: int):
     return form if step == 0 else ("shift", form, step)
 
 
-def _varies(form) -> bool:
-    return not isinstance(form, int)
+def _base(form):
+    """An index without the number that is added to it."""
+    return form[1] if isinstance(form, tuple) and form[0] == "shift" else 0 if isinstance(form, int) else form
+
+
+def _mentions(form, kind: str) -> bool:
+    return isinstance(form, tuple) and (form[0] == kind or any(_mentions(part, kind) for part in form[1:]))
+
+
+def _is_of_loop(form) -> bool:
+    """Whether an index is known to move with the iterations, whatever comes from outside."""
+    return form is not None and not isinstance(form, int) and not _mentions(form, "fixed")
 
 
 def _cells_of(array, reads: dict) -> list:

@@ -195,6 +195,43 @@ def test_iterations_that_read_what_others_write(stacks):
     refused(chain, RuntimeError, "Cross-iteration read-after-write")
 
 
+def test_steps_of_a_simulation_are_no_race(stacks):
+    """What is read has another index than what is written, whatever the step is."""
+    z = field(np.vstack([POINTS, np.zeros((3, 4))]))
+
+    @qd.kernel
+    def wave(t: qd.i32):
+        for i in range(4):
+            z[t + 1, i] = z[t, i] + 0.5 * qd.sin(z[t, (i + 1) % 4]) * z[t, 0]
+
+    for t in range(3):
+        wave(t)
+    z.grad.fill(0)
+    for i in range(4):
+        z.grad[3, i] = 1.0 + i
+    for t in reversed(range(3)):
+        wave.grad(t)
+    found = z.grad.to_numpy()[0]
+
+    def loss(points):
+        row = np.array(points)
+        for _ in range(3):
+            row = row + 0.5 * np.sin(np.roll(row, -1)) * row[0]
+        return (row * (1.0 + np.arange(4))).sum()
+
+    for i in range(4):
+        step = np.eye(4)[i] * 1e-6
+        slope = (loss(POINTS + step) - loss(POINTS - step)) / 2e-6
+        assert found[i] == pytest.approx(slope, rel=1e-6)
+
+    @qd.kernel
+    def chain(t: qd.i32):
+        for i in range(1, 4):
+            z[t + 1, i] = z[t + 1, i - 1] * z[t, i]
+
+    refused(chain, RuntimeError, "Cross-iteration read-after-write", 0)
+
+
 def test_neighbouring_components_and_serial_loops_are_no_race(stacks):
     m, y = field(np.arange(8.0).reshape(4, 2)), field(np.zeros(4))
 
