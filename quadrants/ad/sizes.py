@@ -235,8 +235,12 @@ class Sizing:
             lower = self.of(b)
         except Unresolved:
             return upper
-        if _exact(upper) and _exact(lower):
+        if not _exact(lower):
+            return upper
+        if _exact(upper):
             return Size("sub", (upper, lower))
+        if any(s.op in ("read", "arg") for s in walk(lower)):  # it may be less than zero
+            return Size("add", (upper, Size("sub", (const(0), lower))))
         return upper
 
     # ------------------------------------------------------------ loops around

@@ -138,6 +138,26 @@ def test_bounds_through_other_arrays():
     check(k, [x], [y], modes="r")
 
 
+def test_lower_bounds_below_zero():
+    x, y = field(POINTS), field(np.zeros(4))
+    n, g, low = ints([1, 5, 2, 0]), ints([3, 1, 0, 1]), ints([-3, 1, -7, 0])
+
+    @qd.kernel
+    def k(first: qd.i32):
+        for i in x:
+            v = x[i]
+            for _ in range(low[i], n[g[i]] + 1):
+                v = qd.sin(v) + 0.1
+            for _ in range(first, n[g[i]]):
+                v = qd.cos(v * v)
+            for _ in range(n[g[i]] - low[i]):
+                v = v * x[i] + 0.1
+            y[i] = v
+
+    for first in (-20, 0, 3):
+        check(k, [x], [y], first, modes="r")
+
+
 def test_bounds_that_change_in_the_loop():
     x, y, n = field(POINTS), field(np.zeros(4)), ints([3, 1, 2, 0])
 

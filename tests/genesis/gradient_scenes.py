@@ -52,7 +52,7 @@ def push(model="corotation", substeps=5):
         sim_options=gs.options.SimOptions(dt=2e-4 * substeps, substeps=substeps, requires_grad=True),
         mpm_options=gs.options.MPMOptions(lower_bound=(0.2, 0.2, 0.2), upper_bound=(0.8, 0.8, 0.8), grid_density=24),
     )
-    tool = scene.add_entity(gs.morphs.Mesh(file="meshes/sphere.obj", scale=0.075, pos=(0.5, 0.33, 0.5)), material=gs.materials.Tool(friction=0.5))
+    tool = scene.add_entity(gs.morphs.Mesh(file="meshes/sphere.obj", scale=1.0, pos=(0.503, -0.115, 0.507)), material=gs.materials.Tool(friction=0.5))
     body = scene.add_entity(gs.morphs.Box(size=(0.2,) * 3, pos=(0.5, 0.5, 0.5)), material=gs.materials.MPM.Elastic(E=1e5, model=model))
     scene.build()
     target = torch.tensor([0.5, 0.8, 0.4])
