@@ -78,7 +78,7 @@ class _Loop:
         return any(a != b and _is_of_loop(a) and _is_of_loop(b) for a, b in pairs)
 
     def form(self, e):
-        """An index as nested tuples over the variables of the parallel loop ("i") and those from outside ("fixed"); None
+        """An index as nested tuples over variables of the parallel loop ("i") and those from outside ("fixed"); None
         for what is not known.
         """
         for _ in range(32):

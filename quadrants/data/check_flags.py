@@ -29,6 +29,12 @@ def flags_of(field: Field) -> Field | None:
     return found
 
 
+def _whole(field: Field) -> MatrixField | None:
+    """The field that a scalar field is a component of."""
+    owners = [] if isinstance(field, MatrixField) else [owner() for owner in field._leaves[0].owners]
+    return next((owner for owner in owners if isinstance(owner, MatrixField)), None)
+
+
 def clear() -> None:
     """Zero all flags."""
     for tree in list(_trees):
@@ -41,6 +47,10 @@ def clear() -> None:
 
 
 def _make(field: Field) -> Field:
+    whole = _whole(field)
+    flags = flags_of(whole) if whole is not None else None
+    if flags is not None:
+        return flags.get_scalar_field(*divmod(whole._leaves.index(field._leaves[0]), whole.m))
     tree = snode.SNodeTree()
     shape, name = field.shape, f"{field._name}.flags"
     node = tree.root._add_child("dense", tuple(range(len(shape))), shape) if shape else tree.root

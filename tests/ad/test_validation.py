@@ -182,6 +182,34 @@ def test_components_of_vectors_are_cells_of_their_own(debug):
     assert "v" in breaks(same, loss)
 
 
+@pytest.mark.parametrize("layout", [qd.Layout.AOS, qd.Layout.SOA], ids=["aos", "soa"])
+@pytest.mark.parametrize("component_first", [False, True])
+def test_a_component_as_a_field_is_the_same_cell(debug, layout, component_first):
+    v = qd.Vector.field(2, qd.f32, 4, needs_grad=True, layout=layout)
+    loss = place(qd.f32, ())
+    first, second = v.get_scalar_field(0), v.get_scalar_field(1)
+
+    @qd.kernel
+    def by_component():
+        loss[None] = v[2][0] * 3
+        first[2] = 5.0
+
+    @qd.kernel
+    def by_vector():
+        loss[None] = second[1]
+        v[1] = [5.0, 6.0]
+
+    @qd.kernel
+    def apart():
+        loss[None] = v[2][0] * 3
+        second[2] = 5.0
+        first[3] = 1.0
+
+    for k in (by_vector, by_component) if component_first else (by_component, by_vector):
+        breaks(k, loss)
+    keeps(loss, apart)
+
+
 def test_fields_without_gradients_are_not_checked(debug):
     x, loss = qd.field(qd.f32, (4,)), place(qd.f32, ())
     n = qd.field(qd.i32, ())
