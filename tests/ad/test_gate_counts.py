@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from heap_lines import bindings
 from oracle import field, kernel_differences, reverse
+from stack_kit import recur
 
 import quadrants as qd
 
@@ -26,23 +27,17 @@ def three_tasks():
     x = field(np.linspace(0.1, 0.9, COUNT))
     out = [field(np.zeros(COUNT)) for _ in range(3)]
 
-    @qd.func
-    def grow(v, n):
-        for _ in range(n):
-            v = qd.sin(v) + 0.1
-        return v
-
     @qd.kernel
     def k(g: qd.types.ndarray(), h: qd.types.ndarray(), n: qd.types.ndarray()):
         for i in range(COUNT):
             if g[i] > 0.5:
-                out[0][i] += grow(x[i], n[0])
+                out[0][i] += recur(x[i], n[0])
         for i in range(COUNT):
             if h[i] == 3:
-                out[1][i] += grow(x[i] * 2, n[1])
+                out[1][i] += recur(x[i] * 2, n[1])
         for i in range(COUNT):
             if g[i] < 0.25:
-                out[2][i] += grow(x[i] * x[i], n[2])
+                out[2][i] += recur(x[i] * x[i], n[2])
 
     return k, x, out
 

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from oracle import check, field
+from stack_kit import recur, recurrence
 
 import quadrants as qd
 
@@ -21,18 +22,9 @@ def short(init):
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_size=32)
 
 
-def recurrence():
+def made():
     x, y = field(POINTS), field(np.zeros(4))
-
-    @qd.kernel
-    def k(n: qd.i32):
-        for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = qd.sin(v) + 0.1
-            y[i] = v
-
-    return k, x, y
+    return recurrence(x, y), x, y
 
 
 def is_late() -> bool:
@@ -47,16 +39,13 @@ def keep_busy():
     @qd.kernel
     def spin(n: qd.i32):
         for _ in range(1):
-            v = 0.1
-            for j in range(n):
-                v = qd.sin(v) + 0.1
-            out[None] = v
+            out[None] = recur(0.1, n)
 
     spin(2_000_000 if is_late() else 1)
 
 
 def test_a_sync_tells(short):
-    k, x, y = recurrence()
+    k, x, y = made()
     k.grad(5)
     qd.sync()
     with pytest.raises(qd.QuadrantsAssertionError, match=OVERFLOW) as caught:
@@ -72,8 +61,8 @@ def test_a_sync_tells(short):
 
 @pytest.mark.parametrize("form", ["numpy", "element", "launch"])
 def test_whoever_reads_or_launches_tells(short, form):
-    k, x, y = recurrence()
-    other, _, out = recurrence()
+    k, x, y = made()
+    other, _, out = made()
     k.grad(5)
     other(3)
     with pytest.raises(qd.QuadrantsAssertionError, match=OVERFLOW):
@@ -92,8 +81,8 @@ def test_whoever_reads_or_launches_tells(short, form):
 
 
 def test_every_kernel_that_failed_is_named(short):
-    first, *_ = recurrence()
-    second, *_ = recurrence()
+    first, *_ = made()
+    second, *_ = made()
     for k in (first, second):
         k.grad(3)
     with pytest.raises(qd.QuadrantsAssertionError, match=OVERFLOW) as caught:
@@ -112,10 +101,7 @@ def test_a_kernel_with_a_result_tells_by_itself(short):
     @qd.kernel
     def k(n: qd.i32) -> qd.i32:
         for i in x:
-            v = x[i]
-            for _ in range(n):
-                v = qd.sin(v) + 0.1
-            y[i] = v
+            y[i] = recur(x[i], n)
         return n
 
     assert k.grad(3) == 3
@@ -127,7 +113,7 @@ def test_a_kernel_with_a_result_tells_by_itself(short):
 def test_the_end_of_a_runtime_is_silent(init):
     for _ in range(2):
         init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_size=32)
-        k, x, y = recurrence()
+        k, x, y = made()
         k.grad(3)
         qd.sync()
         if is_late():
