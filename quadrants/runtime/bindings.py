@@ -405,8 +405,8 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
             f"the {message[1]} guard. Bound the loop by a shape, an argument or an array that its index is used for "
             "directly, or set ad_stack_size in qd.init."
         )
-    _, label, forced, number = message
-    length, limit = values
+    _, label, forced, number, slots = message
+    length, limit = values[:2]
     cause = (
         "The bound of the loop changed after the launch had found its size, by the kernel itself or through a view "
         "that shares its memory (DLPack, to_torch(copy=False)). Restart from the forward kernel; if that does not "
@@ -414,9 +414,11 @@ def _describe_stack(message: tuple, values, kernel_name: str) -> str:
     )
     if forced:
         cause = f"ad_stack_size={forced} is too small; make it larger, or 0, so that each launch finds the size"
+    sizes = (known if at is None else values[at] for _, known, at in slots)
+    stacks = ", ".join(f"{name} {'?' if size is None else size}" for (name, *_), size in zip(slots, sizes))
     return (
         f"Adstack overflow in kernel {kernel_name}, task {number}: the loop that carries '{label}' runs {length} "
-        f"times, and its stacks have room for {limit}. {cause}."
+        f"times, and its stacks have room for {limit}. Slots of the stacks of this task: {stacks}. {cause}."
     )
 
 

@@ -220,3 +220,39 @@ def test_a_bound_that_changes_behind_the_back_of_the_launch(init):
     except qd.QuadrantsAssertionError as error:
         assert "overflow" in str(error)
     check(k, [x], [y], n, modes="r")
+
+
+def test_an_overflow_names_every_stack_of_its_task(init, monkeypatch):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, ad_stack_size=16)
+    kernel, *_ = recurrences()
+    with pytest.raises(qd.QuadrantsAssertionError) as caught:
+        kernel.grad(4, 40)
+        qd.sync()
+    assert "Slots of the stacks of this task: v 16, at 16, w 16." in str(caught.value)
+
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True)
+    x, y, a = field(POINTS), field(np.zeros(4)), qd.ndarray(qd.i32, 2)
+
+    @qd.kernel
+    def k(a: qd.types.ndarray(), n: qd.i32):
+        for i in x:
+            v = x[i]
+            for j in range(a[0]):
+                v = qd.sin(v) + 0.1
+            w = v
+            for j in range(a[1]):
+                w = qd.cos(w * v)
+            for j in range(n):
+                w = w * w * 0.5
+            y[i] = v + w
+
+    a.from_numpy(np.array([4, 7], np.int32))
+    k.grad(a, 3)
+    monkeypatch.setattr(type(a), "_written", lambda self: None)  # the launch does not hear of the next write
+    a.fill(90)
+    with pytest.raises(qd.QuadrantsAssertionError) as caught:
+        k.grad(a, 3)
+        qd.sync()
+    assert "runs 90 times, and its stacks have room for 4. Slots of the stacks of this task: v 4, w 7, w 3." in str(
+        caught.value
+    )
