@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import is_
+from operator import attrgetter, is_
 
 from quadrants.ir import nodes as n
 
@@ -22,6 +22,8 @@ _SLOTS = {
     and not issubclass(kind, _LEAVES)
 }
 _SLOTS[n.Const] = ()
+# How many slots these are, and a function that reads them all at once, the last one first.
+_READERS = {kind: (len(slots), attrgetter(*slots[::-1]) if slots else None) for kind, slots in _SLOTS.items()}
 _BLOCKS = {n.If: ("then", "orelse"), n.For: ("body",), n.While: ("pre", "body"), n.Region: ("body",)}
 
 
@@ -54,15 +56,20 @@ def _collect(items, found: list) -> None:
 
 def walk(root):
     """`root` (a node or a list of them) and everything below, in order of appearance; callees are not entered."""
-    stack = children_of((root,))
-    stack.reverse()
+    stack = [root]
     while stack:
         node = stack.pop()
+        found = _READERS.get(type(node))
+        if found is None:
+            if isinstance(node, (list, tuple)):
+                stack += node[::-1]
+            continue
         yield node
-        below = children(node)
-        if below:
-            below.reverse()
-            stack += below
+        count, read = found
+        if count == 1:
+            stack.append(read(node))
+        elif count:
+            stack += read(node)
 
 
 def rebuilt(node, rewrite, *args):
