@@ -14,7 +14,7 @@ thread.
     rules, matrix_rules   one row for each operation, for both modes
     prune       what no effect depends on is left out; collect takes additions to gradients out of loops; tidy joins
                 what can be said in one line
-    sizes       how deep stacks must be
+    sizes       how deep stacks must be; size_trees are what they say, below_zero what loops from below zero add
     refusals, races       what is not differentiated, and why
     validate    the checks of `Tape(validation=True)`
 """
