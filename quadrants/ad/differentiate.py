@@ -87,7 +87,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
-    return tidy(collect(depths.settle(made), gradients))
+    return tidy(collect(depths.settle(made), gradients), gradients)
 
 
 def _into_loops(body: list, returned: list, refusals: Refusals) -> list:
