@@ -95,6 +95,17 @@ def indexed(size: Size, var: int) -> tuple:
     raise AssertionError("no array is indexed by the loop")
 
 
+def least_index(size: Size, var: int) -> int:
+    """The least value of a loop variable at which there are cells, or zero."""
+    least = 0
+    for s in walk(size):
+        for axis, a in enumerate(s.args if s.op == "read" else ()):
+            if mentions(a, var):
+                first = s.of.index_offset[axis] if s.of.index_offset else 0
+                least = min(least, first - a.of if a.op == "shift" else first)
+    return least
+
+
 def replaced(size: Size, var: int, high: Size, low: Size) -> Size:
     """The size with the loop variable at the end of its range, or at the start where it is subtracted."""
     if size.op == "loop":

@@ -22,6 +22,7 @@ from quadrants.ad.size_trees import (
     indexed,
     is_index,
     larger,
+    least_index,
     mentions,
     most,
     over_axes,
@@ -277,7 +278,7 @@ class Sizing:
         return size
 
     def _limits(self, begin, end, size: Size, var) -> tuple:
-        first = self._first(begin)
+        first = self._first(begin, least_index(size, var))
         try:
             return first, self.of(end)
         except Unresolved:
@@ -287,9 +288,9 @@ class Sizing:
     def _last(self, end) -> Size:
         return plus(self.of(end), -1)
 
-    def _first(self, begin) -> Size:
+    def _first(self, begin, otherwise: int = 0) -> Size:
         known = self.known(begin)
-        return Size("const", (), known if known is not None else 0)
+        return Size("const", (), otherwise if known is None else known)
 
 
 def _cuts(e: Cast) -> bool:

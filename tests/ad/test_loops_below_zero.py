@@ -88,6 +88,26 @@ def test_loops_around_zero():
         check(k, [x], [y], r, modes="r")
 
 
+def test_cells_at_indices_below_zero():
+    x, y, m, n = field(POINTS), field([0.0] * 4), ints([-3, -1, 0, -2]), ints([0, -1, 3, 1])
+    counts, others = qd.field(qd.i32, 8, offset=(-4,)), ints([9, 1, 2, 3, 0, 2])
+    for k in range(-4, 4):
+        counts[k] = abs(k) * 3
+
+    @qd.kernel
+    def k():
+        for i in x:
+            v = x[i]
+            for j in range(m[i], n[i]):
+                for _ in range(counts[j]):
+                    v = qd.sin(v) + 0.1
+                for _ in range(others[j + 3]):
+                    v = qd.cos(v) * v
+            y[i] = v
+
+    check(k, [x], [y], modes="r")
+
+
 def test_a_loop_that_begins_nobody_knows_where_is_not_longer_than_its_stacks():
     x, y = field(POINTS), field([0.0] * 4)
 
