@@ -67,10 +67,10 @@ class Sizing:
         e = self.behind(e)
         if isinstance(e, Const):
             return int(e.value)
-        if isinstance(e, Unary) and e.op == "neg":
+        if isinstance(e, Unary) and e.op == "neg" and e.type.bits >= 32:
             a = self.known(e.a)
             return None if a is None else -a
-        if isinstance(e, Binary) and e.op in ("add", "sub", "mul"):
+        if isinstance(e, Binary) and e.op in ("add", "sub", "mul") and e.type.bits >= 32:
             a, b = self.known(e.a), self.known(e.b)
             if a is not None and b is not None:
                 return a + b if e.op == "add" else a - b if e.op == "sub" else a * b
