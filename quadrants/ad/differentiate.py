@@ -14,7 +14,7 @@ thread.
     rules, matrix_rules   one row for each operation, for both modes
     prune       what no effect depends on is left out; collect takes additions to gradients out of loops; tidy joins
                 what can be said in one line
-    sizes       how deep stacks must be
+    sizes       how deep stacks must be; size_trees are what they say, below_zero what loops from below zero add
     refusals, races       what is not differentiated, and why
     validate    the checks of `Tape(validation=True)`
 """
@@ -87,7 +87,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
-    return tidy(collect(depths.settle(made), gradients))
+    return tidy(collect(depths.settle(made), gradients), gradients)
 
 
 def _into_loops(body: list, returned: list, refusals: Refusals) -> list:

@@ -9,7 +9,7 @@ A cell outside of its array counts 0: the loop that would read it may be behind 
 
 from __future__ import annotations
 
-from quadrants.ad.sizes import Size
+from quadrants.ad.size_trees import Size
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Declare, Extent, For, Load, Select, Store, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 

@@ -75,14 +75,14 @@ class _Loop:
         pairs = [(self.form(a), self.form(b)) for a, b in zip(written, read)]
         if any(self.apart(a, b) for a, b in pairs):
             return False
-        return any(a != b and _is_of_loop(a) and _is_of_loop(b) for a, b in pairs)
+        return any(a != b and (_is_of_loop(a) and _is_of_loop(b) or _are_neighbours(a, b)) for a, b in pairs)
 
     def form(self, e):
         """An index as nested tuples over variables of the parallel loop ("i") and those from outside ("fixed"); None
         for what is not known.
         """
         for _ in range(32):
-            if isinstance(e, Cast) and e.a.type.is_integral:
+            if isinstance(e, Cast) and not e.bits and e.a.type.is_integral and _is_index(e):
                 e = e.a
             elif isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
                 e = self.defined[e.place.var.id]
@@ -94,10 +94,15 @@ class _Loop:
             return ("i", e.place.var.id)
         if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id not in self.inside:
             return ("fixed", e.place.var.id)
+        if isinstance(e, Cast) and not e.bits and e.a.type.is_integral:
+            a = self.form(e.a)
+            return None if a is None else (e.type.name, a)
         if isinstance(e, Binary):
             a, b = self.form(e.a), self.form(e.b)
             if a is None or b is None:
                 return None
+            if not _is_index(e):
+                return (e.op + e.type.name, a, b)
             if e.op == "sub" and isinstance(b, int):
                 return _shifted(a, -b)
             if e.op == "add" and (isinstance(a, int) or isinstance(b, int)):
@@ -110,7 +115,7 @@ class _Loop:
         if a is None or b is None:
             return False
         if _base(a) == _base(b) and not _mentions(_base(a), "i"):
-            return a != b
+            return (_step(a) - _step(b)) % (1 << 32) != 0
         first, second = self.span(a), self.span(b)
         return first is not None and second is not None and (first[1] < second[0] or second[1] < first[0])
 
@@ -139,6 +144,25 @@ def _shifted(form, step: int):
 def _base(form):
     """An index without the number that is added to it."""
     return form[1] if isinstance(form, tuple) and form[0] == "shift" else 0 if isinstance(form, int) else form
+
+
+def _step(form) -> int:
+    """The number that is added to an index."""
+    return form if isinstance(form, int) else form[2] if form[0] == "shift" else 0
+
+
+def _is_index(e) -> bool:
+    """Whether a number is one as the loops count: of fewer bits, different numbers may become the same."""
+    return e.type.bits >= 32
+
+
+def _are_neighbours(a, b) -> bool:
+    """Whether two different indices are a sum with a loop variable in it, plus different numbers."""
+    return a is not None and b is not None and _base(a) == _base(b) and _is_sum(_base(a)) and _mentions(_base(a), "i")
+
+
+def _is_sum(form) -> bool:
+    return form[0] in ("i", "fixed") or form[0] in ("add", "sub") and all(map(_is_sum, form[1:]))
 
 
 def _mentions(form, kind: str) -> bool:

@@ -126,7 +126,8 @@ class _Sharing:
             parts = (self._index(e.a),)
         else:
             return None
-        return None if None in parts else (getattr(e, "op", "cast"), e.type, *parts)
+        how = e.op if kind is not Cast else "bits" if e.bits else "cast"
+        return None if None in parts else (how, e.type, *parts)
 
     def _place(self, p):
         if isinstance(p, VarPlace):

@@ -18,7 +18,8 @@ from quadrants.ad import rename
 from quadrants.ad.build import cast, index
 from quadrants.ad.evaluation import evaluate
 from quadrants.ad.refusals import Refusals, frames_of
-from quadrants.ad.sizes import Size, Sizing, Unresolved, Values
+from quadrants.ad.size_trees import Size, Unresolved
+from quadrants.ad.sizes import Sizing, Values
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     ArrayDecl,

@@ -19,13 +19,14 @@ from quadrants.ad.build import add, is_zero
 from quadrants.ad.prune import reads
 from quadrants.ir import walk
 from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Declare, ElemPlace, Eval, Load, Store, VarPlace
+from quadrants.ir.overlap import may_overlap
 
 
-def tidy(body: list) -> list:
-    """The same statements, some joined; nested blocks too."""
+def tidy(body: list, gradients: set) -> list:
+    """The same statements, some joined; nested blocks too. gradients: the ids of the gradients of array arguments."""
     for s in body:
-        walk.update_blocks(s, tidy)
-    return _without_snapshots(_joined_atomics(_joined_resets(_joined_declarations(body))))
+        walk.update_blocks(s, tidy, gradients)
+    return _without_snapshots(_joined_atomics(_joined_resets(_joined_declarations(body)), gradients))
 
 
 def _joined_declarations(body: list) -> list:
@@ -109,8 +110,10 @@ def _count(body: list, among: dict) -> dict:
     return found
 
 
-def _joined_atomics(body: list) -> list:
-    """Additions to one cell of a gradient, with nothing but declarations and other additions in between."""
+def _joined_atomics(body: list, gradients: set) -> list:
+    """Additions to one cell of a gradient, with nothing but declarations and other additions in between; a declaration
+    may read what is the same memory by another name.
+    """
     out: list = []
     pending: dict = {}  # cell -> where in `out`
     for s in body:
@@ -118,8 +121,8 @@ def _joined_atomics(body: list) -> list:
             pending.clear()
         key = _target(s)
         if key is None:
-            touched = {n.array.id for n in walk.walk([s]) if isinstance(n, Cell)} if pending else ()
-            pending = {k: at for k, at in pending.items() if k[0] not in touched}
+            touched = [n.array for n in walk.walk([s]) if _may_be_gradient(n, gradients)] if pending else ()
+            pending = {k: at for k, at in pending.items() if not any(may_overlap(k[0], array) for array in touched)}
         elif key in pending:
             before = out[pending[key]]
             out[pending[key]] = None
@@ -129,6 +132,10 @@ def _joined_atomics(body: list) -> list:
             pending[key] = len(out)
         out.append(s)
     return [s for s in out if s is not None]
+
+
+def _may_be_gradient(node, gradients: set) -> bool:
+    return isinstance(node, Cell) and (node.array.kind != "array" or node.array.id in gradients)
 
 
 def _target(s):
@@ -144,7 +151,7 @@ def _target(s):
     if not isinstance(place, Cell):
         return None
     keys = tuple(map(_index, (*place.indices, *path)))
-    return None if None in keys else (place.array.id, len(path), keys)
+    return None if None in keys else (place.array, len(path), keys)
 
 
 def _index(e):

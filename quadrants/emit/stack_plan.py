@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.ad.sizes import Size, walk
+from quadrants.ad.size_trees import Size, walk
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.nodes import Cell, Extent, Module, VarPlace

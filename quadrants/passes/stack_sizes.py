@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.evaluation import Evaluation
-from quadrants.ad.sizes import Size, walk
+from quadrants.ad.size_trees import Size, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root

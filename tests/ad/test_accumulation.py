@@ -61,6 +61,18 @@ def test_cells_are_told_apart_by_what_their_indices_are():
     agrees(f, [x], [y])
 
 
+def test_the_bits_of_a_number_are_another_index_than_the_number():
+    x, y = field(POINTS, name="x"), field(np.zeros(4), name="y")
+
+    @qd.kernel
+    def f(t: qd.f32):
+        for i in y:
+            a = x[qd.cast(t, qd.i32)] * x[i]
+            y[i] = a * x[qd.bit_cast(t, qd.i32)]
+
+    agrees(f, [x], [y], float(np.array(3, dtype=np.int32).view(np.float32)))
+
+
 def test_a_first_use_that_may_not_happen_is_not_moved():
     x, y = field(POINTS, name="x"), field(np.zeros(5), name="y")
 

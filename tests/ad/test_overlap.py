@@ -138,6 +138,38 @@ def test_an_array_that_is_passed_twice(rows):
     assert np.allclose(p.grad.to_numpy(), 4.0)
 
 
+def test_an_array_that_is_passed_twice_and_changed_in_place():
+    """Additions to a gradient that is read in between by another name stay where they are."""
+    y, p = field(np.zeros(N)), qd.ndarray(qd.f64, N, needs_grad=True)
+
+    @qd.kernel
+    def k(a: qd.types.ndarray(ndim=1), b: qd.types.ndarray(ndim=1)):
+        for i in range(N):
+            b[i] += a[i]
+            y[i] += a[i] * 3.0
+
+    p.from_numpy(np.array(POINTS))
+    k(p, p)
+    np.testing.assert_allclose(y.to_numpy(), 6.0 * np.array(POINTS))
+    p.grad.fill(1)
+    y.grad.fill(1)
+    k.grad(p, p)
+    np.testing.assert_allclose(p.grad.to_numpy(), 8.0)
+
+    @qd.kernel
+    def back_and_forth(a: qd.types.ndarray(ndim=1), b: qd.types.ndarray(ndim=1)):
+        for i in range(N):
+            b[i] = 0.5 * a[i]
+            a[i] = b[i] * 3.0
+            b[i] += a[i]
+            y[i] += a[i]
+
+    p.grad.fill(1)
+    y.grad.fill(1)
+    back_and_forth.grad(p, p)
+    np.testing.assert_allclose(p.grad.to_numpy(), 6.0)
+
+
 @LAYOUTS
 def test_iterations_that_read_components_of_vectors_which_others_store(layout):
     v, x = vectors(layout), field(POINTS)

@@ -232,6 +232,34 @@ def test_steps_of_a_simulation_are_no_race(stacks):
     refused(chain, RuntimeError, "Cross-iteration read-after-write", 0)
 
 
+def test_steps_that_meet_are_a_race(stacks):
+    """Small integers and those that wrap around are the same for different sums; so may be indices of two cells."""
+    z, p = field(np.vstack([POINTS, np.zeros((3, 4))])), field(POINTS)
+
+    @qd.kernel
+    def cut(t: qd.i32):
+        for i in range(4):
+            z[qd.cast(t + 256, qd.u8), i] = z[t, (i + 1) % 4]
+
+    @qd.kernel
+    def small(t: qd.u8):
+        for i in range(4):
+            z[t + qd.u8(255), i] = z[t - qd.u8(1), (i + 1) % 4]
+
+    @qd.kernel
+    def around(t: qd.i32):
+        for i in range(4):
+            z[t - 2147483647 - 2, i] = z[t + 2147483647, (i + 1) % 4]
+
+    @qd.kernel
+    def shifted(first: qd.i32):
+        for i in range(3):
+            p[first + i + 1] = p[first + i] * 0.5
+
+    for k in (cut, small, around, shifted):
+        refused(k, RuntimeError, "Cross-iteration read-after-write", 1)
+
+
 def test_neighbouring_components_and_serial_loops_are_no_race(stacks):
     m, y = field(np.arange(8.0).reshape(4, 2)), field(np.zeros(4))
 
