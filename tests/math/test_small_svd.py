@@ -159,6 +159,19 @@ def test_polar_golden(batch):
     assert np.array_equal(r[0], np.eye(2)) and not p[0].any()
 
 
+def test_subnormal_matrices(batch, case):
+    """Where they are flushed they count as zero; where they are not they have factors too."""
+    n, dt = case
+    smallest = np.finfo(np.float32 if dt == "f32" else np.float64).tiny
+    data = np.random.default_rng(2).standard_normal((50, n, n)) * smallest * 0.05
+    u, s, v = run(batch, n, dt, data.astype(np.float32) if dt == "f32" else data, "svd")
+    r, p = run(batch, n, dt, data.astype(np.float32) if dt == "f32" else data, "polar")
+    for q in (u, v, r):
+        assert orthogonality(q).max() < 1e-4
+    for rebuilt in (u @ s @ v.transpose(0, 2, 1), r @ p):
+        assert np.abs(rebuilt - data).max() < smallest
+
+
 def test_nan_and_inf_terminate(batch):
     data = np.full((2, 3, 3), np.nan)
     data[1] = np.eye(3)
