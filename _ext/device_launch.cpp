@@ -193,7 +193,6 @@ class Tasks {
   public:
     Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
         start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
-        for (DeviceTask &task : kernel->tasks) task.passing = -1;
     }
 
     int task(size_t at) {
@@ -289,10 +288,13 @@ class Tasks {
 
     // Rows of real numbers for no more threads than get behind the condition, where that is worth counting them.
     int limit_rows(size_t at, Demand *demand) {
-        DeviceTask &task = kernel_->tasks[at];
-        int status = task.passing < 0 && pays(task, *demand) ? count_passing(at) : 0;
-        int64_t rows = demand->rows[0], passing = task.passing < 0 ? rows : task.passing;
-        task.passing = -1;
+        const DeviceTask &task = kernel_->tasks[at];
+        int status = !is_counted(at) && pays(task, *demand) ? count_passing(at) : 0;
+        int64_t rows = demand->rows[0], passing = rows;
+        if (is_counted(at)) {
+            passing = passing_[at];
+            passing_[at] = -1;  // a loop of the graph counts anew
+        }
         demand->source = row_sources[1];
         if (passing < rows) {
             demand->source = row_sources[passing > 0 ? 2 : 3];
@@ -301,6 +303,8 @@ class Tasks {
         std::memcpy(launch_->block + task.gate_rows, &rows, sizeof rows);
         return status;
     }
+
+    bool is_counted(size_t at) const { return at < passing_.size() && passing_[at] >= 0; }
 
     // A heap that is large enough for all already is worth no counting, unless that is asked for in any case.
     bool pays(const DeviceTask &task, const Demand &demand) {
@@ -316,24 +320,27 @@ class Tasks {
         for (const DeviceSizing &sizing : kernel_->sizings) {
             if (sizing.begin > first) end = std::min(end, sizing.begin);
         }
-        std::vector<DeviceTask *> counted;
+        std::vector<size_t> counted;
         for (size_t at = first; at < end; ++at) {
-            DeviceTask &task = kernel_->tasks[at];
+            const DeviceTask &task = kernel_->tasks[at];
             if (task.gate_task < 0) continue;
             uint32_t grid = grid_of(task, launch_->block);
-            if (grid && pays(task, demand_of(task, grid))) counted.push_back(&task);
+            if (grid && pays(task, demand_of(task, grid))) counted.push_back(at);
         }
+        const std::vector<DeviceTask> &tasks = kernel_->tasks;
         // Counts of later tasks are further on in the frame.
-        const int64_t begin = counted.front()->gate_frame, bytes = counted.back()->gate_frame + gate_size - begin;
+        const int64_t begin = tasks[counted.front()].gate_frame;
+        const int64_t bytes = tasks[counted.back()].gate_frame + gate_size - begin;
         const uint64_t counts = launch_->memory.frame + static_cast<uint64_t>(begin);
         int status = kernel_->api->fill(counts, 0, static_cast<size_t>(bytes), launch_->stream);
-        for (DeviceTask *task : counted) {
-            if (status == 0) status = start(static_cast<size_t>(task->gate_task));
+        for (size_t at : counted) {
+            if (status == 0) status = start(static_cast<size_t>(tasks[at].gate_task));
         }
         tell_counts(launch_->arch, launch_->name, counted.size());
         std::vector<char> read(static_cast<size_t>(bytes));
         if (status == 0) status = fetch(counts, read.data(), read.size());
-        for (DeviceTask *task : counted) task->passing = load<int64_t>(read.data() + task->gate_frame - begin);
+        passing_.resize(tasks.size(), -1);
+        for (size_t at : counted) passing_[at] = load<int64_t>(read.data() + tasks[at].gate_frame - begin);
         return status;
     }
 
@@ -393,6 +400,7 @@ class Tasks {
     DeviceRun *launch_;
     Timer *timer_;
     decltype(qd_device_api::launch) start_;
+    std::vector<int64_t> passing_;  // by task, once they are counted; -1: they are not
 };
 
 }  // namespace
@@ -444,7 +452,8 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     if (status == 0) status = walk.run();
     // What tasks before it left in the failure record is of no interest any more, unless launches before it may have left it.
     if (status == stopped) {
-        status = kernel->error_offset < 0 || kernel->polled ? 0 : api->fill(frame + static_cast<uint64_t>(kernel->error_offset), 0, 4, launch->stream);
+        const uint64_t record = frame + static_cast<uint64_t>(kernel->error_offset);
+        status = kernel->error_offset < 0 || kernel->polled ? 0 : api->fill(record, 0, 4, launch->stream);
         return status ? status : api->synchronize(launch->stream);
     }
     if (launch->status) launch->status[1] = walk.yielded();

@@ -61,7 +61,6 @@ struct DeviceTask {
     int64_t gate_task = -1;
     int64_t gate_frame = 0;
     int64_t gate_rows = 0;
-    int64_t passing = -1;  // in the launch under way, once they are counted
     bool counts = false;  // it is the task of a gate, launched where that is used
 };
 

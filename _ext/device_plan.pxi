@@ -162,8 +162,10 @@ cdef class DeviceProgram:
     postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device knows:
     then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
-    launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi). `error_offset` and `seed_offset` are -1 where there is no record and no random
-    number. waits: a launch waits for its end. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64 seconds.
+    launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi). `error_offset` and
+    `seed_offset` are -1 where there is no record and no random number. waits: a launch waits for its end. early: every task
+    waits itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
+    seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number of the
     region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
     kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
@@ -188,8 +190,8 @@ cdef class DeviceProgram:
         self.buffers = {}
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
-                 polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False, local_tasks=(), regions=(),
-                 stacks=None, task_stacks=(), gate_bytes=0, keepalive=None):
+                 polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False,
+                 local_tasks=(), regions=(), stacks=None, task_stacks=(), gate_bytes=0, keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")

@@ -30,6 +30,11 @@ def collect(body: list, gradients: set) -> list:
     return out
 
 
+def may_be_gradient(node, gradients: set) -> bool:
+    """Whether a node is a cell of a field or of such a gradient: no other array argument is a gradient."""
+    return isinstance(node, Cell) and (node.array.kind != "array" or node.array.id in gradients)
+
+
 def _collected(loop: For, gradients: set) -> tuple:
     """(declarations in front of the loop, additions behind it) for what could be taken out of its body."""
     inside = {v.id for v in loop.vars}
@@ -42,7 +47,7 @@ def _collected(loop: For, gradients: set) -> tuple:
             inside.add(node.var.id)
         elif isinstance(node, Store) and isinstance(root(node.place), VarPlace):
             inside.add(root(node.place).var.id)
-        elif isinstance(node, Cell) and (node.array.kind != "array" or node.array.id in gradients):
+        elif may_be_gradient(node, gradients):
             mentions[node.array] = mentions.get(node.array, 0) + 1
         elif isinstance(node, Eval) and isinstance(node.value, Atomic) and node.value.op == "add":
             additions.setdefault(root(node.value.place).array, []).append(node)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quadrants.ir.nodes import Var
+from quadrants.ir.types import i32
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,11 @@ def replaced(size: Size, var: int, high: Size, low: Size) -> Size:
     return Size(size.op, tuple(replaced(a, var, high, low) for a in size.args), size.of)
 
 
+def reads_cells(size: Size) -> bool:
+    """Whether a size depends on cells of arrays, and not only on arguments."""
+    return any(s.op == "read" for s in walk(size))
+
+
 def contains_any(size: Size) -> bool:
     return any(s.op == "any" for s in walk(size))
 
@@ -158,8 +164,6 @@ def _wrapped(s: Size) -> Size:
 
 def _axis_loop(s: Size) -> tuple:
     """A loop variable, first and last, for an index that may be anything."""
-    from quadrants.ir.types import i32
-
     array, axis = s.of
     first = Size("const", (), array.index_offset[axis] if array.index_offset else 0)
     if array.shape is not None:

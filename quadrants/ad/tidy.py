@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.build import add, is_zero
+from quadrants.ad.collect import may_be_gradient
 from quadrants.ad.prune import reads
 from quadrants.ir import walk
 from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Declare, ElemPlace, Eval, Load, Store, VarPlace
@@ -121,7 +122,7 @@ def _joined_atomics(body: list, gradients: set) -> list:
             pending.clear()
         key = _target(s)
         if key is None:
-            touched = [n.array for n in walk.walk([s]) if _may_be_gradient(n, gradients)] if pending else ()
+            touched = [n.array for n in walk.walk([s]) if may_be_gradient(n, gradients)] if pending else ()
             pending = {k: at for k, at in pending.items() if not any(may_overlap(k[0], array) for array in touched)}
         elif key in pending:
             before = out[pending[key]]
@@ -132,10 +133,6 @@ def _joined_atomics(body: list, gradients: set) -> list:
             pending[key] = len(out)
         out.append(s)
     return [s for s in out if s is not None]
-
-
-def _may_be_gradient(node, gradients: set) -> bool:
-    return isinstance(node, Cell) and (node.array.kind != "array" or node.array.id in gradients)
 
 
 def _target(s):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.ad.size_trees import Size, walk
+from quadrants.ad.size_trees import Size, reads_cells
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.nodes import Cell, Extent, Module, VarPlace
@@ -103,7 +103,7 @@ def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
 
 def needs_cells(depth) -> bool:
     """Whether a depth depends on cells of arrays, and not only on arguments."""
-    return depth.size is not None and any(s.op == "read" for s in walk(depth.size))
+    return depth.size is not None and reads_cells(depth.size)
 
 
 def kept_by_host(depths: list, layout: ArgsLayout) -> KeptDepths | None:

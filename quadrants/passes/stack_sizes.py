@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from quadrants.ad import rename
 from quadrants.ad.evaluation import Evaluation
-from quadrants.ad.size_trees import Size, walk
+from quadrants.ad.size_trees import Size, reads_cells, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
@@ -47,11 +47,6 @@ def size_stacks(module: n.Module) -> n.Module:
     return module
 
 
-def reads_of(size: Size) -> list:
-    """The arrays whose cells a size depends on, each once."""
-    return list({s.of.id: s.of for s in walk(size) if s.op == "read"}.values())
-
-
 def _needs(module: n.Module, tasks: list) -> tuple:
     """What has to be found for some tasks: depths of stacks that depend on cells, each once; and of the tasks with
     stacks (variable to set, statements, expression), where a task in front of them sets the bounds.
@@ -61,7 +56,7 @@ def _needs(module: n.Module, tasks: list) -> tuple:
     writes = _next_write(module.tasks, 0) < len(module.tasks)
     for task in tasks:
         found = [node.array for node in walk_ir(task.body) if isinstance(node, n.Cell) and node.array.kind == "stack"]
-        depths.update((id(d.source), d.source) for d in found if reads_of(d.source.size))
+        depths.update((id(d.source), d.source) for d in found if reads_cells(d.source.size))
         if found and task.loop is not None and not writes:
             count = iterations(module, task.loop)
             if count is not None:

@@ -46,7 +46,6 @@ class AmdBackend(BinaryBackend):
 
     dlpack_device = (10, 0)
     compiler = hiprtc
-    suffix = ".hsaco"
 
     def __init__(self):
         super().__init__("hip", Device("hip"))

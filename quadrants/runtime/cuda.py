@@ -27,7 +27,6 @@ class CudaBackend(BinaryBackend):
 
     dlpack_device = (2, 0)
     compiler = nvrtc
-    suffix = ".cubin"
 
     def __init__(self):
         if session.current_cfg().offline_cache is False:

@@ -119,7 +119,6 @@ class BinaryBackend(DeviceBackend):
     """A device whose compiler makes binaries. A subclass sets `arch`, the chip, and gives `flags(options)`."""
 
     compiler: ModuleType
-    suffix: str  # of binaries in the disk cache
     arch: str
 
     def flags(self, options: dict) -> tuple[str, ...]:
@@ -143,7 +142,7 @@ class BinaryBackend(DeviceBackend):
 
     def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
         """The same from what the disk cache has; None when it has it no more."""
-        code = build.kept_binary(artifact, self.suffix, self.cache)
+        code = build.kept_binary(artifact, build.binary_suffix(self.dialect.name, self.arch), self.cache)
         return None if code is None else self.plan(kernel, args, recipe, code)
 
     def functions(self, code: bytes, recipe: Recipe):

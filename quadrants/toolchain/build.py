@@ -209,6 +209,11 @@ def key_binary(dialect: str, source: str, arch: str, options: Sequence[str] = ()
     return make_key(source, dialect, _binary_compiler(dialect).identity(), arch, *options)
 
 
+def binary_suffix(dialect: str, arch: str) -> str:
+    """What the disk cache adds to the key of a binary."""
+    return ".hsaco" if dialect == "hip" else ".cubin" if arch.startswith("sm_") else ".ptx"
+
+
 def build_binary(
     dialect: str, source: str, name: str, arch: str, options: Sequence[str] = (), cache: DiskCache | None = None
 ) -> bytes:
@@ -219,7 +224,7 @@ def build_binary(
     from quadrants.toolchain import progress
 
     key = key_binary(dialect, source, arch, options)
-    suffix = ".hsaco" if dialect == "hip" else ".cubin" if arch.startswith("sm_") else ".ptx"
+    suffix = binary_suffix(dialect, arch)
     found = kept_binary(key, suffix, cache) if cache is not None else None
     if found is not None:
         return found
