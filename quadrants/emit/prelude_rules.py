@@ -69,6 +69,13 @@ def lane(p, part: str = "lane") -> str:
 
 
 def cast(p, op: str, source: DType, target: DType) -> str:
+    if op == "whole" and source in (f32, f64):
+        return p.add("cast", f"qd_whole_{source}", "whole", source, needs=(source, i64))
+    if op == "to_integer" and source in (f32, f64) and target.is_integral and target is not u1:
+        whole = ("cast", "whole", source, i64)
+        name = f"qd_{target}_from_{source}"
+        macro = "to_i64" if target is i64 else "to_integer"
+        return p.add("cast", name, macro, source, target, p.need(*whole), needs=(source, target, i64, whole))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
