@@ -133,6 +133,8 @@ class Printer(SignedArithmetic, CellIndices):
 
     def print_Binary(self, e):
         t = element_dtype(e.a.type)
+        if e.loc is not None:
+            return self._checked_arithmetic(e, t)
         if isinstance(e.type, TensorType):
             if e.op == "powi" and isinstance(e.b, n.Const) and e.b.value in (2, 3) and t in (f32, f64):
                 stem, factors = ("square", 2) if e.b.value == 2 else ("cube", 3)
@@ -142,8 +144,6 @@ class Printer(SignedArithmetic, CellIndices):
             if e.op in WRAPPING and self.may_wrap(e.op, t):
                 stem, spelling = (f"index_{e.op}", spelling) if self.indexing else (e.op, self.elementwise(e.op, t))
             return self._map(stem, spelling, e.type, e.a, e.b)
-        if e.loc is not None:
-            return self._checked_arithmetic(e, t)
         if e.op == "powi":
             power = self._small_power(e)
             if power is not None:
@@ -208,8 +208,9 @@ class Printer(SignedArithmetic, CellIndices):
 
     def _checked_arithmetic(self, e, t: DType):
         self.uses_lane = True
-        name = self.prelude.need("check", e.op, t)
-        where = _c_string(f"{e.loc.file}:{e.loc.line}")
+        operands = (e.type, e.a.type, e.b.type) if isinstance(e.type, TensorType) else ()
+        name = self.prelude.need("check", e.op, t, *operands)
+        where = _c_string(e.loc.text)
         return f"{name}({self.lane()}, {where}, {self.text(e.a)}, {self.text(e.b)})", PRIMARY
 
     def lane(self) -> str:
@@ -467,5 +468,3 @@ def _c_string(text: str) -> str:
         else:
             out.extend(f"\\{byte:03o}" for byte in ch.encode())
     return '"' + "".join(out) + '"'
-
-
