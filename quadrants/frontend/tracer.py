@@ -116,6 +116,7 @@ class Tracer(
         self.purity = False
         self.kernel_name = ""
         self.warned: set = set()
+        self.outside: set = set()
         self.stack_matters = False
         self.parameter_annotations: dict = {}
         self.prints = False
