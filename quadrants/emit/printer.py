@@ -25,7 +25,7 @@ from quadrants.emit.spelling import (
     paren,
 )
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, f32, f64, u1, u16, u32
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, f32, f64, flushed, u1, u16, u32
 
 
 class Printer(SignedArithmetic, CellIndices):
@@ -83,6 +83,8 @@ class Printer(SignedArithmetic, CellIndices):
         if math.isinf(value):
             text = self.dialect.literals[(t.name, "inf")]
             return (text, PRIMARY) if value > 0 else (f"-{text}", UNARY)
+        if t.name in self.dialect.flushes:
+            value = flushed(value, t)
         text = _shortest(value, t) + self.dialect.suffixes.get(t.name, "")
         have = UNARY if value < 0 or text[0] == "-" else PRIMARY
         if t is f16:
