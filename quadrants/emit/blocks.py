@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quadrants.emit.printed import pieces
 from quadrants.emit.printer import Printer, _c_string
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
@@ -213,17 +214,8 @@ class BlockPrinter(Printer):
 
     def stmt_Print(self, s) -> None:
         self.prelude.need("print")
-        fmt, args = "", []
-        for part in s.parts:
-            if isinstance(part, str):
-                fmt += part.replace("%", "%%")
-                continue
-            e, spec = part
-            conversion, text = self._print_argument(e, spec)
-            fmt += conversion
-            args.append(text)
-        tail = "".join(f", {a}" for a in args)
-        self.put_marked(f"qd_print({self.lane()}, {_c_string(fmt)}{tail});")
+        for form, values in pieces(s.parts, self.dialect.print_values, self._print_argument):
+            self.put_marked(f"qd_print({', '.join((self.lane(), _c_string(form), *values))});")
 
     def _print_argument(self, e, spec: str):
         t = e.type

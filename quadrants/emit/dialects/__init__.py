@@ -25,6 +25,7 @@ class Dialect:
     for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes. shared_static: bytes that
     declarations may take.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
+    print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -54,6 +55,7 @@ class Dialect:
     shared_part: str = ""
     shared_pool: str = ""
     shared_static: int = 48 * 1024
+    print_values: int = 0
     start: tuple = ()
 
 
