@@ -214,8 +214,15 @@ class BlockPrinter(Printer):
 
     def stmt_Print(self, s) -> None:
         self.prelude.need("print")
-        for form, values in pieces(s.parts, self.dialect.print_values, self._print_argument):
+        lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
+        if len(lines) > 1:
+            self.put_marked(f"{self.prelude.need('print', 'together')} {{")
+            self.depth += 1
+        for form, values in lines:
             self.put_marked(f"qd_print({', '.join((self.lane(), _c_string(form), *values))});")
+        if len(lines) > 1:
+            self.depth -= 1
+            self.put("}")
 
     def _print_argument(self, e, spec: str):
         t = e.type

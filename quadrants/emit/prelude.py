@@ -40,6 +40,7 @@ The printer asks while it prints and splices the rendered text in front of the k
     check   op, dtype, *types add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>";
                               types: result and operands, where that is done for the elements of tensors
     print                     (lane, format, ...)
+    print   "together"        what precedes a block of several prints that are one line; where one takes too few values
 
 Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. The
 macros of a family are looked up in `<dialect>/prelude/<family>.j2`, `builtin/<dialect>/prelude/<family>.j2`, the same

@@ -200,7 +200,9 @@ def check(p, op: str, what, *tensors) -> str:
     return p.add("check", name, "elementwise", p.need(*element), *tensors, needs=(*tensors, element))
 
 
-def print_(p) -> str:
+def print_(p, part: str = "") -> str:
+    if part == "together":
+        return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
 
 
