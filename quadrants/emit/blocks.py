@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants.emit import text as t_
+from quadrants.emit.printed import pieces
 from quadrants.emit.printer import Printer
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
@@ -208,16 +209,15 @@ class BlockPrinter(Printer):
 
     def stmt_Print(self, s) -> None:
         self.prelude.need("print")
-        fmt, args = "", [self.lane()]
-        for part in s.parts:
-            if isinstance(part, str):
-                fmt += part.replace("%", "%%")
-                continue
-            e, spec = part
-            conversion, text = self._print_argument(e, spec)
-            fmt += conversion
-            args.append(text)
-        self.put_marked(f"{t_.call('qd_print', args[0], t_.string(fmt), *args[1:]).bare};")
+        lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
+        if len(lines) > 1:
+            self.put_marked(f"{self.prelude.need('print', 'together')} {{")
+            self.depth += 1
+        for form, values in lines:
+            self.put_marked(f"{t_.call('qd_print', self.lane(), t_.string(form), *values).bare};")
+        if len(lines) > 1:
+            self.depth -= 1
+            self.put("}")
 
     def _print_argument(self, e, spec: str):
         t = e.type

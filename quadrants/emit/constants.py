@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from quadrants.emit.text import PRIMARY, UNARY, Text, cast, name
-from quadrants.ir.types import DType, f16, u1
+from quadrants.ir.types import DType, f16, flushed, u1
 
 
 class Constants:
@@ -34,6 +34,8 @@ class Constants:
         if math.isinf(value):
             text = self.dialect.literals[(t.name, "inf")]
             return name(text) if value > 0 else Text(f"-{text}", UNARY)
+        if t.name in self.dialect.flushes:
+            value = flushed(value, t)
         digits = shortest(value, t) + ("f" if t is f16 else self.dialect.suffixes.get(t.name, ""))
         text = Text(digits, UNARY if digits[0] == "-" else PRIMARY)
         return cast(self.type(t), text) if t is f16 else text

@@ -13,7 +13,7 @@ from quadrants.emit.operators import Operators
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
 from quadrants.ir.places import elements, flat_index
-from quadrants.ir.types import DType, StructType, TensorType, f16, f32, f64, u16
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, f32, f64, u16
 from quadrants.ir.walk import root_var
 
 
@@ -70,10 +70,10 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def print_Binary(self, e) -> Text:
         if e.exact:
             return self.exact(e)
-        if isinstance(e.type, TensorType):
-            return self.mapped_binary(e)
         if e.loc is not None:
             return self.checked_arithmetic(e)
+        if isinstance(e.type, TensorType):
+            return self.mapped_binary(e)
         if e.op in ("powi", "pow"):
             found = self.power(e)
             if found is not None:
@@ -105,9 +105,9 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         return int(halves) if halves.is_integer() and abs(halves) <= 8 else 0
 
     def checked_arithmetic(self, e) -> Text:
-        name = self.need("check", e.op, e.type)
-        where = t_.string(f"{e.loc.file}:{e.loc.line}")
-        return t_.call(name, self.lane(), where, self.text(e.a), self.text(e.b))
+        operands = (e.type, e.a.type, e.b.type) if isinstance(e.type, TensorType) else ()
+        name = self.need("check", e.op, element_dtype(e.a.type), *operands)
+        return t_.call(name, self.lane(), t_.string(e.loc.text), self.text(e.a), self.text(e.b))
 
     def lane(self) -> Text:
         self.uses_lane = True

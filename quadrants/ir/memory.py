@@ -15,9 +15,13 @@ _ids = count()
 
 @dataclass(slots=True, frozen=True)
 class Loc:
-    """Where a node came from: one frame per inlined function, outermost first, as (file, line, function)."""
+    """Where a node came from: one frame per inlined function, outermost first, as (file, line, function).
+
+    text: the user's line with marks, for what reports it while it runs.
+    """
 
     frames: tuple
+    text: str = ""
 
     @property
     def file(self) -> str:
