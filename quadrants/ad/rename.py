@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.names import RESERVED
+from quadrants.ir.names import extents_of, is_reserved
 from quadrants.ir.nodes import Declare, For, If, Var, VarPlace, While
 
 
@@ -55,7 +55,7 @@ def _name(var: Var, names: set) -> None:
     base, k = var.name, 1
     if base.startswith("qd_"):
         return
-    if base in RESERVED:
+    if is_reserved(base):
         base = f"{base}_"
     name = base
     while name in names:
@@ -68,7 +68,7 @@ def names_of(module) -> set:
     """The names of a kernel's text that are no variables of a block."""
     names = {a.name for a in module.arrays} | {f.name for f in module.functions} | {v.name for v in module.params}
     for a in module.arrays:
-        names |= {f"{a.name}_shape{k}" for k in range(a.ndim)}
+        names |= extents_of(a.name)
     return names
 
 

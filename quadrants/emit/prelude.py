@@ -80,6 +80,7 @@ class Prelude:
         self._owners: dict = {}  # name -> (family, *params)
         self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments, shown)
         self._levels: dict = {}  # name -> (family, depth)
+        self._added: dict = {}  # name -> (family, macro)
         self._open: list = []  # [family, depth] of each request whose needs are being met
 
     def uses(self, family: str) -> bool:
@@ -140,6 +141,8 @@ class Prelude:
                 self.type(what)
         self._open.pop()
         self._levels[name] = (family, level[1])
+        owner = self._added.setdefault(name, (family, macro))
+        assert owner == (family, macro), f"{name} is the name of two helpers: {owner} and {(family, macro)}"
         self._requests.setdefault(family, {}).setdefault(name, (level[1], name, macro, arguments, shown or name))
         return name
 

@@ -53,7 +53,7 @@ def tensor(p, t: TensorType) -> str:
 def struct(p, t) -> str:
     members = [(p.type(kind), p.member(key)) for key, kind in t.members]
     stem = "".join(ch if ch.isascii() and ch.isalnum() else "_" for ch in t.name) or "struct"
-    name = p.unique(f"qd_{stem}", ("struct", t))
+    name = p.unique(f"qd_struct_{stem}", ("struct", t))
     return p.add("struct", name, "declare", members, needs=tuple(kind for _, kind in t.members))
 
 

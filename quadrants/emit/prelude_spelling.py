@@ -99,9 +99,12 @@ class Spelling:
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        if name not in self.reserved and not name.startswith("__") and _PLAIN_IDENTIFIER.match(name):
+        if name not in self.reserved and not name.startswith(("__", "qd_")) and _PLAIN_IDENTIFIER.match(name):
             return name
-        return "qd_" + "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else f"u{ord(ch):x}" for ch in name)
+        if name.isascii() and name.isidentifier():
+            return f"qd_{name}"
+        plain = "".join(ch for ch in name if ch.isascii() and (ch.isalnum() or ch == "_"))
+        return f"qd_u_{plain}_{name.encode().hex()}"
 
 
 def suffix(t) -> str:

@@ -344,6 +344,7 @@ class Renderer:
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "start": start,
+            "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,

@@ -16,6 +16,7 @@ VARIABLES = {
     "profile": "whether the argument block ends with begin and end of every task, in seconds",
     "start": "what every task of a device does before all else, or \"\"",
     "args_in_memory": "whether a device's argument block is too large to be passed by value",
+    "user_namespace": "the namespace of functions and tasks, or an empty string",
     "errors": "whether the frame of a device begins with a failure record",
     "args": "members of the argument block, as declarations",
     "frame": "members of the kernel's frame: values that cross tasks",

@@ -8,6 +8,7 @@ from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, Quadrant
 from quadrants.frontend.outside import cell_outside, outside_axis
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.structcell import StructCell
+from quadrants.ir.names import extents_of
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
 from quadrants.lang import access, typed
@@ -75,7 +76,7 @@ class Memory:
         base = "".join(c if c.isalnum() or c == "_" else "_" for c in base).strip("_") or "array"
         if base[0].isdigit():
             base = "f" + base
-        return self.global_name(base)
+        return self.global_name(base, along=extents_of)
 
     # ------------------------------------------------------------ subscripts
 

@@ -7,6 +7,7 @@ State that every part shares: the block being filled, the stack of frames, decla
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 
 from quadrants import banner
@@ -37,7 +38,7 @@ from quadrants.frontend.simt import Simt
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import Views
-from quadrants.ir.names import RESERVED
+from quadrants.ir.names import is_reserved
 from quadrants.ir.nodes import (
     Builtin,
     Cast,
@@ -199,19 +200,20 @@ class Tracer(
         self.all_names.add(name)
         return name
 
-    def global_name(self, base: str) -> str:
-        """A name for a function or array: never used before in this kernel."""
-        name = self._fresh(base, lambda n: n in self.all_names)
-        self.global_names.add(name)
-        self.all_names.add(name)
+    def global_name(self, base: str, along: Callable[[str], Iterable[str]] = lambda _: ()) -> str:
+        """A name for a function, parameter or array: never used before in this kernel, nor those `along(name)`."""
+        name = self._fresh(base, lambda n: n in self.all_names or not self.all_names.isdisjoint(along(n)))
+        self.global_names |= {name, *along(name)}
+        self.all_names |= {name, *along(name)}
         return name
 
     @staticmethod
     def _fresh(base: str, taken) -> str:
         if not base.isascii():
             base = base.encode("ascii", "replace").decode().replace("?", "u")
-        if base.startswith("qd_") or base.startswith("_") or base in RESERVED:
+        if is_reserved(base):
             base = f"{base.lstrip('_') or 'x'}_"
+            base = f"user_{base}" if base.startswith("qd_") else base
         if not taken(base):
             return base
         k = 1

@@ -1,6 +1,13 @@
-"""Identifiers that a kernel's text cannot give to the user's functions and variables in some dialect."""
+"""Identifiers that a kernel's text cannot give to the user's functions and variables in some dialect.
+
+Names of ours begin with `qd_`, and no name of a user does; inside each of these two groups one allocator gives every
+name once: `frontend.tracer` for what users name, `emit.prelude` for helpers and types. Functions of a user are in a
+namespace of their own where the dialect has a library with more names than anybody lists.
+"""
 
 from __future__ import annotations
+
+import re
 
 C_KEYWORDS = """
 auto bool break case char const continue default do double else enum extern float for goto if inline int long register
@@ -27,7 +34,7 @@ char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSiz
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
 OTHER = """
 half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end
-worker args rt true false asm
+worker args rt true false asm error errno stdin stdout stderr EOF INFINITY NAN
 """
 
 RESERVED = frozenset(
@@ -35,3 +42,18 @@ RESERVED = frozenset(
     + [f"{name}f" for name in LIBRARY_NAMES.split()]
     + [f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 )
+
+MOST_AXES = 12
+
+# Members of the argument block and of the frame, and names of tasks.
+_NUMBERED = re.compile(r"result\d+|\w+_\d+_(serial|range_for|struct_for)")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the text of a kernel may mean something else by a name."""
+    return name in RESERVED or name.startswith(("qd_", "_")) or _NUMBERED.fullmatch(name) is not None
+
+
+def extents_of(array: str) -> set:
+    """The names that stand for the extents of an array: those of its axes, and of all together."""
+    return {f"{array}_shape{axis}" for axis in ("", *range(MOST_AXES))}

@@ -58,6 +58,10 @@ def emulated(library: Library, source: str, flavour: str) -> Emulated:
     return Emulated(library, WARPS[flavour], cooperates(source))
 
 
+# Tasks are named from outside of the namespace that the skeletons put them in; a user's skeleton may have none.
+_FROM_OUTSIDE = "namespace qd_user {}\nusing namespace qd_user;"
+
+
 def cooperates(source: str) -> bool:
     """Whether threads of the text may wait for each other."""
     return _WAITS.search(source) is not None
@@ -78,7 +82,7 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
     if dynamic:
         settings.append(f"#define QD_SIMT_DYNAMIC {_DYNAMIC[flavour]}")
     records = [f"QD_SIMT_ENTRY({name})" for name in entries]
-    return "\n".join((*settings, header(flavour), text, *records, ""))
+    return "\n".join((*settings, header(flavour), text, _FROM_OUTSIDE, *records, ""))
 
 
 @functools.cache

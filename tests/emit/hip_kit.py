@@ -51,7 +51,7 @@ def compile_together(texts: list, chip: str = CHIPS[0], at_once: int = 24) -> No
         code = hiprtc.compile(whole, some[0][0], chip, hiprtc.flags(chip))
         for k, (_, text) in enumerate(some):
             for task in tasks_of(text):
-                assert f"_ZN{len(str(k)) + 1}n{k}{len(task)}{task}E".encode() in code
+                assert f"_ZN{len(str(k)) + 1}n{k}7qd_user{len(task)}{task}E".encode() in code
 
 
 EXTERN = 'extern "C" __global__'

@@ -27,6 +27,7 @@ class Dialect:
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
+    namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
 
@@ -57,6 +58,7 @@ class Dialect:
     shared_static: int = 48 * 1024
     print_values: int = 0
     start: tuple = ()
+    namespace: str = ""
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}

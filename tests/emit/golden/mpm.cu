@@ -229,6 +229,8 @@ struct qd_args_step {
 struct qd_frame_step {
 };
 
+namespace qd_user { /* where no function of a library has a name of the user's */
+
 /* Quadratic B-spline weights of the three nearest nodes, one a column. */
 static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 {
@@ -327,6 +329,8 @@ step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     x[p].v[1] += t_1.v[1];
 }
 
+
+} /* namespace */
 
 /* Launches, in order:
  *

@@ -45,6 +45,8 @@ struct qd_frame_saxpy {
     float total;
 };
 
+namespace qd_user { /* where no function of a library has a name of the user's */
+
 
 extern "C" __global__ void __launch_bounds__(1)
 saxpy_0_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
@@ -92,6 +94,8 @@ saxpy_2_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
     frame->result0 = frame->total;                                        // saxpy:5
 }
 
+
+} /* namespace */
 
 /* Launches, in order:
  *

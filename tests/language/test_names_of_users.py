@@ -1,0 +1,112 @@
+"""Names of users never meet names of the text: of helpers, libraries, extents, results, members of our records."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+Pair = qd.types.struct(a=qd.f32, b=qd.f32)
+
+FUNCTIONS = (
+    "expm1 log1p asinh acosh atanh nearbyint exp10 ilogb lround llrint norm3d rhypot saturate mul24 umulhi fdividef popc "
+    "brev hypot3 k_0_serial qd_max_vec3_f32 qd_i32_from_f32 qd_whole_f32"
+).split()
+
+
+def load(path, text: str):
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_functions_may_be_called_like_those_of_libraries(arch, tmp_path):
+    lines = ["import quadrants as qd"]
+    for name in FUNCTIONS:
+        lines.append(f"@qd.real_func\ndef {name}(x: qd.f32) -> qd.f32:\n    return x * 2.0 + 1.0")
+    calls = " + ".join(f"{name}(x)" for name in FUNCTIONS)
+    lines.append(f"@qd.kernel\ndef k(x: qd.f32) -> qd.f32:\n    return {calls}")
+    module = load(tmp_path / "functions.py", "\n".join(lines))
+    assert module.k(3.0) == 7.0 * len(FUNCTIONS)
+
+
+def test_functions_with_structs_may_be_called_like_those_of_libraries(arch):
+    @qd.real_func
+    def hypot3d(p: Pair) -> qd.f32:
+        return p.a - p.b
+
+    @qd.kernel
+    def k(x: qd.f32) -> qd.f32:
+        return hypot3d(Pair(a=x, b=1.0))
+
+    assert k(3.0) == 2.0
+
+
+@qd.kernel
+def beside_an_extent(x: qd.types.ndarray(qd.i32, 1), y: qd.types.ndarray(qd.i32, 1)):
+    for i in range(2):
+        x_shape0 = 5
+        y[i] = x.shape[0] + x_shape0
+
+
+@qd.kernel
+def as_an_extent(x_shape0: qd.i32, x: qd.types.ndarray(qd.i32, 1), x_shape: qd.i32, y: qd.types.ndarray(qd.i32, 1)):
+    for i in range(2):
+        y[i] = x.shape[0] * 100 + x_shape0 * 10 + x_shape
+
+
+def test_variables_may_be_called_like_extents(arch):
+    y = np.zeros(2, np.int32)
+    beside_an_extent(np.zeros(7, np.int32), y)
+    assert y.tolist() == [12, 12]
+    as_an_extent(4, np.zeros(7, np.int32), 2, y)
+    assert y.tolist() == [742, 742]
+
+
+def test_variables_may_be_called_like_results_and_failures(arch):
+    x = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k(result0: qd.i32, errno: qd.i32) -> qd.i32:
+        error = result0 + 1
+        result1 = errno * 2
+        for i in x:
+            x[i] = error + result1 + i
+        return error + result1 + x[3]
+
+    assert k(3, 5) == 14 + 17
+
+
+def test_variables_may_begin_like_ours(arch):
+    x = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def k(qd_n: qd.i32):
+        qd_p = qd_n
+        for i in x:
+            qd_row = qd_p + i
+            x[i] = qd_row
+
+    k(3)
+    assert x.to_numpy().tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("name", ["é", "int", "qd_int", "qd_qd_int", "lane", "half", "errno"])
+def test_members_may_have_any_name(arch, name):
+    members = {"int": qd.i32, "qd_int": qd.i32, "é": qd.f32, "ບ": qd.f32, name: qd.i32}
+    S = qd.types.struct(**members)
+    s = S.field(shape=2)
+    for k, member in enumerate(members):
+        getattr(s, member).fill(k + 1)
+
+    @qd.kernel
+    def copy():
+        s[1] = s[0]
+
+    copy()
+    assert [getattr(s, member)[1] for member in members] == [k + 1 for k in range(len(members))]
