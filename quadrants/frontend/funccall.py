@@ -18,7 +18,8 @@ from quadrants.frontend.views import ViewRef
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
 from quadrants.ir.types import DType, i32, result_struct
-from quadrants.lang import structs, tensor, typed
+from quadrants.lang import access, structs, tensor, typed
+from quadrants.lang.access import SlicedValue
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kernel_object import KernelObject
@@ -191,7 +192,10 @@ class FuncCalls:
             raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
         prepared = []
         for name, (mode, value) in adapted.items():
-            if mode == "alias" and isinstance(value, Value) and value.place is not None:
+            if mode == "alias" and isinstance(value, SlicedValue):
+                targets = [self.stable_target(t) for t in value.targets]
+                value = access.gather(targets, value.shape, value.type.dtype, value.immutable)
+            elif mode == "alias" and isinstance(value, Value) and value.place is not None:
                 value = self.stable_target(value)
             prepared.append((name, mode, value))
         frame = self.make_frame(func, "inline")
@@ -217,7 +221,7 @@ class FuncCalls:
             frame.bind(name, self.parameter_variable(name, typed.to_expr(value)), "var")
         elif mode == "container":
             frame.bind(name, self.copy_container(value, name), "container")
-        elif mode == "alias" and not isinstance(value, StructCell) and value.place is None:
+        elif mode == "alias" and not isinstance(value, (StructCell, SlicedValue)) and value.place is None:
             held = self.temp(value)
             frame.bind(name, Value(held.expr, None), "var")
         elif mode == "alias":
@@ -309,7 +313,7 @@ class FuncCalls:
             if isinstance(value, StructCell):
                 raise CannotPass
             if value.place is None:
-                if hasattr(value, "targets"):
+                if isinstance(value, SlicedValue):
                     raise CannotPass
                 args.append(value.expr)
                 return ("n", value.type)
