@@ -20,7 +20,7 @@ from quadrants.ir.types import PRIMITIVES, primitive, tensor_type
 from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
-from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.func import BoundFunc, Func, receiver_of
 from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
@@ -55,7 +55,8 @@ class Arguments:
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        if index == 0 and name == "self" and not getattr(type(x), "_qd_data_oriented", False):
+        receives = index == 0 and name in ("self", receiver_of(self.frame.fn))
+        if receives and not getattr(x, "_qd_data_oriented", False):
             raise QuadrantsSyntaxError(
                 f"Please decorate class {type(x).__name__} with @qd.data_oriented: its methods are kernels."
             )

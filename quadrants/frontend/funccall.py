@@ -119,9 +119,9 @@ class FuncCalls:
         if compound_kind(a) == "struct":
             value = x.as_value() if isinstance(x, StructCell) else x
             return "value", Value(structs.member_expr(value, a.ir_type()))
-        return self._unannotated(name, x)
+        return self._unannotated(func, name, x)
 
-    def _unannotated(self, name: str, x):
+    def _unannotated(self, func: Func, name: str, x):
         if isinstance(x, StructCell):
             return "value", x.as_value()
         if isinstance(x, Value):
@@ -134,13 +134,13 @@ class FuncCalls:
             return "value", typed.to_value(x)
         if kind_of(x) in FIELD_KINDS or isinstance(x, (ObjectRef, DType)) or kind_of(x) == "view":
             return "object", x
-        if getattr(type(x), "_qd_data_oriented", False) or name == "self":
-            return "object", x
         if isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
                 f"An array was passed for the unannotated parameter '{name}'; annotate it with qd.types.ndarray() "
                 "or qd.template()."
             )
+        if getattr(type(x), "_qd_data_oriented", False) or name == func.receiver:
+            return "object", x
         raise QuadrantsTypeError(
             f"Invalid constant scalar data type: {type(x)} was passed for '{name}'; annotate it with qd.template()."
         )

@@ -43,6 +43,7 @@ class Func:
         self.derivative: Derivative | None = None
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
+        self.receiver = receiver_of(fn)
         self._annotations = resolve_annotations(fn)
         self._check_signature()
 
@@ -59,7 +60,7 @@ class Func:
                 )
             annotation = self.annotation(p.name)
             if annotation is EMPTY:
-                if self.is_real_function and p.name != "self":
+                if self.is_real_function and p.name != self.receiver:
                     raise QuadrantsSyntaxError(
                         f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
                     )
@@ -95,6 +96,18 @@ class BoundFunc:
 
     def __call__(self, *args, **kwargs):
         return self.func(self.instance, *args, **kwargs)
+
+
+def receiver_of(fn) -> str:
+    """The parameter that the object of a method comes in by, whatever its name; "" where there is none.
+
+    It is the first one, without an annotation, of a function that is written in a class or calls it `self`.
+    """
+    code = fn.__code__
+    first = code.co_varnames[0] if code.co_argcount else ""
+    scopes = fn.__qualname__.split(".")
+    in_class = len(scopes) > 1 and scopes[-2] != "<locals>"
+    return first if first not in fn.__annotations__ and (in_class or first == "self") else ""
 
 
 def resolve_annotations(fn) -> dict:
