@@ -71,6 +71,41 @@ def test_anonymous_structs_and_nesting(arch):
     assert f[1].n == 2 and f[1].ball.v[2] == 9
 
 
+Triple = qd.types.struct(pair=Pair, k=qd.i32, w=vec3)
+
+
+def test_a_number_for_a_struct_is_its_first_member(arch):
+    """At any depth, known while compiling or not; the other members are zero. Python-scope calls agree."""
+    first = qd.types.struct(ball=Ball, n=qd.i32)
+
+    @qd.kernel
+    def run(x: qd.f32) -> qd.types.vector(8, qd.f32):
+        a, b, c = first(0), first(x), Triple(5, w=x)
+        d = Triple(k=2, pair={"ball": 3, "n": 4})
+        return qd.Vector([a.ball.x, b.ball.x, b.ball.v.sum() + b.n, c.pair.n, c.pair.ball.x, c.w[2], d.pair.ball.x, d.k])
+
+    np.testing.assert_array_equal(run(1.5).to_numpy(), [0, 1.5, 0, 5, 0, 1.5, 3, 2])
+    assert first(1.5).ball.x == 1.5 and Triple(5).pair.n == 5
+
+    @qd.func
+    def size(b: Ball):
+        return b.x
+
+    @qd.kernel
+    def assigned():
+        p = Pair(1)
+        p.ball = 3.0
+
+    @qd.kernel
+    def passed() -> qd.f32:
+        return size(3.0)
+
+    for kernel in (assigned, passed):
+        with raises(qd.QuadrantsTypeError, "cannot assign 'f32' to 'struct{x: f32, v: [Tensor (3) f32]}'"):
+            kernel()
+    alive()
+
+
 def test_assignment_needs_the_same_members(arch):
     @qd.kernel
     def other():
