@@ -164,6 +164,7 @@ class Loops:
         self.loop_config = config
 
     def range_bound(self, x):
+        x = typed.unboxed(x)
         if isinstance(x, Value):
             e = x.expr
             if not isinstance(e.type, DType):
@@ -210,10 +211,9 @@ class Loops:
             if not x.is_scalar or x.type.is_real:
                 raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
             return typed.cast_expr(x.expr, i32)
+        x = typed.unboxed(x)
         if isinstance(x, (int, np.integer)):
             return Const(int(x), i32)
-        if getattr(x, "ndim", None) == 0 and hasattr(x, "item") and isinstance(x.item(), int):
-            return Const(x.item(), i32)
         raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
 
     def ndrange_for(self, node, call, grouped: bool) -> None:

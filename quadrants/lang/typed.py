@@ -60,6 +60,13 @@ def to_value(x) -> Value:
     return x if isinstance(x, Value) else Value(to_expr(x))
 
 
+def unboxed(x):
+    """The number in an array of NumPy or torch without axes; anything else as it is."""
+    if isinstance(x, Value) or getattr(x, "ndim", None) != 0 or not hasattr(x, "item"):
+        return x
+    return x.item()
+
+
 def is_number(x) -> bool:
     return isinstance(x, constants.NUMBER) or isinstance(x, int)
 
