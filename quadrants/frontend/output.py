@@ -6,6 +6,7 @@ import ast
 import string
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.expressions import is_runtime
 from quadrants.ir.nodes import Print
 from quadrants.ir.types import DType, StructType, TensorType, f64
 from quadrants.lang import access, tensor, typed
@@ -16,12 +17,28 @@ SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
 
 
 class Formatted:
-    """A format string met in a kernel: literal texts and (value, spec) pairs in order."""
+    """A format string met in a kernel: literal texts and (value, spec) pairs in order.
+
+    What is known while compiling is text, as Python writes it, unless a spec asks for C's way.
+    """
 
     __slots__ = ("parts",)
 
-    def __init__(self, parts):
-        self.parts = parts
+    def __init__(self):
+        self.parts: list = []
+
+    def add(self, value, spec: str = "") -> None:
+        if spec or _holds_values(value):
+            self.parts.append((value, spec))
+        elif _is_container(value):
+            raise QuadrantsTypeError(CONTAINER)
+        else:
+            self.parts.append(str(typed.unboxed(value)))
+
+    @property
+    def text(self) -> str | None:
+        """The string, where all of it is known while compiling."""
+        return "".join(self.parts) if all(isinstance(p, str) for p in self.parts) else None
 
 
 def check_spec(spec: str, t: DType) -> str:
@@ -45,6 +62,19 @@ def check_spec(spec: str, t: DType) -> str:
         if not fits:
             raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
     return spec
+
+
+CONTAINER = (
+    "Invalid constant scalar data type: a field, array or view cannot be printed in a kernel; "
+    "print elements of it, or print(x.to_numpy()) on the host."
+)
+
+
+def _holds_values(x) -> bool:
+    """Whether what is printed of something is for the kernel to say: values of it, and vectors, which print alike."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_holds_values, x))
+    return is_runtime(x) or isinstance(x, Formatted) or getattr(x, "_qd_host_matrix", False)
 
 
 def _is_container(x) -> bool:
@@ -73,11 +103,13 @@ class Output:
 
     def _print_value(self, value, spec: str, parts: list) -> None:
         if isinstance(value, Formatted):
-            for text, item, item_spec in value.parts:
-                parts.append(text)
-                if item is not None:
-                    self._print_value(item, item_spec, parts)
+            for part in value.parts:
+                if isinstance(part, str):
+                    parts.append(part)
+                else:
+                    self._print_value(*part, parts)
             return
+        value = typed.unboxed(value)
         if isinstance(value, str):
             parts.append(value)
             return
@@ -92,10 +124,7 @@ class Output:
         if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
             if not hasattr(value, "as_value"):
                 if _is_container(value):
-                    raise QuadrantsTypeError(
-                        "Invalid constant scalar data type: a field, array or view cannot be printed in a kernel; "
-                        "print elements of it, or print(x.to_numpy()) on the host."
-                    )
+                    raise QuadrantsTypeError(CONTAINER)
                 parts.append(str(value))
                 return
         v = typed.to_value(value)
@@ -110,28 +139,26 @@ class Output:
     # ------------------------------------------------------------ format strings
 
     def format_string(self, node: ast.JoinedStr):
-        parts = []
+        made = Formatted()
         for piece in node.values:
             if isinstance(piece, ast.Constant):
-                parts.append((piece.value, None, ""))
+                made.add(piece.value)
                 continue
             spec = ""
             if piece.format_spec is not None:
                 if any(not isinstance(p, ast.Constant) for p in piece.format_spec.values):
                     raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
                 spec = "".join(p.value for p in piece.format_spec.values)
-            parts.append(("", self.eval(piece.value), spec))
-        if all(not isinstance(item, Value) and not hasattr(item, "as_value") for _, item, _ in parts):
-            if not any(spec or _is_container(item) for _, item, spec in parts):
-                return "".join(text + ("" if item is None else str(item)) for text, item, _ in parts)
-        return Formatted(parts)
+            made.add(self.eval(piece.value), spec)
+        text = made.text
+        return made if text is None else text
 
     def format_method(self, text: str, args: list, kwargs: dict) -> Formatted:
         """`"...".format(...)` with positional, indexed and keyword fields."""
-        parts, used, auto = [], set(), 0
+        made, used, auto = Formatted(), set(), 0
         for literal, name, spec, _ in string.Formatter().parse(text):
+            made.add(literal)
             if name is None:
-                parts.append((literal, None, ""))
                 continue
             if "{" in (spec or ""):
                 raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
@@ -143,12 +170,12 @@ class Output:
                         f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
                     )
                 used.add(at)
-                parts.append((literal, args[at], spec))
+                made.add(args[at], spec)
             else:
                 if name not in kwargs:
                     raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
                 used.add(name)
-                parts.append((literal, kwargs[name], spec))
+                made.add(kwargs[name], spec)
         for key in kwargs:
             if key not in used:
                 raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
@@ -156,7 +183,7 @@ class Output:
         if unused:
             expected = len(args) - len(unused)
             raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
-        return Formatted(parts)
+        return made
 
     # ------------------------------------------------------------ assert
 
@@ -179,7 +206,7 @@ class Output:
         texts, values = [""], []
         parts: list = []
         if isinstance(message, Formatted):
-            message = Formatted([(t, item, "") for t, item, _ in message.parts])
+            message.parts = [p if isinstance(p, str) else (p[0], "") for p in message.parts]
         self._print_value(message if isinstance(message, (Formatted, Value)) else str(message), "", parts)
         for part in _merge(parts):
             if isinstance(part, str):
@@ -194,14 +221,14 @@ class Output:
         args = self.eval(node.right)
         args = list(args) if isinstance(args, tuple) else [args]
         pieces = node.left.value.replace("%%", "\0").split("%")
-        parts = [(pieces[0].replace("\0", "%"), None, "")]
         if len(pieces) - 1 != len(args):
             raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
+        made = Formatted()
+        made.add(pieces[0].replace("\0", "%"))
         for piece, arg in zip(pieces[1:], args):
-            tail = piece.lstrip("0123456789.+-# ")[1:]
-            parts.append(("", arg, ""))
-            parts.append((tail.replace("\0", "%"), None, ""))
-        return Formatted(parts)
+            made.parts.append((arg, ""))
+            made.add(piece.lstrip("0123456789.+-# ")[1:].replace("\0", "%"))
+        return made
 
 
 def _is_tensor(x) -> bool:
