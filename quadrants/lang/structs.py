@@ -30,7 +30,7 @@ def member_expr(x, t):
 
 
 def construct(t: StructType, args: tuple, kwargs: dict) -> Value:
-    """`S(1, p=[1, 2])`: positional, then keyword; missing members are zero. A number for a struct is its first member."""
+    """`S(1, p=[1, 2])`: positional, then keyword; missing members are zero. A number for a struct is its first."""
     names = [k for k, _ in t.members]
     given = dict(zip(names, args))
     for key, value in kwargs.items():

@@ -82,7 +82,9 @@ def test_a_number_for_a_struct_is_its_first_member(arch):
     def run(x: qd.f32) -> qd.types.vector(8, qd.f32):
         a, b, c = first(0), first(x), Triple(5, w=x)
         d = Triple(k=2, pair={"ball": 3, "n": 4})
-        return qd.Vector([a.ball.x, b.ball.x, b.ball.v.sum() + b.n, c.pair.n, c.pair.ball.x, c.w[2], d.pair.ball.x, d.k])
+        return qd.Vector(
+            [a.ball.x, b.ball.x, b.ball.v.sum() + b.n, c.pair.n, c.pair.ball.x, c.w[2], d.pair.ball.x, d.k]
+        )
 
     np.testing.assert_array_equal(run(1.5).to_numpy(), [0, 1.5, 0, 5, 0, 1.5, 3, 2])
     assert first(1.5).ball.x == 1.5 and Triple(5).pair.n == 5
