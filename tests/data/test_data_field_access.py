@@ -76,7 +76,8 @@ def test_out_of_range_in_debug_mode(init):
         (u1, 5, 1), (u1, -1, 1), (u1, True, 1), (u1, 0, 0), (i32, np.bool_(True), 1), (i32, np.array(3), 3),
         (f32, np.float64(3.5), 3.5), (f32, 7, 7.0), (f32, 1e300, np.inf), (f16, -1e5, -np.inf),
         (f64, np.array(2.5), 2.5), (i32, np.float32(2.5), 2), (i32, np.float32(-2.5), -2),
-        (i64, np.float32(3e9), 3 * 10**9), (i32, np.float32(3e9), 3 * 10**9 - 2**32), (u8, np.float16(-2.5), 254), (u8, np.float32(300.5), 44),
+        (i64, np.float32(3e9), 3 * 10**9), (i32, np.float32(3e9), 3 * 10**9 - 2**32), (u8, np.float16(-2.5), 254),
+        (u8, np.float32(300.5), 44),
         (i32, np.array(-3.5), -3), (u1, np.float32(0.5), 1), (u1, np.float32(0.0), 0),
     ],
 )  # fmt: skip
