@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.data import bulk, context, dlpack, dtypes, memory
 from quadrants.data.device_exchange import DeviceExchange
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class NumpyExchange(DeviceExchange):
@@ -123,6 +124,6 @@ class NumpyExchange(DeviceExchange):
         context.materialize()
         content = self._strided()
         if content is None:
-            raise RuntimeError("DLPack needs one strided array, which the storage of this field is not")
+            raise QuadrantsRuntimeError("DLPack needs one strided array, which the storage of this field is not")
         self._expose()
         return dlpack.capsule(content, versioned)

@@ -311,7 +311,7 @@ def restore(version: int, dtype_name: str, shape: tuple, element_shape: tuple, v
     if version != PICKLE_VERSION:
         raise ValueError(f"pickled ndarray has version {version!r}, this package reads version {PICKLE_VERSION}")
     if not context.initialised():
-        raise RuntimeError("qd.init() must be called before unpickling ndarrays")
+        raise QuadrantsRuntimeError("qd.init() must be called before unpickling ndarrays")
     made = make(primitive(dtype_name), tuple(element_shape), tuple(shape), False)
     made.from_numpy(values)
     return made

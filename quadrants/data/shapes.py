@@ -21,7 +21,9 @@ def field_shape(shape) -> tuple:
         raise TypeError(f"shape must be an int or a sequence of ints, not {shape!r}")
     out = tuple(_index(extent, "shape") for extent in shape)
     if len(out) > MAX_FIELD_AXES:
-        raise RuntimeError(f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}, got {len(out)}")
+        raise QuadrantsRuntimeError(
+            f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}, got {len(out)}"
+        )
     check_extents(out)
     return out
 

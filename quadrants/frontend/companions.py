@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.frontend import memory
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
@@ -86,7 +86,7 @@ class Companions:
     def refuse_gradient(self, ref: ArrayRef) -> None:
         """A derivative kernel cannot mention the gradient of an array by hand."""
         if self.ad_mode in ("reverse", "forward"):
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', "
                 "and so would its derivative. Put what uses it into a kernel that is not differentiated."
             )

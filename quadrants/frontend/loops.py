@@ -10,6 +10,7 @@ import numpy as np
 
 from quadrants.errors import (
     QuadrantsCompilationError,
+    QuadrantsRuntimeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
@@ -342,7 +343,7 @@ class Loops:
     def _field_for(self, node, decl, grouped: bool) -> None:
         if not self.top_level:
             if self.runtime_depth or self.parallel_depth:
-                raise RuntimeError(
+                raise QuadrantsRuntimeError(
                     "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.nodes import Binary, Cast, Const, Make, MatOp, Select, Unary
 from quadrants.ir.ops import COMPARISONS, OPS
 from quadrants.ir.types import (
@@ -229,7 +229,7 @@ def power(x, y) -> Value:
         t = promote(ta, tb)
         return Value(Binary("pow", cast_expr(a, t), cast_expr(b, t), _with_shape(t, shape)))
     if not ta.is_real and isinstance(b, Const) and b.value < 0:
-        raise RuntimeError(NEGATIVE_EXPONENT)
+        raise QuadrantsRuntimeError(NEGATIVE_EXPONENT)
     tracer = scope.current()
     if tracer is not None and tracer.debug and shape is None and not ta.is_real and not isinstance(b, Const):
         b = tracer.temp(Value(b)).expr
