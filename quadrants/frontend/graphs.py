@@ -7,7 +7,7 @@ import enum
 import warnings
 from contextlib import contextmanager
 
-from quadrants.errors import QuadrantsNameError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import Region
 from quadrants.ir.types import i32
@@ -75,7 +75,7 @@ class Graphs:
         if isinstance(node, (ast.Name, ast.Attribute)):
             try:
                 found = self.eval(node)
-            except QuadrantsNameError:
+            except QuadrantsCompilationError:  # no such name, or nothing of that name in an object
                 found = None
         if not isinstance(found, ArrayRef):
             raise QuadrantsSyntaxError(

@@ -68,7 +68,7 @@ def test_archs():
     assert qd.cfg.arch == qd.cpu
     qd.init(arch="cpu")
     assert qd.cfg.arch == qd.cpu
-    with raises(RuntimeError, "is not supported"):
+    with raises(qd.QuadrantsRuntimeError, "is not supported"):
         qd.init(arch=qd.metal, enable_fallback=False)
     qd.reset()
 

@@ -1,6 +1,7 @@
 """language.md 2.5: struct types, struct values, methods."""
 
 import numpy as np
+import pytest
 from language_kit import alive, raises
 
 import quadrants as qd
@@ -145,4 +146,22 @@ def test_struct_arguments_and_results(arch):
         run({"n": 1, "ball": {"x": 1.0, "v": [1, 1, 1]}}, 1)
     with raises(qd.lang.exception.QuadrantsRuntimeTypeError):
         run(Ball(1, 2), 1)
+    alive()
+
+
+VEC2, VEC4, COLUMN = qd.types.vector(2, qd.f32), qd.types.vector(4, qd.f32), qd.types.matrix(3, 1, qd.f32)
+
+
+@pytest.mark.parametrize("other", [VEC2, VEC4, COLUMN, qd.f32], ids=["vec2", "vec4", "column", "number"])
+def test_struct_arguments_have_members_of_the_same_shapes(arch, other):
+    @qd.kernel
+    def run(p: Pair) -> qd.f32:
+        return p.ball.v.sum()
+
+    same = qd.types.struct(n=qd.i32, ball=qd.types.struct(x=qd.f32, v=vec3))
+    assert run(same(1, {"x": 1.0, "v": [1.0, 2.0, 3.0]})) == 6
+    with raises(qd.QuadrantsRuntimeTypeError, "cannot be converted into required type [Tensor (3) f32]"):
+        run(qd.types.struct(n=qd.i32, ball=qd.types.struct(x=qd.f32, v=other))())
+    with raises(qd.QuadrantsRuntimeTypeError, "Argument p.ball (type="):
+        run(qd.types.struct(n=qd.i32, ball=other)())
     alive()

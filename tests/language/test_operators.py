@@ -113,7 +113,7 @@ def test_negative_integer_powers(arch):
     def constant(n: qd.i32) -> qd.i32:
         return n**-1
 
-    with raises(RuntimeError, "Negative exponent in pow(int, int) is not allowed."):
+    with raises(qd.QuadrantsRuntimeError, "Negative exponent in pow(int, int) is not allowed."):
         constant(2)
 
 
