@@ -178,7 +178,7 @@ class Loops:
             raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
             text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
-            warnings.warn(text, stacklevel=2)
+            self.warn_once(text, UserWarning)
         return typed.cast_expr(e, i32)
 
     # ------------------------------------------------------------ ndrange

@@ -390,8 +390,9 @@ def test_wide_bounds_are_cast_with_a_warning(arch):
             s += i
         return s
 
-    with warns(UserWarning, "Casting range_for boundary values"):
+    with warns(UserWarning, "Casting range_for boundary values") as said:
         assert wide(5) == 10
+    assert said[0].filename == __file__
 
 
 def test_bounds_from_a_numpy_array(arch):
