@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.frontend import memory
 from quadrants.frontend.refs import ArrayRef
@@ -51,11 +53,13 @@ class Companions:
         self.add_array(made)
         return made
 
-    @staticmethod
-    def check_placed(field) -> None:
+    def check_placed(self, field) -> None:
         """QuadrantsCompilationError for a gradient or dual without memory."""
         if not field._is_primal and not field._is_placed():
-            name = f"x{field._name}" if field._name.startswith(".") else field._name
+            name = field._name
+            if name.startswith("."):  # of a field without a name: what the user writes
+                node = getattr(self.frame.node, "value", None)
+                name = ast.unparse(node) if isinstance(node, ast.Attribute) else f"x{name}"
             which = "needs_dual" if name.endswith("dual") else "needs_grad"
             raise QuadrantsCompilationError(
                 f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place "
@@ -120,6 +124,7 @@ class Companions:
                 continue
             if not isinstance(s, (For, Return, StopGrad, Print, Check, Comment)):
                 self.frame.node = None
-                error = RuntimeError(f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}:\n{MIXED}')
+                where = f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}'
+                error = QuadrantsRuntimeError(f"{where}:\n{MIXED}")
                 error._qd_located = True
                 raise error

@@ -242,6 +242,8 @@ def test_unplaced_companions_say_so():
                 lambda g=g: g.from_numpy(np.zeros(3)), lambda g=g: g.__setitem__(0, 1), lambda g=g: g.to_dlpack(),
                 lambda g=g: g.copy_from(g), lambda g=g: g.shape]  # fmt: skip
         for use in uses:
-            with pytest.raises(QuadrantsRuntimeError, match="^Field has no allocation."):
+            which = "dual" if g in (f.dual, v.dual) else "grad"
+            text = f"^Field has no allocation. `.{which}` belongs to a field that was made without `needs_{which}=True`"
+            with pytest.raises(QuadrantsRuntimeError, match=text):
                 use()
         assert str(g) == "<Field: Definition of this field is incomplete>"

@@ -370,7 +370,7 @@ def test_loop_errors(arch):
         (axes_count, syntax, "they must match"),
         (axes_values, syntax, "is not a permutation of"),
         (axes_types, types, "entries must be Python ints"),
-        (nested_field, RuntimeError, "cannot be nested inside a kernel"),
+        (nested_field, qd.QuadrantsRuntimeError, "cannot be nested inside a kernel"),
         (field_targets, qd.QuadrantsCompilationError, "Number of struct-for indices does not match"),
         (over_number, qd.QuadrantsCompilationError, "Cannot loop over the object"),
         (static_grouped_field, syntax, ""),

@@ -186,7 +186,7 @@ def test_gradients_without_memory_in_kernels(arch):
     def write():
         scalar.grad[0] = 1
 
-    with raises(qd.QuadrantsCompilationError, "Gradient x.grad has not been placed, check whether"):
+    with raises(qd.QuadrantsCompilationError, "Gradient scalar.grad has not been placed, check whether"):
         write()
 
 
