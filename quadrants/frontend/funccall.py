@@ -49,7 +49,7 @@ class FuncCalls:
             )
         if len(self.call_stack) > MAX_DEPTH:
             raise QuadrantsSyntaxError(
-                f"{func.fn.__name__}: calls are nested too deeply; recursion is not supported in @qd.func."
+                f"{func.fn.__name__}: calls are nested too deeply; {_no_recursion(func)}"
             )
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
@@ -189,7 +189,7 @@ class FuncCalls:
         adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
         key = (func, "inline", tuple(_seen_by_trace(mode, value) for mode, value in adapted.values()))
         if key in self.call_stack:
-            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         prepared = []
         for name, (mode, value) in adapted.items():
             if mode == "alias" and isinstance(value, SlicedValue):
@@ -275,7 +275,7 @@ class FuncCalls:
             keys.append(self._pass(mode, value, args))
         key = (func, tuple(keys), self.frame.in_static > 0)
         if key in self.call_stack:
-            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         function, rebuild = self._emitted(func, key, adapted)
         return self._emit_call(function, args, rebuild)
 
@@ -490,3 +490,5 @@ def _describe(params) -> str:
     return ", ".join(p.name if p.annotation is EMPTY else f"{p.name} : {p.annotation}" for p in params)
 
 
+def _no_recursion(func: Func) -> str:
+    return f"recursion is not supported in {func.decorator}."

@@ -216,7 +216,8 @@ class Graphs:
 
     def _in_kernel(self, what: str) -> None:
         if self.frame.kind != "kernel":
-            raise QuadrantsSyntaxError(f"{what} can only be used inside @qd.kernel, not @qd.func")
+            decorator = "@qd.real_func" if self.frame.kind == "real" else "@qd.func"
+            raise QuadrantsSyntaxError(f"{what} can only be used inside @qd.kernel, not {decorator}")
 
     def _outside_loops(self, what: str) -> None:
         self._in_kernel(what)

@@ -63,8 +63,9 @@ class Statements:
             self.eval(node.value)
 
     def exec_FunctionDef(self, node) -> None:
+        where = {"kernel": "kernel", "real": "real_func"}.get(self.frame.kind, "func")
         raise QuadrantsSyntaxError(
-            "Function definition is not allowed in 'qd.kernel'. Define it outside and decorate it with @qd.func."
+            f"Function definition is not allowed in 'qd.{where}'. Define it outside and decorate it with @qd.func."
         )
 
     # ------------------------------------------------------------ assignment

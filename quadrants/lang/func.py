@@ -47,6 +47,11 @@ class Func:
         self._annotations = resolve_annotations(fn)
         self._check_signature()
 
+    @property
+    def decorator(self) -> str:
+        """What users write above the function."""
+        return "@qd.real_func" if self.is_real_function else "@qd.pyfunc" if self.python_scope else "@qd.func"
+
     def annotation(self, name: str):
         """The resolved annotation of a parameter or of `return`; `inspect.Parameter.empty` if there is none."""
         return self._annotations.get(name, EMPTY)
@@ -65,7 +70,8 @@ class Func:
                         f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
                     )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
-                parameters.check_annotation(annotation, index, p.name, "func")
+                owner = self.decorator.partition(".")[2]
+                parameters.check_annotation(annotation, index, p.name, owner)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else BoundFunc(self, instance)
@@ -77,9 +83,10 @@ class Func:
             return scope.require().call_func(self, list(args), kwargs)
         if self.python_scope or kernel_hook.python_arch():
             return self.fn(*args, **kwargs)
+        advice = "" if self.is_real_function else ", or decorate it with @qd.pyfunc"
         raise QuadrantsSyntaxError(
             "Quadrants functions cannot be called from Python-scope. "
-            f"Call {self.fn.__name__} from a @qd.kernel, or decorate it with @qd.pyfunc."
+            f"Call {self.fn.__name__} from a @qd.kernel{advice}."
         )
 
     def __repr__(self) -> str:
