@@ -101,7 +101,10 @@ class NumpyExchange(DeviceExchange):
         self._store_all(self._check_import(source))
 
     def to_torch(self, device=None, *, copy=True):
-        """The content as a torch tensor on `device` (default: where the data is). `copy` as in `to_numpy`.
+        """The content as a torch tensor on `device`. `copy` as in `to_numpy`.
+
+        Without a device a copy is on torch's default device, the CPU unless the program chose another one, also if the
+        data is on a GPU; a view is where the data is.
 
         `ValueError` if `copy=False` and there is no view, or the device is another one.
         """

@@ -192,6 +192,8 @@ def binary(name: str, x, y) -> Value:
             tracer.check(_shift_fits(b, ta), ("assert", ("Detected overflow for bit_shift_op",)))
         if name in CHECKED and _checked(computed, shape):
             loc = tracer.loc()
+    if name in SHIFTS and ta is u1:  # one bit, which a count of 1 or more moves out
+        return binary("bit_and", Value(a), binary("eq", Value(b), 0))
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))
 
 
