@@ -98,8 +98,9 @@ class Spelling:
         return self._aggregate.format(type=type_name, body=body)
 
     def identifier(self, name: str) -> str:
-        """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        if name not in self.reserved and not name.startswith("__") and _PLAIN_IDENTIFIER.match(name):
+        """`name`, or a name with the prefix `qd_` when the dialect cannot use it, or when it has that prefix itself."""
+        taken = name in self.reserved or name.startswith(("__", "qd_"))
+        if not taken and _PLAIN_IDENTIFIER.match(name):
             return name
         return "qd_" + "".join(ch if ch.isascii() and (ch.isalnum() or ch == "_") else f"u{ord(ch):x}" for ch in name)
 

@@ -172,7 +172,7 @@ class FuncCalls:
         src = source_of.of_function(fn)
         annotation = func.annotation("return")
         owner = fn.__qualname__.split(".")
-        return Frame(
+        frame = Frame(
             name=fn.__name__,
             source=src,
             globals=fn.__globals__,
@@ -184,6 +184,8 @@ class FuncCalls:
             class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
             node=src.tree,
         )
+        self.note_def(frame)
+        return frame
 
     def inline(self, func: Func, bound: dict):
         adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
@@ -348,6 +350,7 @@ class FuncCalls:
             leaves: list = []
             rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
             if leaves:
+                frame.node = frame.returned_by or frame.node
                 self.emit(Return(tuple(leaves)))
             function = Function(
                 name=self.function_name(func),

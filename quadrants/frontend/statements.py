@@ -367,6 +367,7 @@ class Statements:
             )
         value = self.eval(node.value) if node.value is not None else None
         frame.result = self.finish_return(value) if frame.kind == "kernel" else value
+        frame.returned_by = node
         frame.returned = True
 
     def exec_Assert(self, node) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import re
+
 C_KEYWORDS = """
 auto bool break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef typeof union unsigned void volatile while asm
@@ -35,3 +38,17 @@ RESERVED = frozenset(
     + [f"{name}f" for name in LIBRARY_NAMES.split()]
     + [f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 )
+
+
+@functools.cache
+def identifier(name: str) -> str:
+    """`name` as an identifier of every dialect and a part of file names; `__name__` of a function may be any text.
+
+    Of other text than that of an identifier, letters of other alphabets become "u", and all that is no letter or digit
+    an underscore. The result may be RESERVED, and two names may give one.
+    """
+    if name.isascii() and name.isidentifier():
+        return name
+    text = "".join(ch if ch.isascii() and ch.isalnum() else "u" if ch.isalpha() else "_" for ch in name)
+    text = re.sub("_+", "_", text).strip("_")
+    return text if text and not text[0].isdigit() else f"f{text}"

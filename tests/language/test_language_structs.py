@@ -165,3 +165,19 @@ def test_struct_arguments_have_members_of_the_same_shapes(arch, other):
     with raises(qd.QuadrantsRuntimeTypeError, "Argument p.ball (type="):
         run(qd.types.struct(n=qd.i32, ball=other)())
     alive()
+
+
+def test_names_of_members_never_meet(arch):
+    """A member whose name is taken in a dialect, and one that is called as the first is spelled there."""
+    odd = qd.types.struct(**{"int": qd.i32, "qd_int": qd.i32, "qd_qd_int": qd.i32, "int_": qd.i32, "a b": qd.i32})
+    f = odd.field(shape=3)
+
+    @qd.kernel
+    def run() -> qd.i32:
+        s = odd(1, 2, 3, 4, 5)
+        for i in range(3):
+            f[i].int = i
+            f[i].qd_int = 2 * i
+        return s.int + 10 * s.qd_int + 100 * s.qd_qd_int + 1000 * s.int_
+
+    assert run() == 4321 and (f[2].int, f[2].qd_int) == (2, 4)
