@@ -263,7 +263,7 @@ def test_blocks_and_shadowing(arch):
     "name", ["<locals>.base", "step[f32]", "a\nb */", "1st", "", "../x", "é", "__global__", "int", "%s"]
 )
 def test_functions_may_have_any_name(arch, name, tmp_path, monkeypatch):
-    """What programs write to `__name__` is no part of the text, nor of the names of files, unless it is fit for that."""
+    """What programs write to `__name__` is no part of the text, nor of names of files, unless it is fit for that."""
     monkeypatch.setenv("QD_DUMP_SRC", "1")
     qd.init(arch=arch, debug=True, debug_dump_path=str(tmp_path), offline_cache=False)
     f = qd.field(qd.i32, shape=4)
