@@ -181,3 +181,29 @@ def test_names_of_members_never_meet(arch):
         return s.int + 10 * s.qd_int + 100 * s.qd_qd_int + 1000 * s.int_
 
     assert run() == 4321 and (f[2].int, f[2].qd_int) == (2, 4)
+
+
+TAKEN = ["error", "frame", "runtime", "rng", "vec2_i32", "kernel_run", "frame_run", "lane", "half", "args_run"]
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("name", TAKEN)
+def test_classes_may_be_called_like_types_of_the_text(arch, name):
+    """In a kernel whose text has these types: vectors, random numbers, a frame and checks."""
+    made = qd.dataclass(type(name, (), {"__annotations__": {"a": qd.i32, "v": qd.types.vector(2, qd.i32)}}))
+    f = made.field(shape=2)
+
+    @qd.func
+    def twice(s):
+        s.a *= 2
+        return s
+
+    @qd.kernel
+    def run() -> qd.i32:
+        total = 0
+        for i in range(2):
+            f[i] = twice(made(i + 1, qd.Vector([i, i + 5]) % 4))
+            total += f[i].a + f[i].v.sum() + (qd.random() < 0)
+        return total
+
+    assert run() == 2 + 4 + (0 + 1) + (1 + 2)
