@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 
+from quadrants.errors import QuadrantsRuntimeError
+
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"
 supported_log_levels = [TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL]
 _RANK = {name: rank for rank, name in enumerate([*supported_log_levels, "off"])}
@@ -21,7 +23,7 @@ def _rank(level: str) -> int:
     if not isinstance(level, str):
         raise TypeError(f"a logging level is a string such as 'warn', not {type(level).__name__}")
     if level not in _RANK:
-        raise RuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(_RANK)}")
+        raise QuadrantsRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(_RANK)}")
     return _RANK[level]
 
 
@@ -62,7 +64,7 @@ def _get_logging(name: str):
         text = msg.format(*args, **kwargs) if args or kwargs else str(msg)
         place = _write(letter, sys._getframe(1), text)
         if raises:
-            raise RuntimeError(place)
+            raise QuadrantsRuntimeError(place)
 
     return logger
 

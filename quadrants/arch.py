@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from quadrants import _logging
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class Arch:
@@ -234,6 +235,6 @@ def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) 
         if isinstance(arch, Arch) and is_arch_supported(arch, emulate):
             return arch
     if not enable_fallback or not is_arch_supported(cpu):
-        raise RuntimeError(f"Arch={candidates} is not supported")
+        raise QuadrantsRuntimeError(f"Arch={candidates} is not supported")
     _logging.warn(f"Arch={candidates} is not supported, falling back to CPU")
     return cpu

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging
+from quadrants.ir.names import identifier
 from quadrants.ir.summary import stacks_of
 from quadrants.ir.task_ids import task_ids
 
@@ -42,7 +43,7 @@ class Observer:
     """Called after the frontend and after each pass of one compilation, and with the rendered text."""
 
     def __init__(self, name: str, options: dict):
-        self.stem = f"{name}_c{next(_serial)}"
+        self.stem = f"{identifier(name)[:64]}_c{next(_serial)}"
         self.step = itertools.count()
         self.echo = options.get("print_ir")
         self.echo_first = options.get("print_preprocessed_ir")

@@ -17,7 +17,7 @@ from quadrants.errors import (
 )
 from quadrants.lang import parameters as ann
 from quadrants.lang.enums import AutodiffMode
-from quadrants.lang.func import resolve_annotations
+from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
 
 EMPTY = inspect.Parameter.empty
@@ -195,6 +195,7 @@ def collect_parameters(fn) -> list:
             f"error code: KERNEL_ANNOTATION_ORDER. @qd.kernel must be the innermost decorator of {fn.__qualname__}."
         )
     resolved = resolve_annotations(fn)
+    receiver = receiver_of(fn)
     fn.__annotations__ = resolved
     out = []
     for index, p in enumerate(inspect.signature(fn).parameters.values()):
@@ -206,10 +207,9 @@ def collect_parameters(fn) -> list:
             raise QuadrantsSyntaxError(f"Quadrants kernels do not support default values for arguments: {p}")
         annotation = resolved.get(p.name, EMPTY)
         if annotation is EMPTY:
-            if index == 0 and p.name == "self":
-                annotation = ann.Template
-            else:
+            if p.name != receiver:
                 raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
+            annotation = ann.Template
         ann.check_annotation(annotation, index, p.name, "kernel")
         out.append((p.name, annotation))
     if "return" in resolved:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 
 from quadrants import _logging
 from quadrants.config import CompileConfig
+from quadrants.errors import QuadrantsRuntimeError
 
 # Warp width by arch; a backend with another one sets `Program.subgroup_width` when it starts.
 _SUBGROUP_WIDTH = {"cuda": 32, "amdgpu": 64}
@@ -73,7 +74,7 @@ class Program:
     def subgroup_size(self) -> int:
         """Lanes of a subgroup. RuntimeError where the arch has none."""
         if self.subgroup_width is None:
-            raise RuntimeError(f"{self._cfg.arch} has no subgroups")
+            raise QuadrantsRuntimeError(f"{self._cfg.arch} has no subgroups")
         return self.subgroup_width
 
     def _get_num_ndarrays(self) -> int:

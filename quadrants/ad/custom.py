@@ -6,6 +6,7 @@ import functools
 
 from quadrants._ext.core import Launcher
 from quadrants.ad import recording
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class ReplacedFunction:
@@ -35,7 +36,7 @@ class ReplacedFunction:
         """Call the registered gradient. `RuntimeError` if there is none."""
         if self._gradient is None:
             name = self.__qualname__
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 f"Primal function `{name}` has no gradient. Write one and decorate it with @qd.ad.grad_for({name}), or "
                 f"use @qd.ad.no_grad instead of grad_replaced."
             )
@@ -98,15 +99,15 @@ def grad_for(primal):
     if isinstance(primal, BoundReplaced):
         primal = primal.__func__
     if isinstance(primal, Launcher):
-        raise RuntimeError(
+        raise QuadrantsRuntimeError(
             "Primal function must be a **python** function instead of a quadrants kernel. Wrap the kernel in a Python "
             "function decorated with @qd.ad.grad_replaced."
         )
     name = getattr(primal, "__qualname__", repr(primal))
     if not isinstance(primal, ReplacedFunction):
-        raise RuntimeError(f"Primal function `{name}` must be decorated by qd.ad.grad_replaced")
+        raise QuadrantsRuntimeError(f"Primal function `{name}` must be decorated by qd.ad.grad_replaced")
     if primal._gradient is not None:
-        raise RuntimeError(f"Primal function `{name}` has a gradient already")
+        raise QuadrantsRuntimeError(f"Primal function `{name}` has a gradient already")
 
     def register(func):
         primal._gradient = func

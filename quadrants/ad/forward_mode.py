@@ -8,6 +8,7 @@ from quadrants import session
 from quadrants.ad import recording
 from quadrants.ad.clearing import clear_all_gradients
 from quadrants.data.field import ScalarField
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode, SNodeGradType
 
 _NO_SEED = (
@@ -63,7 +64,7 @@ class FwdMode:
             raise AssertionError("Forward mode manager can be entered only once.")
         session.require_runtime()
         if session.is_python_backend():
-            raise RuntimeError("The python arch computes no derivatives; use another one, such as qd.cpu.")
+            raise QuadrantsRuntimeError("The python arch computes no derivatives; use another one, such as qd.cpu.")
         recording.check_free(self)
         session.get_runtime().materialize()
         self._settle_seed()
@@ -82,7 +83,7 @@ class FwdMode:
         elements = math.prod(self.param.shape)
         if self.seed is None:
             if elements != 1:
-                raise RuntimeError(_NO_SEED)
+                raise QuadrantsRuntimeError(_NO_SEED)
             self.seed = [1.0]
         if len(self.seed) != elements:
             raise AssertionError(

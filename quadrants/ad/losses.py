@@ -8,6 +8,7 @@ import sys
 from quadrants.data.field import Field
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import f64
 
 
@@ -20,9 +21,11 @@ class FieldLoss:
     def check(self) -> None:
         """`RuntimeError` for a field that has no shape `()` or no gradient."""
         if isinstance(self.field, StructField) or self.field.shape != ():
-            raise RuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar: qd.field(qd.f32, shape=())")
+            raise QuadrantsRuntimeError(
+                "The loss of `Tape` must be a 0-D field, i.e. scalar: qd.field(qd.f32, shape=())"
+            )
         if not self.field.has_grad():
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 "Gradients of loss are not allocated, please use qd.field(..., needs_grad=True) for the loss and for "
                 "all fields that the gradient goes through."
             )
@@ -50,9 +53,9 @@ class NdarrayLoss(FieldLoss):
     def check(self) -> None:
         """`RuntimeError` for an ndarray that has more than one element or no gradient."""
         if math.prod(self.field.shape) != 1:
-            raise RuntimeError("The loss of `Tape` must be an ndarray with only one element")
+            raise QuadrantsRuntimeError("The loss of `Tape` must be an ndarray with only one element")
         if not self.field.has_grad():
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 "Gradients of loss are not allocated, please set needs_grad=True for the loss and for all ndarrays "
                 "that the gradient goes through."
             )
@@ -67,9 +70,9 @@ class TorchLoss:
     def check(self) -> None:
         """`RuntimeError` for a tensor that has more than one element or requires no gradient."""
         if self.tensor.numel() != 1:
-            raise RuntimeError("The loss of `Tape` must be a tensor only contains one element")
+            raise QuadrantsRuntimeError("The loss of `Tape` must be a tensor only contains one element")
         if not self.tensor.requires_grad:
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 "Gradients of loss are not allocated, please set requires_grad=True for the loss and for all tensors "
                 "that the gradient goes through."
             )
@@ -105,8 +108,8 @@ def loss_of(obj):
     if torch is not None and isinstance(inner, torch.Tensor):
         return TorchLoss(inner)
     if obj is None:
-        raise RuntimeError("A tape needs a loss to start from: qd.ad.Tape(loss=field)")
-    raise RuntimeError(
+        raise QuadrantsRuntimeError("A tape needs a loss to start from: qd.ad.Tape(loss=field)")
+    raise QuadrantsRuntimeError(
         "The loss of `Tape` must be a 0-D field, an ndarray with only one element or a torch tensor, "
         f"not {type(obj).__name__}"
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from quadrants import session
 from quadrants._ext import core
+from quadrants.errors import QuadrantsRuntimeError
 
 _STREAM_REFUSAL = (
     "qd_stream is not compatible with autograd Tape or FwdMode. "
@@ -48,7 +49,7 @@ def stop(listener) -> None:
 def check_free(listener) -> None:
     """`RuntimeError` while somebody listens: contexts cannot be nested."""
     if _listener is not None:
-        raise RuntimeError(
+        raise QuadrantsRuntimeError(
             f"A {type(listener).__name__} cannot be entered inside a {type(_listener).__name__}: leave the outer one "
             "first. Two losses need two forward passes, or one loss that is their sum."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from quadrants.banner import Frame
-from quadrants.errors import QuadrantsCompilationError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
 
 
 class Refusals:
@@ -15,7 +15,7 @@ class Refusals:
         self.kernel = kernel
         self.mode = mode
 
-    def raise_(self, text: str, loc=None, kind: type = RuntimeError):
+    def raise_(self, text: str, loc=None, kind: type = QuadrantsRuntimeError):
         where = ""
         if loc is not None:
             file, line, function = _users(loc)[-1]

@@ -10,6 +10,7 @@ from quadrants.ad.clearing import clear_all_gradients
 from quadrants.ad.grad_check import GradCheck
 from quadrants.ad.losses import loss_of
 from quadrants.data import check_flags
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
 
 _NOT_IN_DEBUG = (
@@ -63,7 +64,7 @@ class Tape:
             raise AssertionError("Tape can be entered only once.")
         session.require_runtime()
         if session.is_python_backend():
-            raise RuntimeError("The python arch computes no gradients; use another one, such as qd.cpu.")
+            raise QuadrantsRuntimeError("The python arch computes no gradients; use another one, such as qd.cpu.")
         recording.check_free(self)
         self._start = loss_of(self.loss)
         session.get_runtime().materialize()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from quadrants.data.shapes import MAX_FIELD_AXES
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class Axis:
@@ -16,7 +17,7 @@ class Axis:
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"an axis is numbered by an int, not {value!r}")
         if not 0 <= value < MAX_FIELD_AXES:
-            raise RuntimeError(f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}")
+            raise QuadrantsRuntimeError(f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}")
         self.value = value
 
     def __eq__(self, other) -> bool:

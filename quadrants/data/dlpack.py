@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.data import memory
+from quadrants.errors import QuadrantsRuntimeError
 
 
 def capsule(array, versioned: bool):
@@ -21,13 +22,17 @@ def capsule(array, versioned: bool):
 
         home = memory.dlpack_device()
         if home is None:
-            raise RuntimeError("the memory of this arch has no DLPack form; take to_numpy() or to_torch(copy=True)")
+            raise QuadrantsRuntimeError(
+                "the memory of this arch has no DLPack form; take to_numpy() or to_torch(copy=True)"
+            )
         return dlpack_device.capsule(array, home, versioned)
     try:
         return array.__dlpack__(max_version=(1, 0)) if versioned else array.__dlpack__()
     except TypeError as error:
         if not versioned:
             raise
-        raise RuntimeError("versioned DLPack capsules need NumPy 2.1 or newer; pass versioned=False") from error
+        raise QuadrantsRuntimeError(
+            "versioned DLPack capsules need NumPy 2.1 or newer; pass versioned=False"
+        ) from error
     except BufferError as error:
-        raise RuntimeError(f"no DLPack capsule of this container: {error}") from error
+        raise QuadrantsRuntimeError(f"no DLPack capsule of this container: {error}") from error

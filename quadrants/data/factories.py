@@ -52,6 +52,9 @@ def _field(dtype, shape=None, order=None, name="", offset=None, needs_grad=False
     return made
 
 
+_field.__qualname__ = "field"  # the name in Python's own errors
+
+
 def matrix_field(
     n, m, dtype, shape=None, order=None, name="", offset=None, needs_grad=False, needs_dual=False, layout=_AOS,
     ndim=None,

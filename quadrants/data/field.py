@@ -23,6 +23,12 @@ NO_ALLOCATION = (
 )
 
 
+NO_COMPANION = (
+    "Field has no allocation. `{name}` belongs to a field that was made without `needs_{which}=True`: add that, or "
+    "call `qd.root.lazy_{which}()` before any field is used."
+)
+
+
 class Field(TokenBase):
     """Base of `ScalarField`, `MatrixField` and `StructField`.
 
@@ -80,7 +86,12 @@ class Field(TokenBase):
             # A client's hook may have run kernels; the field can have died in it.
             self._check_alive()
         if any(leaf.cell is None for leaf in self._leaves):
-            raise QuadrantsRuntimeError(NO_ALLOCATION)
+            raise QuadrantsRuntimeError(self._no_allocation())
+
+    def _no_allocation(self) -> str:
+        if self._is_primal:
+            return NO_ALLOCATION
+        return NO_COMPANION.format(name=self._name, which="dual" if self._name.endswith("dual") else "grad")
 
     # -- who has to know of writes
 
@@ -102,7 +113,7 @@ class Field(TokenBase):
         leaf = self._leaves[0]
         if leaf.snode is None:
             self._check_alive()
-            raise QuadrantsRuntimeError(NO_ALLOCATION)
+            raise QuadrantsRuntimeError(self._no_allocation())
         return leaf
 
     @property

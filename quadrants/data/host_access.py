@@ -100,14 +100,13 @@ def _list(numbers: tuple) -> str:
 def stored(value, dtype: DType):
     """`value` as a Python or NumPy number that assigns into memory of `dtype` without a further check.
 
-    Integers wrap to the width; nonzero into u1 is 1. `TypeError` for a real number into an integer, for integers
-    beyond 64 bits and for anything that is no number.
+    Integers wrap to the width; nonzero into u1 is 1. `TypeError` for a float into an integer (numbers of NumPy's other
+    real types are truncated), for integers beyond 64 bits and for anything that is no number.
     """
     if dtype.kind == "f":
         return _stored_real(value, dtype)
     if not isinstance(value, (int, np.integer, np.bool_)):
-        if not (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iub"):
-            raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; write int(..) to truncate it first")
+        value = _whole(value, dtype)
     number = int(value)
     if dtype.min <= number <= dtype.max:
         return number
@@ -117,6 +116,13 @@ def stored(value, dtype: DType):
         return 1
     number &= (1 << dtype.bits) - 1
     return number - (1 << dtype.bits) if dtype.kind == "i" and number >> (dtype.bits - 1) else number
+
+
+def _whole(value, dtype: DType):
+    whole = _truncated(value, dtype)
+    if isinstance(whole, int) or isinstance(whole, np.ndarray) and whole.ndim == 0 and whole.dtype.kind in "iub":
+        return whole
+    raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; write int(..) to truncate it first")
 
 
 def _stored_real(value, dtype: DType):
@@ -139,19 +145,29 @@ def _describe(value) -> str:
     return f"{value!r} ({type(value).__name__})"
 
 
-def element_values(value, shape: tuple) -> np.ndarray:
-    """A sequence of at least `shape` as an array of exactly that shape, for `vf[i] = value`.
+def element_values(value, shape: tuple, dtype: DType) -> np.ndarray:
+    """A sequence of at least `shape` as an array of exactly that shape, for `vf[i] = value` in memory of `dtype`.
 
     Surplus entries are dropped. `IndexError` if entries are missing, `TypeError` for a scalar.
     """
+    if dtype.is_integral and isinstance(value, np.ndarray):
+        value = _truncated(value, dtype)
     rows = _sequence(value, shape[0])
     if len(shape) == 1:
         picked = [operator.getitem(rows, k) for k in range(shape[0])]
         if any(hasattr(x, "__len__") for x in picked):
             raise TypeError(f"a vector of {shape[0]} numbers is needed, got {value!r}")
-        return np.array(picked, dtype=_common(picked))
-    picked = [[row[k] for k in range(shape[1])] for row in (_sequence(rows[k], shape[1]) for k in range(shape[0]))]
-    return np.array(picked, dtype=_common([x for row in picked for x in row]))
+    else:
+        picked = [row[k] for row in (_sequence(rows[i], shape[1]) for i in range(shape[0])) for k in range(shape[1])]
+    if dtype.is_integral and any(isinstance(x, np.floating) for x in picked):
+        picked = [_truncated(x, dtype) for x in picked]
+    return np.array(picked, dtype=_common(picked)).reshape(shape)
+
+
+def _truncated(value, dtype: DType):
+    from quadrants.lang.store import truncated
+
+    return truncated(value, dtype.kind)
 
 
 def _sequence(value, count: int) -> list:

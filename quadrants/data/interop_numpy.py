@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.data import bulk, context, dlpack, dtypes, memory
 from quadrants.data.device_exchange import DeviceExchange
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class NumpyExchange(DeviceExchange):
@@ -100,7 +101,10 @@ class NumpyExchange(DeviceExchange):
         self._store_all(self._check_import(source))
 
     def to_torch(self, device=None, *, copy=True):
-        """The content as a torch tensor on `device` (default: where the data is). `copy` as in `to_numpy`.
+        """The content as a torch tensor on `device`. `copy` as in `to_numpy`.
+
+        Without a device a copy is on torch's default device, the CPU unless the program chose another one, also if the
+        data is on a GPU; a view is where the data is.
 
         `ValueError` if `copy=False` and there is no view, or the device is another one.
         """
@@ -123,6 +127,6 @@ class NumpyExchange(DeviceExchange):
         context.materialize()
         content = self._strided()
         if content is None:
-            raise RuntimeError("DLPack needs one strided array, which the storage of this field is not")
+            raise QuadrantsRuntimeError("DLPack needs one strided array, which the storage of this field is not")
         self._expose()
         return dlpack.capsule(content, versioned)

@@ -45,7 +45,7 @@ def _same(device, mine) -> bool:
 
 
 def export(container, shaped, device, copy):
-    """The content of `container` as a tensor on `device` (None: where the data is).
+    """The content of `container` as a tensor on `device` (None: see `_target`).
 
     `shaped` gives arrays and tensors of canonical shape the extents that the caller asked for; `copy` as in `to_numpy`.
     """
@@ -57,7 +57,7 @@ def export(container, shaped, device, copy):
     if not memory.is_device(container._memory()):
         return _export_host(torch, container, shaped, device, copy)
     mine = home()
-    target = torch.device(device) if device is not None else mine or torch.device("cpu")
+    target = _target(torch, device, copy, mine)
     here = mine is not None and _same(target, mine)
     reason = container._no_view_reason() if mine is not None else "torch cannot see the memory of this arch"
     if copy is False:
@@ -76,8 +76,17 @@ def export(container, shaped, device, copy):
     return torch.from_numpy(shaped(container._to_numpy(None, True))).to(target)
 
 
+def _target(torch, device, copy, mine):
+    """Where a tensor goes: without a device a view stays where the data is, a copy is on torch's default device."""
+    if device is not None:
+        return torch.device(device)
+    if copy is True:
+        return torch.empty(0).device
+    return mine or torch.device("cpu")
+
+
 def _export_host(torch, container, shaped, device, copy):
-    target = torch.device("cpu" if device is None else device)
+    target = _target(torch, device, copy, torch.device("cpu"))
     if target.type != "cpu" and copy is False:
         raise ValueError(f"copy=False is incompatible with device transfer (cpu -> {target})")
     tensor = torch.from_numpy(shaped(container._to_numpy(None, copy)))

@@ -121,7 +121,7 @@ class MatrixField(NumpyExchange, Field):
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
         array, index = self._element(key)
         values = host_values.store_value(
-            host_access.element_values(value, self._element_shape), dtypes.numpy_dtype(self.dtype)
+            host_access.element_values(value, self._element_shape, self.dtype), dtypes.numpy_dtype(self.dtype)
         )
         if array is not None:
             array[...] = values
@@ -207,6 +207,8 @@ class MatrixField(NumpyExchange, Field):
 
     def _check_import(self, array: np.ndarray) -> np.ndarray:
         full = self.shape + (self.n, self.m)
+        if self.ndim == 1 and array.shape == self.shape + (1, self.n):  # vectors as rows
+            return array.reshape(self.shape + self._element_shape)
         if array.ndim not in (len(full), len(full) - 1) or (array.ndim < len(full) and self.m != 1):
             raise AssertionError(
                 f"an array with {len(self.shape + self._element_shape)} axes is needed, of shape "

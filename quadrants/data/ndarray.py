@@ -153,7 +153,7 @@ class Ndarray(NumpyExchange, ArrayBase):
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
         index = self._position(key)
-        values = host_access.element_values(value, self._element_shape)
+        values = host_access.element_values(value, self._element_shape, self.dtype)
         self._items[index] = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
         self._written()
 
@@ -200,7 +200,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         """Set every element to a number, or for compound elements to a nested list, vector or matrix. Casts as C."""
         content = self._content()
         if self._element_shape and hasattr(val, "__len__"):
-            values = host_access.element_values(val, self._element_shape)
+            values = host_access.element_values(val, self._element_shape, self.dtype)
             flat = [bulk.number(x, self.dtype) for x in values.ravel()]
             content[...] = np.array(flat, content.dtype).reshape(self._element_shape)
         else:
@@ -311,7 +311,7 @@ def restore(version: int, dtype_name: str, shape: tuple, element_shape: tuple, v
     if version != PICKLE_VERSION:
         raise ValueError(f"pickled ndarray has version {version!r}, this package reads version {PICKLE_VERSION}")
     if not context.initialised():
-        raise RuntimeError("qd.init() must be called before unpickling ndarrays")
+        raise QuadrantsRuntimeError("qd.init() must be called before unpickling ndarrays")
     made = make(primitive(dtype_name), tuple(element_shape), tuple(shape), False)
     made.from_numpy(values)
     return made

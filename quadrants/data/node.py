@@ -135,7 +135,7 @@ class SNode(TreeBuilding):
         fields = list(_flatten_fields(things))
         leaves = [leaf for field in fields for leaf in field._leaves]
         if len(set(map(id, leaves))) != len(leaves) or any(leaf.snode is not None for leaf in leaves):
-            raise RuntimeError("This variable has been placed.")
+            raise QuadrantsRuntimeError("This variable has been placed.")
         for field in fields:
             field._check_alive()
         offset = self._check_offset(offset)
@@ -156,7 +156,7 @@ class SNode(TreeBuilding):
             offset = (offset,)
         rank = len(self.shape)
         if len(offset) != rank:
-            raise RuntimeError(f"offset needs one int per axis: {rank} expected, got {len(offset)}")
+            raise QuadrantsRuntimeError(f"offset needs one int per axis: {rank} expected, got {len(offset)}")
         return tuple(operator.index(o) for o in offset)
 
     def _place_companions(self, which: str) -> None:

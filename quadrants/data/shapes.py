@@ -21,7 +21,9 @@ def field_shape(shape) -> tuple:
         raise TypeError(f"shape must be an int or a sequence of ints, not {shape!r}")
     out = tuple(_index(extent, "shape") for extent in shape)
     if len(out) > MAX_FIELD_AXES:
-        raise RuntimeError(f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}, got {len(out)}")
+        raise QuadrantsRuntimeError(
+            f"Too many dimensions. The maximum dimensionality is {MAX_FIELD_AXES}, got {len(out)}"
+        )
     check_extents(out)
     return out
 
@@ -48,7 +50,9 @@ def ndarray_shape(shape) -> tuple:
     except TypeError:
         out = None
     if out is None or not all(1 <= extent <= MAX_EXTENT for extent in out):
-        raise QuadrantsRuntimeError(f"{out or given} is not a valid shape for ndarray")
+        long = out is not None and max(out, default=0) > MAX_EXTENT
+        advice = f": an axis holds at most {MAX_EXTENT} elements, so use several axes" if long else ""
+        raise QuadrantsRuntimeError(f"{out or given} is not a valid shape for ndarray{advice}")
     if len(out) > MAX_ARRAY_AXES:
         raise QuadrantsRuntimeError(f"{out} is not a valid shape for ndarray: at most {MAX_ARRAY_AXES} axes")
     return out

@@ -176,7 +176,7 @@ def _check_unplaced() -> None:
         return
     rule = "=" * 44
     sites = [f"{rule}\n{field._site}" for field in list(_state.unplaced)]
-    raise RuntimeError("These field(s) are not placed:\n" + "\n".join(sites) + f"\n{rule}")
+    raise QuadrantsRuntimeError("These field(s) are not placed:\n" + "\n".join(sites) + f"\n{rule}")
 
 
 def _check(tree: SNodeTree) -> None:
@@ -186,7 +186,7 @@ def _check(tree: SNodeTree) -> None:
         if first is leaf or first.snode is None or first.snode.up is leaf.snode.up:
             continue
         if first.shape != leaf.shape:
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 f"The components of one matrix field have different shapes: {first.shape} and {leaf.shape}"
             )
 
@@ -195,7 +195,7 @@ def _check_children(node: SNode) -> None:
     if node.kind == "place":
         return
     if not node.children:
-        raise RuntimeError(f"{node.kind} node must have at least one child: place a field under {node}")
+        raise QuadrantsRuntimeError(f"{node.kind} node must have at least one child: place a field under {node}")
     cells = math.prod(node.shape)
     if cells > 2**31 - 1:
         warnings.warn(f"{node} has {cells} cells, more than 32-bit indices can count", stacklevel=2)

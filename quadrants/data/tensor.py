@@ -9,6 +9,7 @@ from quadrants.data.field import Field
 from quadrants.data.matrix_field import MatrixField
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class Tensor(WrapperBase):
@@ -168,7 +169,7 @@ def _restore(version: int, dtype_name: str, shape, element_shape, backend: int, 
     if version != PICKLE_VERSION:
         raise ValueError(f"pickled tensor has version {version!r}, this package reads version {PICKLE_VERSION}")
     if not context.initialised():
-        raise RuntimeError("qd.init() must be called before unpickling tensors")
+        raise QuadrantsRuntimeError("qd.init() must be called before unpickling tensors")
     dtype = primitive(dtype_name)
     element = tensor_type(tuple(element_shape), dtype) if element_shape else dtype
     made = tensor_factories.tensor(element, shape, backend=backend, layout=layout)

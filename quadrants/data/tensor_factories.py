@@ -35,7 +35,8 @@ def _needs_grad(kwargs: dict, scalar: bool) -> bool:
     unknown = [key for key in kwargs if key != "needs_grad"]
     if unknown:
         accepted = ["backend", "layout", "needs_grad"] if scalar else ["backend", "needs_grad"]
-        raise TypeError(f"qd.tensor got unexpected keyword(s) {unknown}; it accepts {accepted}")
+        what = "qd.tensor" if scalar else "a tensor of vectors or matrices"
+        raise TypeError(f"{what} got unexpected keyword(s) {unknown}; it accepts {accepted}")
     return bool(kwargs.get("needs_grad", False))
 
 

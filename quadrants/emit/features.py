@@ -49,12 +49,5 @@ def functions_with_lane(module: Module) -> set:
 
 
 def first_lines(module: Module) -> dict:
-    """The `def` line of every function whose statements appear."""
-    lines: dict = {}
-    for body in [module.body, *(f.body for f in module.functions)]:
-        for node in walk.walk(body):
-            loc = getattr(node, "loc", None)
-            if loc is not None:
-                for _, line, function in loc.frames:
-                    lines[function] = min(line, lines.get(function, line))
-    return lines
+    """The line from which lines of a function are counted, by its name: that of its `def`."""
+    return module.def_lines

@@ -65,7 +65,8 @@ def linalg(p, op: str, t: TensorType, other: TensorType | None = None) -> str:
         raise ValueError(f"the prelude has no function '{op}' of {t}")
     result, calls, needs = _signature(op, t, other)
     parts = [t] if other is None else [t, other]
-    name = f"qd_{op}_" + "_".join(map(suffix, parts))
+    # `max` of the elements of a vector and of two vectors, element by element, are both of that vector's type.
+    name = p.unique(f"qd_{op}_" + "_".join(map(suffix, parts)), ("linalg", op, *parts))
     names = [p.need(*call) for call in calls]
     return p.add("linalg", name, op, *parts, result, *names, needs=(*parts, result, *needs, *calls))
 

@@ -20,7 +20,7 @@ from quadrants.ir.types import PRIMITIVES, primitive, tensor_type
 from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
-from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.func import BoundFunc, Func, receiver_of
 from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
@@ -55,10 +55,9 @@ class Arguments:
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        if index == 0 and name == "self" and not getattr(type(x), "_qd_data_oriented", False):
-            raise QuadrantsSyntaxError(
-                f"Please decorate class {type(x).__name__} with @qd.data_oriented: its methods are kernels."
-            )
+        receives = index == 0 and name in ("self", receiver_of(self.frame.fn))
+        if receives and not getattr(x, "_qd_data_oriented", False):
+            raise QuadrantsSyntaxError(_no_receiver(name, x))
         self.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
 
     def parameter_value(self, source: tuple, name: str, a, x):
@@ -325,6 +324,16 @@ class Arguments:
     def is_optional_argument(self, node) -> bool:
         """Whether the AST names a parameter of the kernel or func under translation."""
         return any(a.arg == getattr(node, "id", None) for a in self.frame.source.tree.args.args)
+
+
+def _no_receiver(name: str, x) -> str:
+    """Why something cannot be the object of a method that is a kernel, and what to do."""
+    if getattr(x, "_qd_host_struct", False):
+        return "The methods of a @qd.dataclass are no kernels: decorate them with @qd.func and call them from a kernel."
+    if type(x).__module__ == "builtins" and not isinstance(x, type):
+        return f"'{name}' is no object of a class: annotate it, as in `{name}: qd.i32`, if this is no method."
+    cls = x if isinstance(x, type) else type(x)
+    return f"Please decorate class {cls.__name__} with @qd.data_oriented: its methods are kernels."
 
 
 def describe_array(x, annotation=None):

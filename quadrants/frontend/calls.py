@@ -207,6 +207,10 @@ class Calls(FuncCalls):
             if isinstance(error, QuadrantsCompilationError):
                 raise
             raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
+        except (IndexError, KeyError, ValueError) as error:
+            if isinstance(getattr(function, "__self__", None), (list, dict)):
+                raise self.missing_item(function, error) from None
+            raise
 
     def to_host(self, x):
         """What an ordinary Python function sees: held values, plain objects instead of references."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+import ast
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.frontend import memory
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
@@ -51,11 +53,13 @@ class Companions:
         self.add_array(made)
         return made
 
-    @staticmethod
-    def check_placed(field) -> None:
+    def check_placed(self, field) -> None:
         """QuadrantsCompilationError for a gradient or dual without memory."""
         if not field._is_primal and not field._is_placed():
-            name = f"x{field._name}" if field._name.startswith(".") else field._name
+            name = field._name
+            if name.startswith("."):  # of a field without a name: what the user writes
+                node = getattr(self.frame.node, "value", None)
+                name = ast.unparse(node) if isinstance(node, ast.Attribute) else f"x{name}"
             which = "needs_dual" if name.endswith("dual") else "needs_grad"
             raise QuadrantsCompilationError(
                 f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place "
@@ -86,7 +90,7 @@ class Companions:
     def refuse_gradient(self, ref: ArrayRef) -> None:
         """A derivative kernel cannot mention the gradient of an array by hand."""
         if self.ad_mode in ("reverse", "forward"):
-            raise RuntimeError(
+            raise QuadrantsRuntimeError(
                 f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', "
                 "and so would its derivative. Put what uses it into a kernel that is not differentiated."
             )
@@ -120,6 +124,7 @@ class Companions:
                 continue
             if not isinstance(s, (For, Return, StopGrad, Print, Check, Comment)):
                 self.frame.node = None
-                error = RuntimeError(f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}:\n{MIXED}')
+                where = f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}'
+                error = QuadrantsRuntimeError(f"{where}:\n{MIXED}")
                 error._qd_located = True
                 raise error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError
 from quadrants.frontend.structcell import StructCell
 from quadrants.lang import typed
 from quadrants.lang.value import Value
@@ -73,3 +73,12 @@ class Containers:
             copy = self.copy_container if name == "extend" else self.copy_item
             return [*args[:-1], copy(args[-1], "item")]
         return args
+
+    @staticmethod
+    def missing_item(method, error: Exception) -> QuadrantsIndexError:
+        """What a method of a list or dict raises that does not find its item."""
+        kind, count = type(method.__self__).__name__, len(method.__self__)
+        return QuadrantsIndexError(
+            f"`{method.__name__}` of a {kind} of {count} items: {type(error).__name__}: {error}. A {kind} lives "
+            "while the kernel is compiled: a statement changes it once, however often it runs."
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 
 import numpy as np
 
@@ -12,6 +11,14 @@ from quadrants.errors import (
     QuadrantsIndexError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
+)
+from quadrants.frontend.host_operations import (
+    ELEMENT_BY_ELEMENT,
+    HOST_BINARY,
+    HOST_COMPARE,
+    HOST_UNARY,
+    is_container,
+    on_host,
 )
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
@@ -25,14 +32,6 @@ from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
-HOST_BINARY = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "bit_and": operator.and_,
-    "bit_or": operator.or_, "bit_xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
-}  # fmt: skip
-HOST_COMPARE = {
-    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
-}  # fmt: skip
 COMPARE_NODES = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
@@ -166,10 +165,12 @@ class Expressions:
             return left**right
         if getattr(left, "_qd_host_matrix", False) or getattr(right, "_qd_host_matrix", False):
             return typed.binary(op, left, right)
-        return HOST_BINARY[op](left, right)
+        return on_host(HOST_BINARY[op], left, right)
 
     def _matmul(self, left, right):
         for x in (left, right):
+            if is_container(x):
+                raise QuadrantsTypeError(f"unsupported operand type(s) for '@'. {ELEMENT_BY_ELEMENT}")
             if not (isinstance(x, Value) and x.is_tensor) and not tensor.is_sequence(x):
                 raise QuadrantsCompilationError(
                     "unsupported operand type(s) for '@': both sides must be vectors or matrices"
@@ -183,7 +184,7 @@ class Expressions:
                 return typed.unary("logic_not", Value(typed.truth(self._integral(x, "logic_not"))))
             return not x
         if not is_runtime(x) and not getattr(x, "_qd_host_matrix", False):
-            return {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(node.op)](x)
+            return on_host(HOST_UNARY[type(node.op)], x)
         if isinstance(node.op, ast.UAdd):
             return x
         return typed.unary("neg" if isinstance(node.op, ast.USub) else "bit_not", x)
@@ -293,7 +294,7 @@ class Expressions:
             return typed.binary(name, left, right)
         if getattr(left, "_qd_host_matrix", False) or getattr(right, "_qd_host_matrix", False):
             return typed.binary(name, left, right)
-        return HOST_COMPARE[name](left, right)
+        return on_host(HOST_COMPARE[name], left, right)
 
     def _membership(self, op, left, right, node):
         text = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(op)]

@@ -35,6 +35,7 @@ class Frame:
     kind: str  # "kernel" | "inline" | "function" | "real"
     scopes: list = field(default_factory=lambda: [{}])
     returned: bool = False
+    returned_by: Any = None  # the statement
     result: Any = None
     return_annotation: Any = None
     has_return_annotation: bool = False

@@ -18,7 +18,8 @@ from quadrants.frontend.views import ViewRef
 from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
 from quadrants.ir.types import DType, i32, result_struct
-from quadrants.lang import structs, tensor, typed
+from quadrants.lang import access, structs, tensor, typed
+from quadrants.lang.access import SlicedValue
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kernel_object import KernelObject
@@ -48,7 +49,7 @@ class FuncCalls:
             )
         if len(self.call_stack) > MAX_DEPTH:
             raise QuadrantsSyntaxError(
-                f"{func.fn.__name__}: calls are nested too deeply; recursion is not supported in @qd.func."
+                f"{func.fn.__name__}: calls are nested too deeply; {_no_recursion(func)}"
             )
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
@@ -118,9 +119,9 @@ class FuncCalls:
         if compound_kind(a) == "struct":
             value = x.as_value() if isinstance(x, StructCell) else x
             return "value", Value(structs.member_expr(value, a.ir_type()))
-        return self._unannotated(name, x)
+        return self._unannotated(func, name, x)
 
-    def _unannotated(self, name: str, x):
+    def _unannotated(self, func: Func, name: str, x):
         if isinstance(x, StructCell):
             return "value", x.as_value()
         if isinstance(x, Value):
@@ -133,13 +134,13 @@ class FuncCalls:
             return "value", typed.to_value(x)
         if kind_of(x) in FIELD_KINDS or isinstance(x, (ObjectRef, DType)) or kind_of(x) == "view":
             return "object", x
-        if getattr(type(x), "_qd_data_oriented", False) or name == "self":
-            return "object", x
         if isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
                 f"An array was passed for the unannotated parameter '{name}'; annotate it with qd.types.ndarray() "
                 "or qd.template()."
             )
+        if getattr(type(x), "_qd_data_oriented", False) or name == func.receiver:
+            return "object", x
         raise QuadrantsTypeError(
             f"Invalid constant scalar data type: {type(x)} was passed for '{name}'; annotate it with qd.template()."
         )
@@ -171,7 +172,7 @@ class FuncCalls:
         src = source_of.of_function(fn)
         annotation = func.annotation("return")
         owner = fn.__qualname__.split(".")
-        return Frame(
+        frame = Frame(
             name=fn.__name__,
             source=src,
             globals=fn.__globals__,
@@ -183,15 +184,20 @@ class FuncCalls:
             class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
             node=src.tree,
         )
+        self.note_def(frame)
+        return frame
 
     def inline(self, func: Func, bound: dict):
         adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
         key = (func, "inline", tuple(_seen_by_trace(mode, value) for mode, value in adapted.values()))
         if key in self.call_stack:
-            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         prepared = []
         for name, (mode, value) in adapted.items():
-            if mode == "alias" and isinstance(value, Value) and value.place is not None:
+            if mode == "alias" and isinstance(value, SlicedValue):
+                targets = [self.stable_target(t) for t in value.targets]
+                value = access.gather(targets, value.shape, value.type.dtype, value.immutable)
+            elif mode == "alias" and isinstance(value, Value) and value.place is not None:
                 value = self.stable_target(value)
             prepared.append((name, mode, value))
         frame = self.make_frame(func, "inline")
@@ -217,7 +223,7 @@ class FuncCalls:
             frame.bind(name, self.parameter_variable(name, typed.to_expr(value)), "var")
         elif mode == "container":
             frame.bind(name, self.copy_container(value, name), "container")
-        elif mode == "alias" and not isinstance(value, StructCell) and value.place is None:
+        elif mode == "alias" and not isinstance(value, (StructCell, SlicedValue)) and value.place is None:
             held = self.temp(value)
             frame.bind(name, Value(held.expr, None), "var")
         elif mode == "alias":
@@ -271,7 +277,7 @@ class FuncCalls:
             keys.append(self._pass(mode, value, args))
         key = (func, tuple(keys), self.frame.in_static > 0)
         if key in self.call_stack:
-            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; recursion is not supported in @qd.func.")
+            raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         function, rebuild = self._emitted(func, key, adapted)
         return self._emit_call(function, args, rebuild)
 
@@ -309,7 +315,7 @@ class FuncCalls:
             if isinstance(value, StructCell):
                 raise CannotPass
             if value.place is None:
-                if hasattr(value, "targets"):
+                if isinstance(value, SlicedValue):
                     raise CannotPass
                 args.append(value.expr)
                 return ("n", value.type)
@@ -344,6 +350,7 @@ class FuncCalls:
             leaves: list = []
             rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
             if leaves:
+                frame.node = frame.returned_by or frame.node
                 self.emit(Return(tuple(leaves)))
             function = Function(
                 name=self.function_name(func),
@@ -486,3 +493,5 @@ def _describe(params) -> str:
     return ", ".join(p.name if p.annotation is EMPTY else f"{p.name} : {p.annotation}" for p in params)
 
 
+def _no_recursion(func: Func) -> str:
+    return f"recursion is not supported in {func.decorator}."

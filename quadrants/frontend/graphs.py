@@ -7,7 +7,7 @@ import enum
 import warnings
 from contextlib import contextmanager
 
-from quadrants.errors import QuadrantsNameError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import Region
 from quadrants.ir.types import i32
@@ -75,7 +75,7 @@ class Graphs:
         if isinstance(node, (ast.Name, ast.Attribute)):
             try:
                 found = self.eval(node)
-            except QuadrantsNameError:
+            except QuadrantsCompilationError:  # no such name, or nothing of that name in an object
                 found = None
         if not isinstance(found, ArrayRef):
             raise QuadrantsSyntaxError(
@@ -216,7 +216,8 @@ class Graphs:
 
     def _in_kernel(self, what: str) -> None:
         if self.frame.kind != "kernel":
-            raise QuadrantsSyntaxError(f"{what} can only be used inside @qd.kernel, not @qd.func")
+            decorator = "@qd.real_func" if self.frame.kind == "real" else "@qd.func"
+            raise QuadrantsSyntaxError(f"{what} can only be used inside @qd.kernel, not {decorator}")
 
     def _outside_loops(self, what: str) -> None:
         self._in_kernel(what)

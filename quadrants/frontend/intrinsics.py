@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import types
 from collections.abc import Callable
 from typing import NamedTuple
@@ -124,8 +125,13 @@ def _len(tracer, x):
     return len(x)
 
 
-def _sum(tracer, *args):
-    raise QuadrantsTypeError("The builtin sum() is not supported in kernels; use v.sum().")
+def _sum(tracer, items, start=0):
+    """Python's sum over the items of a list, which may be run-time values."""
+    if isinstance(items, Value):
+        raise QuadrantsTypeError(f"The builtin sum() takes a list, found {items.type}; use v.sum() for a vector v.")
+    if kind_of(items) or isinstance(items, ArrayRef) or not hasattr(items, "__iter__"):
+        raise QuadrantsTypeError("The builtin sum() takes a list; write a loop with += for a field or array.")
+    return functools.reduce(lambda total, x: tracer.apply_binary("add", total, x), items, start)
 
 
 def _zero_one(value: int):

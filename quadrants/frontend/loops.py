@@ -10,6 +10,7 @@ import numpy as np
 
 from quadrants.errors import (
     QuadrantsCompilationError,
+    QuadrantsRuntimeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
@@ -164,6 +165,7 @@ class Loops:
         self.loop_config = config
 
     def range_bound(self, x):
+        x = typed.unboxed(x)
         if isinstance(x, Value):
             e = x.expr
             if not isinstance(e.type, DType):
@@ -176,7 +178,7 @@ class Loops:
             raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
             text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
-            warnings.warn(text, stacklevel=2)
+            self.warn_once(text, UserWarning)
         return typed.cast_expr(e, i32)
 
     # ------------------------------------------------------------ ndrange
@@ -210,10 +212,9 @@ class Loops:
             if not x.is_scalar or x.type.is_real:
                 raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
             return typed.cast_expr(x.expr, i32)
+        x = typed.unboxed(x)
         if isinstance(x, (int, np.integer)):
             return Const(int(x), i32)
-        if getattr(x, "ndim", None) == 0 and hasattr(x, "item") and isinstance(x.item(), int):
-            return Const(x.item(), i32)
         raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
 
     def ndrange_for(self, node, call, grouped: bool) -> None:
@@ -342,7 +343,7 @@ class Loops:
     def _field_for(self, node, decl, grouped: bool) -> None:
         if not self.top_level:
             if self.runtime_depth or self.parallel_depth:
-                raise RuntimeError(
+                raise QuadrantsRuntimeError(
                     "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )

@@ -20,6 +20,8 @@ from quadrants.ir.nodes import (
     Store,
     VarPlace,
 )
+from quadrants.lang import access
+from quadrants.lang.access import SlicedValue
 from quadrants.lang.value import Value
 
 MEMORY = "memory"
@@ -92,9 +94,12 @@ class _Hold:
     def held(self, value, by_place: bool):
         if isinstance(value, StructCell):
             return value if by_place or MEMORY not in self.changed else Value(self.expr(value.as_value().expr))
+        if isinstance(value, SlicedValue):
+            targets = [self.held(t, by_place) for t in value.targets]
+            return access.gather(targets, value.shape, value.type.dtype, value.immutable)
         if isinstance(value, Value):
-            if by_place and (value.place is not None or hasattr(value, "targets")):
-                place = self.place(value.place) if value.place is not None else None
+            if by_place and value.place is not None:
+                place = self.place(value.place)
                 return value if place is value.place else Value(Load(place, value.type), place, value.immutable)
             expr = self.expr(value.expr)
             return value if expr is value.expr else Value(expr, self.place(value.place), value.immutable)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import types
-import warnings
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.frontend.refs import ObjectRef
@@ -54,7 +53,7 @@ class Purity:
             "Pass it as a parameter."
         )
         if name == name.upper() or frame.in_static:
-            warnings.warn(f"WARNING: {text}", stacklevel=2)
+            self.warn_once(f"WARNING: {text}", UserWarning)
             return
         raise QuadrantsCompilationError(text)
 

@@ -63,8 +63,9 @@ class Statements:
             self.eval(node.value)
 
     def exec_FunctionDef(self, node) -> None:
+        where = {"kernel": "kernel", "real": "real_func"}.get(self.frame.kind, "func")
         raise QuadrantsSyntaxError(
-            "Function definition is not allowed in 'qd.kernel'. Define it outside and decorate it with @qd.func."
+            f"Function definition is not allowed in 'qd.{where}'. Define it outside and decorate it with @qd.func."
         )
 
     # ------------------------------------------------------------ assignment
@@ -366,6 +367,7 @@ class Statements:
             )
         value = self.eval(node.value) if node.value is not None else None
         frame.result = self.finish_return(value) if frame.kind == "kernel" else value
+        frame.returned_by = node
         frame.returned = True
 
     def exec_Assert(self, node) -> None:

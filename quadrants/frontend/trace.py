@@ -9,6 +9,7 @@ from quadrants.errors import QuadrantsSyntaxError
 from quadrants.frontend import source as source_of
 from quadrants.frontend.frame import Frame, closure_cells
 from quadrants.frontend.tracer import Tracer
+from quadrants.ir.names import identifier
 from quadrants.ir.nodes import Module
 from quadrants.lang import kernel_hook, scope, tensor, typed
 from quadrants.lang.value import Value
@@ -40,7 +41,7 @@ def trace_kernel(
         record: a Record that is to hear what the result depends on.
     """
     tracer = Tracer(options)
-    tracer.kernel_name = derivative_name(fn.__name__, tracer.ad_mode)
+    tracer.kernel_name = derivative_name(identifier(fn.__name__), tracer.ad_mode)
     tracer.purity = fastcache
     tracer.graph, tracer.checkpoints = graph, checkpoints
     if record is not None:
@@ -62,6 +63,7 @@ def trace_kernel(
         class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
         node=src.tree,
     )
+    tracer.note_def(frame)
     tracer.frames.append(frame)
     previous = scope.enter(tracer)
     try:
@@ -100,6 +102,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         sites=tracer.sites,
         doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
         loc=tracer.loc(),
+        def_lines=tracer.def_lines,
     )
     fields = [f for f, _ in tracer.fields.values()]
     return Traced(module, tracer.bindings, fields, tracer.prints, tracer.called, tracer.labels)

@@ -38,7 +38,7 @@ from quadrants.frontend.simt import Simt
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import Views
-from quadrants.ir.names import is_reserved
+from quadrants.ir.names import identifier, is_reserved
 from quadrants.ir.nodes import (
     Builtin,
     Cast,
@@ -97,6 +97,7 @@ class Tracer(
         self.frames: list = []
         self.functions: dict = {}
         self.function_list: list = []
+        self.def_lines: dict = {}
         self.arrays: list = []
         self.fields: dict = {}
         self.bindings: list = []
@@ -139,7 +140,12 @@ class Tracer(
         return self.runtime_depth == 0 and not self.in_function
 
     def loc(self) -> Loc:
-        return Loc(tuple((f.source.file, self.line_of(f), f.name) for f in self.frames))
+        return Loc(tuple((f.source.file, self.line_of(f), identifier(f.name)) for f in self.frames))
+
+    def note_def(self, frame: Frame) -> None:
+        """Of functions of one name the first counts."""
+        name, line = identifier(frame.name), frame.source.tree.lineno + frame.source.line0
+        self.def_lines[name] = min(line, self.def_lines.get(name, line))
 
     @staticmethod
     def line_of(frame: Frame) -> int:
@@ -209,8 +215,7 @@ class Tracer(
 
     @staticmethod
     def _fresh(base: str, taken) -> str:
-        if not base.isascii():
-            base = base.encode("ascii", "replace").decode().replace("?", "u")
+        base = identifier(base)
         if is_reserved(base):
             base = f"{base.lstrip('_') or 'x'}_"
             base = f"user_{base}" if base.startswith("qd_") else base

@@ -7,6 +7,7 @@ namespace of their own where the dialect has a library with more names than anyb
 
 from __future__ import annotations
 
+import functools
 import re
 
 C_KEYWORDS = """
@@ -57,3 +58,17 @@ def is_reserved(name: str) -> bool:
 def extents_of(array: str) -> set:
     """The names that stand for the extents of an array: those of its axes, and of all together."""
     return {f"{array}_shape{axis}" for axis in ("", *range(MOST_AXES))}
+
+
+@functools.cache
+def identifier(name: str) -> str:
+    """`name` as an identifier of every dialect and a part of file names; `__name__` of a function may be any text.
+
+    Of other text than that of an identifier, letters of other alphabets become "u", and all that is no letter or digit
+    an underscore. The result may be RESERVED, and two names may give one.
+    """
+    if name.isascii() and name.isidentifier():
+        return name
+    text = "".join(ch if ch.isascii() and ch.isalnum() else "u" if ch.isalpha() else "_" for ch in name)
+    text = re.sub("_+", "_", text).strip("_")
+    return text if text and not text[0].isdigit() else f"f{text}"

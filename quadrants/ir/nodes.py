@@ -401,5 +401,6 @@ class Module:
     heap_site: int = -1  # the message when there is no memory for stacks
     doc: str = ""
     loc: Any = None
+    def_lines: dict = field(default_factory=dict)  # where the functions begin that statements name
     regions: list = field(default_factory=list)  # outer before inner, in order
     written: list = field(default_factory=list)  # arrays of integers that it may write

@@ -36,6 +36,7 @@ class KernelMethod:
 
 def index_expr(x, axis: int):
     """One index as an i32 expression."""
+    x = typed.unboxed(x)
     if isinstance(x, Value):
         e = x.expr
         if not isinstance(e.type, DType) or e.type.is_real:

@@ -43,8 +43,14 @@ class Func:
         self.derivative: Derivative | None = None
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
+        self.receiver = receiver_of(fn)
         self._annotations = resolve_annotations(fn)
         self._check_signature()
+
+    @property
+    def decorator(self) -> str:
+        """What users write above the function."""
+        return "@qd.real_func" if self.is_real_function else "@qd.pyfunc" if self.python_scope else "@qd.func"
 
     def annotation(self, name: str):
         """The resolved annotation of a parameter or of `return`; `inspect.Parameter.empty` if there is none."""
@@ -59,12 +65,13 @@ class Func:
                 )
             annotation = self.annotation(p.name)
             if annotation is EMPTY:
-                if self.is_real_function and p.name != "self":
+                if self.is_real_function and p.name != self.receiver:
                     raise QuadrantsSyntaxError(
                         f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
                     )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
-                parameters.check_annotation(annotation, index, p.name, "func")
+                owner = self.decorator.partition(".")[2]
+                parameters.check_annotation(annotation, index, p.name, owner)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else BoundFunc(self, instance)
@@ -76,9 +83,10 @@ class Func:
             return scope.require().call_func(self, list(args), kwargs)
         if self.python_scope or kernel_hook.python_arch():
             return self.fn(*args, **kwargs)
+        advice = "" if self.is_real_function else ", or decorate it with @qd.pyfunc"
         raise QuadrantsSyntaxError(
             "Quadrants functions cannot be called from Python-scope. "
-            f"Call {self.fn.__name__} from a @qd.kernel, or decorate it with @qd.pyfunc."
+            f"Call {self.fn.__name__} from a @qd.kernel{advice}."
         )
 
     def __repr__(self) -> str:
@@ -95,6 +103,18 @@ class BoundFunc:
 
     def __call__(self, *args, **kwargs):
         return self.func(self.instance, *args, **kwargs)
+
+
+def receiver_of(fn) -> str:
+    """The parameter that the object of a method comes in by, whatever its name; "" where there is none.
+
+    It is the first one, without an annotation, of a function that is written in a class or calls it `self`.
+    """
+    code = fn.__code__
+    first = code.co_varnames[0] if code.co_argcount else ""
+    scopes = fn.__qualname__.split(".")
+    in_class = len(scopes) > 1 and scopes[-2] != "<locals>"
+    return first if first not in fn.__annotations__ and (in_class or first == "self") else ""
 
 
 def resolve_annotations(fn) -> dict:

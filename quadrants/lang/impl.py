@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quadrants import arch as _arch
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.session import (
     PyQuadrants,
     current_cfg,
@@ -81,7 +82,7 @@ def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
         return query()
     if is_lowerbound_ok and name in _SHARED_MEMORY_LOWER_BOUND:
         return _SHARED_MEMORY_LOWER_BOUND[name]
-    raise RuntimeError(
+    raise QuadrantsRuntimeError(
         f"get_max_shared_memory_bytes not implemented for arch {name}; pass is_lowerbound_ok=True for a lower bound"
     )
 
@@ -90,7 +91,7 @@ def get_cuda_compute_capability() -> int:
     """10 * major + minor of the current CUDA device, e.g. 90. RuntimeError when the arch is not CUDA."""
     query = _query("cuda", "compute_capability") if require_runtime().arch is _arch.cuda else None
     if query is None:
-        raise RuntimeError("get_cuda_compute_capability needs qd.init(arch=qd.cuda)")
+        raise QuadrantsRuntimeError("get_cuda_compute_capability needs qd.init(arch=qd.cuda)")
     return query()
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from quadrants.errors import QuadrantsRuntimeError
+
 # (name, args, kwargs) -> result. `name` is a key of KERNEL_FUNCTIONS, "Vector", "Matrix", "Matrix.<method>" (args[0]
 # is the receiver of an instance method), "compound_type" or "dtype" (args[0] is the type object that was called).
 handler: Callable[[str, tuple, dict], Any] | None = None
@@ -53,5 +55,5 @@ def python_arch() -> bool:
 def dispatch(name: str, args: tuple, kwargs: dict | None = None) -> Any:
     """Let the frontend give `name(*args, **kwargs)` its kernel meaning."""
     if handler is None:
-        raise RuntimeError(f"`{name}` met a run-time value, but no frontend is installed")
+        raise QuadrantsRuntimeError(f"`{name}` met a run-time value, but no frontend is installed")
     return handler(name, args, kwargs or {})

@@ -68,11 +68,22 @@ class VectorContainers:
     __slots__ = ()
 
     @classmethod
-    def field(cls, n: int, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def field(
+        cls,
+        n: int,
+        dtype: Any,
+        shape: Any = None,
+        order: str | None = None,
+        name: str = "",
+        offset: Any = None,
+        needs_grad: bool = False,
+        needs_dual: bool = False,
+        layout: Layout = Layout.AOS,
+    ) -> Any:
         """A field of vectors with n elements: arguments after `dtype` as for `qd.Matrix.field`, from `shape` on."""
         from quadrants.data import factories
 
-        return factories.matrix_field(n, 1, dtype, *args, ndim=1, **kwargs)  # type: ignore[misc]
+        return factories.matrix_field(n, 1, dtype, shape, order, name, offset, needs_grad, needs_dual, layout, 1)
 
     @classmethod
     def ndarray(cls, n: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
@@ -87,3 +98,15 @@ class VectorContainers:
         import quadrants
 
         return quadrants.tensor(VectorType(n, dtype), shape, **kwargs)
+
+
+def spell(mixin: type, name: str) -> None:
+    """Have Python's own errors call the functions of a mixin by the class that users call them by."""
+    for key, value in vars(mixin).items():
+        function = getattr(value, "__func__", value)
+        if hasattr(function, "__qualname__") and not key.startswith("__"):
+            function.__qualname__ = f"{name}.{key}"
+
+
+spell(MatrixContainers, "Matrix")
+spell(VectorContainers, "Vector")

@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.lang import kernel_hook
+from quadrants.lang.matrix_containers import spell
 
 
 def _kernel_only(name: str, *args: Any) -> Any:
@@ -89,3 +90,6 @@ class MatrixFactories:
         from quadrants.lang.matrix import Matrix
 
         return Matrix(np.ascontiguousarray(_stack("cols", cols).T))
+
+
+spell(MatrixFactories, "Matrix")

@@ -1,4 +1,4 @@
-"""What a host write into a container does to a value: integers wrap, reals are rounded, reals into integers fail."""
+"""What a host write into a container does to a value: integers wrap, reals are rounded, floats into integers fail."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from quadrants.lang.primitive_types import from_numpy_type, wrap_int
 def store_value(value: Any, dtype: np.dtype) -> Any:
     """`value` (a number, a sequence or an array) as it is stored in memory of `dtype`.
 
-    Integers wrap to the width, a nonzero number becomes True. Raises TypeError for a real number into integer
-    memory, an integer beyond 64 bits, and anything that is no number.
+    Integers wrap to the width, a nonzero number becomes True. Raises TypeError for a float into integer memory
+    (see `truncated`), an integer beyond 64 bits, and anything that is no number.
     """
     kind = dtype.kind
+    if kind != "f":
+        value = truncated(value, kind)
     if type(value) is int and kind in "iu":
         return _wrap_int(value, dtype)
     array = value if isinstance(value, np.ndarray) else np.asarray(value)
@@ -25,6 +27,23 @@ def store_value(value: Any, dtype: np.dtype) -> Any:
         raise TypeError(f"cannot store {_describe(value)} as {from_numpy_type(dtype)}; convert it explicitly first")
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)
+
+
+def truncated(value: Any, kind: str = "i") -> Any:
+    """What an integer of a container takes of a real number: its whole part, of NumPy's types other than float64.
+
+    A float, as Python and float64 write it, stays as it is, to be refused: it is rather a slip. So does what is not
+    finite. `kind` "b": whether the number is not zero.
+    """
+    whole = bool if kind == "b" else int
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind != "f" or value.dtype == np.float64 and value.ndim or not np.isfinite(value).all():
+            return value
+        if not value.ndim:
+            return whole(value)
+        return np.array([whole(x) for x in value.flat], object).reshape(value.shape)
+    narrow = isinstance(value, np.floating) and not isinstance(value, float)
+    return whole(value) if narrow and np.isfinite(value) else value
 
 
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
@@ -37,6 +56,7 @@ def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     # Lists arrive as objects, so that every Python int keeps its exact value.
     out = np.empty(array.shape, dtype)
     for i, x in np.ndenumerate(array):
+        x = x if dtype.kind == "f" else truncated(x, dtype.kind)
         whole = isinstance(x, (int, np.integer, np.bool_))
         if not whole and not (dtype.kind == "f" and isinstance(x, (float, np.floating))):
             raise TypeError(f"cannot store {_describe(x)} as {from_numpy_type(dtype)}; convert it explicitly first")

@@ -30,15 +30,21 @@ def member_expr(x, t):
 
 
 def construct(t: StructType, args: tuple, kwargs: dict) -> Value:
-    """`S(1, p=[1, 2])`: positional, then keyword; missing members are zero."""
+    """`S(1, p=[1, 2])`: positional, then keyword; missing members are zero. A number for a struct is its first."""
     names = [k for k, _ in t.members]
     given = dict(zip(names, args))
     for key, value in kwargs.items():
         if key not in names:
             raise QuadrantsCompilationError(f"The struct has no member '{key}'; it has {names}")
         given[key] = value
-    parts = tuple(member_expr(given[k], kind) if k in given else zero(kind) for k, kind in t.members)
+    parts = tuple(_given_expr(given[k], kind) if k in given else zero(kind) for k, kind in t.members)
     return Value(Make(parts, t))
+
+
+def _given_expr(x, t):
+    if isinstance(t, StructType) and (typed.is_number(x) or isinstance(x, Value) and x.is_scalar):
+        return construct(t, (x,), {}).expr
+    return member_expr(x, t)
 
 
 def anonymous(entries: dict) -> Value:

@@ -28,7 +28,9 @@ def parts(x) -> list:
 
 
 def is_sequence(x) -> bool:
-    return isinstance(x, (list, tuple, np.ndarray)) or getattr(x, "_qd_host_matrix", False)
+    if isinstance(x, np.ndarray):
+        return x.ndim > 0
+    return isinstance(x, (list, tuple)) or getattr(x, "_qd_host_matrix", False)
 
 
 def make(elements: list, t: TensorType) -> Value:
@@ -44,8 +46,7 @@ def _element(x, dt):
                 "use qd.Matrix.rows([...]), qd.Matrix.cols([...]) or a typed constructor such as qd.math.vec3(v, 1.0)."
             )
         return x.expr
-    if isinstance(x, np.ndarray) and x.ndim == 0:
-        x = x.item()
+    x = typed.unboxed(x)
     if not typed.is_number(x):
         raise QuadrantsTypeError(f"Element type of the matrix is invalid. Got {type(x).__name__}")
     if isinstance(x, (bool, np.bool_)):

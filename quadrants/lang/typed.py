@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.nodes import Binary, Cast, Const, Make, MatOp, Select, Unary
 from quadrants.ir.ops import COMPARISONS, OPS
 from quadrants.ir.types import (
@@ -57,6 +57,13 @@ def to_expr(x):
 
 def to_value(x) -> Value:
     return x if isinstance(x, Value) else Value(to_expr(x))
+
+
+def unboxed(x):
+    """The number in an array of NumPy or torch without axes; anything else as it is."""
+    if isinstance(x, Value) or getattr(x, "ndim", None) != 0 or not hasattr(x, "item"):
+        return x
+    return x.item()
 
 
 def is_number(x) -> bool:
@@ -181,6 +188,8 @@ def binary(name: str, x, y) -> Value:
     if tracer is not None and tracer.debug:
         b = debug_checks.before_binary(tracer, name, ta, b, computed)
         loc = debug_checks.report_of(tracer, name, computed)
+    if name in debug_checks.SHIFTS and ta is u1:  # one bit, which a count of 1 or more moves out
+        return binary("bit_and", Value(a), binary("eq", Value(b), 0))
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))
 
 
@@ -202,7 +211,7 @@ def power(x, y) -> Value:
         t = promote(ta, tb)
         return Value(Binary("pow", cast_expr(a, t), cast_expr(b, t), _with_shape(t, shape)))
     if not ta.is_real and isinstance(b, Const) and b.value < 0:
-        raise RuntimeError(NEGATIVE_EXPONENT)
+        raise QuadrantsRuntimeError(NEGATIVE_EXPONENT)
     tracer = scope.current()
     if tracer is not None and tracer.debug and shape is None and not ta.is_real and not isinstance(b, Const):
         b = tracer.temp(Value(b)).expr

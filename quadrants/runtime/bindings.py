@@ -233,6 +233,14 @@ def _pack_struct(t: StructType, name: str, value, block, offset: int) -> None:
     _pack_members(t, name, entries, block, offset)
 
 
+def _pack_tensor_member(t: TensorType, name: str, value, block, offset: int) -> None:
+    """As an argument of its own, but of exactly the shape of the type: the structs are of different types otherwise."""
+    shape = np.shape(value)
+    if shape != t.shape:
+        raise QuadrantsRuntimeTypeError(f"Argument {name} of shape {shape} cannot be converted into required type {t}")
+    _pack_tensor(t, name, value, block, offset)
+
+
 def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -> None:
     from quadrants.ir.types import struct_offsets
 
@@ -243,9 +251,13 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
     for (key, kind), at in zip(t.members, struct_offsets(t).values()):
         item = entries[key]
         if isinstance(kind, StructType):
-            _pack_members(kind, f"{name}.{key}", item if isinstance(item, dict) else item.to_dict(), block, offset + at)
+            if not isinstance(item, dict):
+                raise QuadrantsRuntimeTypeError(
+                    f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
+                )
+            _pack_members(kind, f"{name}.{key}", item, block, offset + at)
         elif isinstance(kind, TensorType):
-            _pack_tensor(kind, f"{name}.{key}", item, block, offset + at)
+            _pack_tensor_member(kind, f"{name}.{key}", item, block, offset + at)
         else:
             number = np.asarray(item)
             if number.dtype.kind not in "biuf" or (number.dtype.kind == "f" and not kind.is_real):

@@ -101,7 +101,7 @@ class DeviceBackend(Backend):
         most = self.device.attribute("max_shared_bytes")
         for launch in recipe.launches:
             if launch.shared_bytes > most:
-                raise RuntimeError(
+                raise QuadrantsRuntimeError(
                     f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
                     f"capacity of {most} bytes."
                 )

@@ -6,6 +6,7 @@ import weakref
 
 from quadrants import session
 from quadrants._ext.core import StreamBase
+from quadrants.errors import QuadrantsRuntimeError
 from quadrants.runtime import registry
 
 _DESTROYED = "owning Program has been destroyed by qd.init() or qd.reset(); create a new one"
@@ -27,9 +28,9 @@ class _Handle:
     def _device(self):
         """The device that the object is used with, None where there is nothing to do. RuntimeError when it is dead."""
         if self._prog_ref is not None and self._prog_ref() is not session.get_runtime()._prog:
-            raise RuntimeError(f"The {type(self).__name__}'s {_DESTROYED}")
+            raise QuadrantsRuntimeError(f"The {type(self).__name__}'s {_DESTROYED}")
         if self._destroyed:
-            raise RuntimeError(f"This {type(self).__name__} was destroyed; create a new one")
+            raise QuadrantsRuntimeError(f"This {type(self).__name__} was destroyed; create a new one")
         return registry.current().device
 
     def _release(self, device, handle: int) -> None:

@@ -75,7 +75,10 @@ def test_out_of_range_in_debug_mode(init):
         (i8, 300, 44), (u8, -1, 255), (i32, 2**31, -(2**31)), (u64, 2**64 - 1, 2**64 - 1), (i64, 2**63, -(2**63)),
         (u1, 5, 1), (u1, -1, 1), (u1, True, 1), (u1, 0, 0), (i32, np.bool_(True), 1), (i32, np.array(3), 3),
         (f32, np.float64(3.5), 3.5), (f32, 7, 7.0), (f32, 1e300, np.inf), (f16, -1e5, -np.inf),
-        (f64, np.array(2.5), 2.5),
+        (f64, np.array(2.5), 2.5), (i32, np.float32(2.5), 2), (i32, np.float32(-2.5), -2),
+        (i64, np.float32(3e9), 3 * 10**9), (i32, np.float32(3e9), 3 * 10**9 - 2**32), (u8, np.float16(-2.5), 254),
+        (u8, np.float32(300.5), 44),
+        (i32, np.array(-3.5), -3), (u1, np.float32(0.5), 1), (u1, np.float32(0.0), 0),
     ],
 )  # fmt: skip
 def test_writes_convert(dtype, value, stored, recwarn):
@@ -90,7 +93,9 @@ def test_writes_convert(dtype, value, stored, recwarn):
 
 @pytest.mark.parametrize(
     "dtype, value",
-    [(i32, 1.0), (u1, 1.5), (i32, np.float32(2)), (u64, 2**64), (i32, 2**64 + 1), (i64, -(2**63) - 1), (f32, "1.5"),
+    [(i32, 1.0), (u1, 1.5), (i32, np.float64(2)), (i32, np.float32(np.nan)), (i32, np.float32(1e20)),
+     (i64, np.array(np.inf)), (i32, np.array([2.5], np.float32)),
+     (u64, 2**64), (i32, 2**64 + 1), (i64, -(2**63) - 1), (f32, "1.5"),
      (f32, None), (i32, None), (f32, 1j), (i32, "3"), (f32, [1.0])],
 )  # fmt: skip
 def test_writes_refuse(dtype, value):
@@ -160,6 +165,24 @@ def test_whole_element_writes(make):
     with pytest.raises((AssertionError, IndexError)):
         v[0, 0]
     assert v[0].to_list() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("make", [factories.matrix_field, factories.matrix_ndarray], ids=["field", "ndarray"])
+def test_narrow_reals_of_numpy_are_truncated_in_elements(make):
+    """As in scalar containers; floats of 64 bits are refused, alone and in sequences, and nothing is written."""
+    v, m = factories.matrix_field(3, 1, i32, 2, ndim=1), make(2, 2, i32, 2)
+    v[0] = np.array([2.5, -3.5, 300.5], np.float32)
+    m[1] = np.array([[1.5, -1.5], [2.5, 7]], np.float16)
+    assert v.to_numpy()[0].tolist() == [2, -3, 300] and m.to_numpy()[1].tolist() == [[1, -1], [2, 7]]
+    m[1][0, 1] = np.float32(9.75)
+    m[0] = [[np.float32(4.5), 1], [np.float16(2.5), np.int8(3)]]
+    assert m.to_numpy().tolist() == [[[4, 1], [2, 3]], [[1, 9], [2, 7]]]
+    for bad in ([[0.5, 1], [2, 3]], np.zeros((2, 2)), [[np.float64(2), 1], [2, 3]], [[np.float32(np.inf), 1], [2, 3]]):
+        with pytest.raises(TypeError):
+            m[0] = bad
+    with pytest.raises(TypeError):
+        m[0][0, 0] = 2.5
+    assert m.to_numpy()[0].tolist() == [[4, 1], [2, 3]]
 
 
 def test_scalar_component_shares_memory():

@@ -131,6 +131,22 @@ def test_import_shape_errors():
     assert v.to_numpy().all()
 
 
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 3, 1)], ids=str)
+def test_vectors_come_in_as_lines_columns_and_rows(shape):
+    """A row is an axis of length 1 before that of the vector; other arrays of as many axes are refused."""
+    v = factories.matrix_field(3, 1, f32, shape, ndim=1)
+    values = np.arange(np.prod(shape) * 3, dtype=np.float32).reshape(*shape, 3)
+    for form in (values, values[..., None], values[..., None, :]):
+        v.fill(0)
+        v.from_numpy(form)
+        assert (v.to_numpy() == values).all()
+    with pytest.raises(ValueError, match="Mismatch shape"):
+        v.from_numpy(np.ones((*shape, 1, 2)))
+    column = factories.matrix_field(3, 1, f32, shape)
+    with pytest.raises(ValueError, match="Mismatch shape"):
+        column.from_numpy(values[..., None, :])
+
+
 def test_fill_is_exact():
     f, k = factories.field(f64, 2), factories.field(i64, 2)
     f.fill(0.1)
@@ -226,6 +242,8 @@ def test_unplaced_companions_say_so():
                 lambda g=g: g.from_numpy(np.zeros(3)), lambda g=g: g.__setitem__(0, 1), lambda g=g: g.to_dlpack(),
                 lambda g=g: g.copy_from(g), lambda g=g: g.shape]  # fmt: skip
         for use in uses:
-            with pytest.raises(QuadrantsRuntimeError, match="^Field has no allocation."):
+            which = "dual" if g in (f.dual, v.dual) else "grad"
+            text = f"^Field has no allocation. `.{which}` belongs to a field that was made without `needs_{which}=True`"
+            with pytest.raises(QuadrantsRuntimeError, match=text):
                 use()
         assert str(g) == "<Field: Definition of this field is incomplete>"

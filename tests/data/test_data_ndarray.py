@@ -36,6 +36,11 @@ def test_bad_shapes(make, shape):
         make(shape)
 
 
+def test_long_axes_are_named():
+    with pytest.raises(QuadrantsRuntimeError, match="an axis holds at most 2147483647 elements, so use several axes"):
+        factories.ndarray(f32, 2**31 + 100)
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_good_shapes_and_attributes(make):
     for shape, expected in [(3, (3,)), (np.int32(2), (2,)), ([2, 3], (2, 3)), ((), ()), ((1,) * 13, (1,) * 13)]:

@@ -229,3 +229,33 @@ def test_other_processes_compile_nothing_for_more_fields(arch_environment, tmp_p
     assert compiled == 2 and x == [2 * i for i in range(7)]
     for before, after in ((3, 0), (4, 2), (0, 5)):
         assert outcome(before, after) == [0, x, v]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", [None, (1, 0)], ids=["rows", "columns"])
+@pytest.mark.filterwarnings("ignore:Ndarray index might be out of int32")
+def test_more_elements_than_an_i32_counts(arch, layout):
+    """Each axis is short enough for i32 indices; what lies behind 2^31 elements is reached all the same."""
+    n = 2**30 + 50
+    x = (
+        qd.ndarray(qd.i8, (2, n))
+        if layout is None
+        else qd.tensor(qd.i8, (2, n), layout=layout, backend=qd.Backend.NDARRAY)
+    )
+
+    @qd.kernel
+    def write(x: qd.types.ndarray(dtype=qd.i8, ndim=2), rows: qd.i32):
+        for i, j in qd.ndrange(rows, 10):
+            x[i, n - 10 + j] = 10 * i + j
+        x[0, 0] = -1
+
+    @qd.kernel
+    def read(x: qd.types.ndarray(dtype=qd.i8, ndim=2), rows: qd.i32) -> qd.i32:
+        s = 0
+        for i, j in qd.ndrange(rows, 20):
+            s += x[i, n - 20 + j]
+        return s + 1000 * x[0, 0]
+
+    write(x, 2)
+    assert read(x, 2) == sum(range(20)) - 1000
+    assert (x[1, n - 1], x[0, n - 1], x[1, 0], x[0, 1], x[0, 0]) == (19, 9, 0, 0, -1)

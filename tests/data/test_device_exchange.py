@@ -55,6 +55,16 @@ def test_tensors_share_memory(device, name, dtype):
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
+def test_copies_go_to_the_default_device_of_torch(device, name):
+    c, impl, _ = strided(name, f32)
+    with torch.device("meta"):
+        assert c.to_torch().device.type == "meta" and c.to_torch(copy=None).device.type == "cpu"
+        assert c.to_torch("cpu").device.type == "cpu"
+        if impl._no_view_reason() is None:
+            assert c.to_torch(copy=False).device.type == "cpu"
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
 def test_tensors_come_in_with_casts(device, name):
     c, _, is_strided = strided(name, i32)
     values = np.asarray(samples(f64, c.to_numpy().shape) * 100)

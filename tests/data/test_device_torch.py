@@ -44,7 +44,7 @@ def test_round_trips(place, dtype):
         c.from_numpy(values)
         for device in (None, place, "cpu"):
             out = c.to_torch(device)
-            assert out.device.type == torch.device(device or place).type and out.is_contiguous()
+            assert out.device.type == torch.device(device or "cpu").type and out.is_contiguous()
             assert np.array_equal(out.cpu().numpy(), values)
         c.fill(0)
         assert np.array_equal(out.cpu().numpy(), values)
@@ -52,6 +52,19 @@ def test_round_trips(place, dtype):
         assert np.array_equal(c.to_numpy(), values)
         c.from_torch(torch.from_numpy(values.T.copy().T))
         assert np.array_equal(c.to_numpy(), values)
+
+
+def test_copies_without_a_device_mix_with_tensors_of_the_program(place):
+    """They are where torch makes tensors that nothing is said about; views stay where the data is."""
+    for c in containers(f32):
+        c.fill(1)
+        assert (c.to_torch() + torch.ones(c.to_numpy().shape)).eq(2).all()
+        with torch.device("meta"):
+            assert c.to_torch().device.type == "meta"
+            assert c.to_torch("cpu").device.type == "cpu"
+            if memory.dlpack_device() is not None:
+                assert c.to_torch(copy=False).device.type == place.type
+            assert c.to_torch(copy=None).device.type in (place.type, "cpu")
 
 
 def test_views(place):

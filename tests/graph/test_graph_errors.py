@@ -136,8 +136,34 @@ def test_flags_that_are_no_parameters(flag):
         while qd.graph.do_while(nonsense):  # noqa: F821
             a[()] -= 1
 
-    for k in (local, field, element, unknown):
+    @qd.kernel(graph=True)
+    def attribute(a: FLAG):
+        while qd.graph.do_while(a.nonsense):
+            a[()] -= 1
+
+    @qd.kernel(graph=True, checkpoints=True)
+    def unknown_yield(a: FLAG):
+        with qd.checkpoint(1, yield_on=nonsense):  # noqa: F821
+            for _ in range(1):
+                a[()] -= 1
+
+    @qd.kernel(graph=True, checkpoints=True)
+    def attribute_yield(a: FLAG):
+        with qd.checkpoint(1, yield_on=a.nonsense):
+            for _ in range(1):
+                a[()] -= 1
+
+    for k in (local, field, element, unknown, attribute, unknown_yield, attribute_yield):
         refused(k, qd.QuadrantsSyntaxError, "does not resolve to an ndarray kernel parameter", flag(1))
+
+    @qd.data_oriented
+    class Solver:
+        @qd.kernel(graph=True)
+        def run(self, a: FLAG):
+            while qd.graph.do_while(self.nonsense):
+                a[()] -= 1
+
+    refused(Solver().run, qd.QuadrantsSyntaxError, "does not resolve to an ndarray kernel parameter", flag(1))
 
 
 def test_flags_of_another_type(arch):

@@ -86,3 +86,44 @@ def test_augmented_errors(arch):
         whole_field()
     with raises(qd.QuadrantsSyntaxError):
         matmul()
+
+
+def test_swizzles_and_slices_with_effects_on_the_right(arch):
+    """The right side changes memory, an index of the target, or the target: each component keeps its place."""
+    v = qd.Vector.field(2, qd.i32, shape=3)
+    z = qd.field(qd.i32, shape=())
+    out = qd.field(qd.i32, shape=8)
+
+    @qd.func
+    def grow(x: qd.template()):
+        x += 1
+        return x
+
+    @qd.func
+    def into(place: qd.template(), n):
+        place = qd.Vector([n, n + 1])
+
+    @qd.kernel
+    def run():
+        v[0].yx += qd.Vector([qd.atomic_add(z[None], 1), 2])
+        v[z[None] - 10].yx -= qd.Vector([grow(z[None]), 3])
+        v[z[None] - 10].xy *= qd.Vector([grow(z[None]), 5])
+        for _ in range(1):
+            a = qd.Vector([1, 2, 3])
+            a.zx *= qd.Vector([grow(a.z), 10])
+            a[1:3] += qd.Vector([grow(a[1]), 100])
+            for k in qd.static(range(3)):
+                out[k] = a[k]
+            n = 0
+            m = qd.Matrix([[1, 2], [3, 4]])
+            m[n, :] += qd.Vector([grow(n), 10])
+            into(m[n, :], grow(n))
+            for k in qd.static(range(4)):
+                out[3 + k] = m[k // 2, k % 2]
+            out[7] = n
+
+    v[1], v[2], z[None] = [5, 6], [7, 8], 10
+    run()
+    assert v.to_numpy().tolist() == [[2, 10], [5 - 3, 6 - 12], [7 * 13, 8 * 5]] and z[None] == 13
+    # a: z times its old value (4), x * 10; then y is read before it grows, and z + 100
+    assert out.to_numpy().tolist() == [10, 5, 112, 2, 12, 2, 3, 2]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+from language_kit import raises
+
 import quadrants as qd
 
 
@@ -252,3 +257,67 @@ def test_blocks_and_shadowing(arch):
         return r * 100 + t[0]
 
     assert blocks() == (11 + 2 + 4 + 1 + 3) * 100 + 7
+
+
+@pytest.mark.parametrize(
+    "name", ["<locals>.base", "step[f32]", "a\nb */", "1st", "", "../x", "é", "__global__", "int", "%s"]
+)
+def test_functions_may_have_any_name(arch, name, tmp_path, monkeypatch):
+    """What programs write to `__name__` is no part of the text, nor of names of files, unless it is fit for that."""
+    monkeypatch.setenv("QD_DUMP_SRC", "1")
+    qd.init(arch=arch, debug=True, debug_dump_path=str(tmp_path), offline_cache=False)
+    f = qd.field(qd.i32, shape=4)
+
+    def called(x):
+        y = x + 1
+        return y
+
+    def real(x: qd.i32) -> qd.i32:
+        return 10 * x
+
+    def kernel(n: qd.i32) -> qd.i32:
+        for i in range(3):
+            f[i + n] = called(i) + real(i)
+        return f[2]
+
+    for function in (called, real, kernel):
+        function.__name__ = name
+    called, real, kernel = qd.func(called), qd.real_func(real), qd.kernel(kernel)
+    assert kernel(0) == 23
+    (dump,) = tmp_path.iterdir()
+    assert re.fullmatch(r"[A-Za-z_]\w*\.\w+", dump.name, re.ASCII)
+    with raises(qd.QuadrantsAssertionError, "with indices (4)"):
+        kernel(2)
+
+
+def test_lines_in_the_text_are_counted_from_def(arch):
+    """In every function, also of one that has a docstring, whose parameters take lines, or that is inlined."""
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.func
+    def emitted(x):
+        """Text."""
+        y = x + 1
+
+        return y
+
+    @qd.func
+    def inlined(
+        x: qd.template(),
+    ):
+        x += 1
+
+    @qd.kernel
+    def kernel(
+        n: qd.i32,
+        m: qd.i32,
+    ):
+        """Text."""
+        # nothing
+        f[0] = n
+        for i in range(m):
+            f[i] = emitted(i)
+            inlined(f[i])
+
+    marks = re.findall(r"  // (\w+:\d+)$", kernel.source(1, 2), re.MULTILINE)
+    assert sorted(set(marks)) == ["emitted:3", "emitted:5", "inlined:4", "kernel:7", "kernel:9"]

@@ -370,7 +370,7 @@ def test_loop_errors(arch):
         (axes_count, syntax, "they must match"),
         (axes_values, syntax, "is not a permutation of"),
         (axes_types, types, "entries must be Python ints"),
-        (nested_field, RuntimeError, "cannot be nested inside a kernel"),
+        (nested_field, qd.QuadrantsRuntimeError, "cannot be nested inside a kernel"),
         (field_targets, qd.QuadrantsCompilationError, "Number of struct-for indices does not match"),
         (over_number, qd.QuadrantsCompilationError, "Cannot loop over the object"),
         (static_grouped_field, syntax, ""),
@@ -390,8 +390,9 @@ def test_wide_bounds_are_cast_with_a_warning(arch):
             s += i
         return s
 
-    with warns(UserWarning, "Casting range_for boundary values"):
+    with warns(UserWarning, "Casting range_for boundary values") as said:
         assert wide(5) == 10
+    assert said[0].filename == __file__
 
 
 def test_bounds_from_a_numpy_array(arch):
@@ -411,3 +412,42 @@ def test_bounds_from_a_numpy_array(arch):
     grid = Grid()
     grid.count()
     np.testing.assert_array_equal(grid.cells.to_numpy(), np.full((2, 3), 2))
+
+
+def test_numbers_in_arrays_without_axes(arch):
+    """A captured NumPy array of one number is that number: in bounds, indices and vectors; a real one is truncated."""
+    begin, end, real, far = np.array(1), np.array(4, np.uint8), np.array(2.75), np.array(2**40)
+    x = qd.field(qd.i32, shape=6)
+
+    @qd.kernel
+    def fill() -> qd.types.vector(3, qd.f32):
+        for i in range(begin, end):
+            x[i] = 7
+        x[end] = qd.Vector([begin, end])[begin]
+        for _ in range(end):
+            x[5] += 1
+        v = qd.Vector([begin, real, end])
+        for i, j in qd.ndrange((begin, end), end):
+            v[0] += 1
+        return v
+
+    assert fill().to_list() == [13, 2.75, 4]
+    assert x.to_numpy().tolist() == [0, 7, 7, 7, 4, 4]
+
+    @qd.kernel
+    def truncated() -> qd.i32:
+        n = 0
+        for _ in range(real):
+            n += 1
+        return n
+
+    with warns(UserWarning, "Casting range_for boundary values from f32 to i32"):
+        assert truncated() == 2
+
+    @qd.kernel
+    def too_far():
+        for _ in range(far):
+            pass
+
+    with raises(qd.QuadrantsTypeError, "exceeded the range of a loop bound"):
+        too_far()

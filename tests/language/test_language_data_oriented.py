@@ -108,6 +108,63 @@ def test_undecorated_classes(arch):
     alive()
 
 
+def test_the_object_of_a_method_may_have_any_name(arch):
+    @qd.data_oriented
+    class Tool:
+        unit = 3
+
+        def __init__(this, n):
+            this.n = n
+
+        @qd.func
+        def scaled(me, x):
+            return me.n * x
+
+        @qd.real_func
+        def doubled(it, x: qd.i32) -> qd.i32:
+            return 2 * x
+
+        @qd.kernel
+        def run(that, x: qd.i32) -> qd.i32:
+            return that.scaled(x) + that.doubled(100)
+
+        @classmethod
+        @qd.kernel
+        def units(cls, x: qd.i32) -> qd.i32:
+            return cls.unit * x
+
+    assert Tool(5).run(3) == 215 and Tool(7).run(x=3) == 221
+    assert Tool.units(4) == 12
+
+    with raises(qd.QuadrantsSyntaxError, "must be type annotated: 'x' is not"):
+
+        @qd.kernel
+        def plain(x):
+            pass
+
+    with raises(qd.QuadrantsSyntaxError, "must be type annotated: 'x' is not"):
+
+        class Later:
+            @qd.kernel
+            def second(this, x):
+                pass
+
+    with raises(qd.QuadrantsSyntaxError, "must be type annotated: 'x' is not"):
+
+        @qd.real_func
+        def real(x) -> qd.i32:
+            return x
+
+    class Plain:
+        @qd.kernel
+        def run(this):
+            pass
+
+    with raises(qd.QuadrantsSyntaxError, "Please decorate class Plain with @qd.data_oriented"):
+        Plain().run()
+    alive()
+
+
 @dataclasses.dataclass
 class Part:
     a: qd.types.NDArray[qd.i32, 1]

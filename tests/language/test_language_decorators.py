@@ -1,6 +1,7 @@
 """language.md 2.1, 2.6: @qd.kernel and names at the top level."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -156,3 +157,69 @@ def test_docstrings_may_hold_anything(arch):
         return third(x)
 
     assert run(6.0) == 2
+
+
+def test_errors_name_what_the_user_wrote(arch):
+    """The decorator above the function, and the factory that was called."""
+
+    @qd.pyfunc
+    def around(n):
+        return around(n)
+
+    @qd.real_func
+    def real(n: qd.i32) -> qd.i32:
+        def inner():
+            pass
+
+        return n
+
+    @qd.kernel
+    def calls_around() -> qd.i32:
+        return around(1)
+
+    @qd.kernel
+    def calls_real() -> qd.i32:
+        return real(1)
+
+    @qd.dataclass
+    class Pair:
+        a: qd.f32
+
+        @qd.kernel
+        def run(self):
+            pass
+
+    class Tool:
+        @staticmethod
+        @qd.kernel
+        def run(x):
+            pass
+
+    with raises(qd.QuadrantsSyntaxError, "recursion is not supported in @qd.pyfunc"):
+        calls_around()
+    with raises(qd.QuadrantsSyntaxError, "Function definition is not allowed in 'qd.real_func'"):
+        calls_real()
+    with raises(qd.QuadrantsSyntaxError, "Call real from a @qd.kernel.") as caught:
+        real(1)
+    assert "pyfunc" not in str(caught.value)
+    with raises(qd.QuadrantsSyntaxError, "methods of a @qd.dataclass are no kernels: decorate them with @qd.func"):
+        Pair(1.0).run()
+    with raises(qd.QuadrantsSyntaxError, "annotate it, as in `x: qd.i32`"):
+        Tool.run(3)
+
+
+@pytest.mark.parametrize(
+    "called, make",
+    [
+        ("field", lambda: qd.field(qd.f32, 2, bogus=1)),
+        ("Vector.field", lambda: qd.Vector.field(2, qd.f32, 2, bogus=1)),
+        ("Matrix.field", lambda: qd.Matrix.field(2, 2, qd.f32, 2, bogus=1)),
+        ("Vector.ndarray", lambda: qd.Vector.ndarray(2, qd.f32, 2, bogus=1)),
+        ("Matrix.ndarray", lambda: qd.Matrix.ndarray(2, 2, qd.f32)),
+        ("Vector.tensor", lambda: qd.Vector.tensor(2, qd.f32)),
+        ("Matrix.one", lambda: qd.Matrix.one()),
+    ],
+)
+def test_errors_of_arguments_name_the_factory(arch, called, make):
+    with pytest.raises(TypeError, match=rf"^{re.escape(called)}\(\) "):
+        make()

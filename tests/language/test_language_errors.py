@@ -224,3 +224,71 @@ def test_errors_of_functions_called_in_nested_blocks(arch):
 
     with raises(qd.QuadrantsNameError, 'Name "undefined_name" is not defined'):
         run(qd.ndarray(qd.i32, 4))
+
+
+def test_operators_on_whole_containers(arch):
+    """Fields and arrays are no operands, in whatever form they come."""
+    m = qd.Matrix.field(2, 2, qd.f32, shape=3)
+    f = qd.field(qd.f32, shape=3)
+
+    def product():
+        m[0] = m * m
+
+    def scaled():
+        m[0] = m * 2.0
+
+    def matmul():
+        m[0] = m @ m
+
+    def total():
+        f[0] = f + f
+
+    def element():
+        f[0] = f[1] * f
+
+    def negative():
+        f[0] = -f
+
+    def compared():
+        if f > 1:
+            f[0] = 1
+
+    for body in (product, scaled, matmul, total, element, negative, compared):
+        with raises(qd.QuadrantsTypeError):
+            qd.kernel(body)()
+    with raises(
+        qd.QuadrantsTypeError, "unsupported operand type(s) for *: 'MatrixField' and 'MatrixField'. Fields and"
+    ):
+        qd.kernel(product)()
+
+    @qd.kernel
+    def array(a: qd.types.ndarray(qd.f32, 1)):
+        a[0] = a + a
+
+    with raises(
+        qd.QuadrantsTypeError, "'Ndarray' and 'Ndarray'. Fields and arrays are computed with element by element"
+    ):
+        array(qd.ndarray(qd.f32, 3))
+    alive()
+
+
+def test_items_that_are_not_there(arch):
+    """The diagnosis says what a list in a kernel is, not only that Python found nothing."""
+
+    @qd.kernel
+    def popped() -> qd.i32:
+        items = [1]
+        return items.pop() + items.pop()
+
+    @qd.kernel
+    def removed():
+        items = {"a": 1}
+        items.pop("b")
+
+    with raises(
+        exception.QuadrantsIndexError, "`pop` of a list of 0 items: IndexError: pop from empty list. A list lives while"
+    ):
+        popped()
+    with raises(exception.QuadrantsIndexError, "`pop` of a dict of 1 items: KeyError: 'b'. A dict lives while"):
+        removed()
+    alive()

@@ -68,7 +68,7 @@ def test_archs():
     assert qd.cfg.arch == qd.cpu
     qd.init(arch="cpu")
     assert qd.cfg.arch == qd.cpu
-    with raises(RuntimeError, "is not supported"):
+    with raises(qd.QuadrantsRuntimeError, "is not supported"):
         qd.init(arch=qd.metal, enable_fallback=False)
     qd.reset()
 
@@ -186,7 +186,7 @@ def test_gradients_without_memory_in_kernels(arch):
     def write():
         scalar.grad[0] = 1
 
-    with raises(qd.QuadrantsCompilationError, "Gradient x.grad has not been placed, check whether"):
+    with raises(qd.QuadrantsCompilationError, "Gradient scalar.grad has not been placed, check whether"):
         write()
 
 

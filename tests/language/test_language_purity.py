@@ -106,8 +106,10 @@ def test_upper_case_captures_warn(arch):
         return s
 
     for k, result in ((upper, 4), (with_digit, 5), (attribute, 7), (static, 3)):
-        with pytest.warns(Warning, match=r"\[PURE.VIOLATION\]"):
+        with pytest.warns(UserWarning, match=r"\[PURE.VIOLATION\]") as said:
             assert k() == result
+        # At the line of the kernel, where whoever reads it can do something about it.
+        assert [w.filename for w in said] == [__file__]
 
 
 def test_what_is_exempt(arch):

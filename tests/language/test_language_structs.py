@@ -1,6 +1,7 @@
 """language.md 2.5: struct types, struct values, methods."""
 
 import numpy as np
+import pytest
 from language_kit import alive, raises
 
 import quadrants as qd
@@ -71,6 +72,43 @@ def test_anonymous_structs_and_nesting(arch):
     assert f[1].n == 2 and f[1].ball.v[2] == 9
 
 
+Triple = qd.types.struct(pair=Pair, k=qd.i32, w=vec3)
+
+
+def test_a_number_for_a_struct_is_its_first_member(arch):
+    """At any depth, known while compiling or not; the other members are zero. Python-scope calls agree."""
+    first = qd.types.struct(ball=Ball, n=qd.i32)
+
+    @qd.kernel
+    def run(x: qd.f32) -> qd.types.vector(8, qd.f32):
+        a, b, c = first(0), first(x), Triple(5, w=x)
+        d = Triple(k=2, pair={"ball": 3, "n": 4})
+        return qd.Vector(
+            [a.ball.x, b.ball.x, b.ball.v.sum() + b.n, c.pair.n, c.pair.ball.x, c.w[2], d.pair.ball.x, d.k]
+        )
+
+    np.testing.assert_array_equal(run(1.5).to_numpy(), [0, 1.5, 0, 5, 0, 1.5, 3, 2])
+    assert first(1.5).ball.x == 1.5 and Triple(5).pair.n == 5
+
+    @qd.func
+    def size(b: Ball):
+        return b.x
+
+    @qd.kernel
+    def assigned():
+        p = Pair(1)
+        p.ball = 3.0
+
+    @qd.kernel
+    def passed() -> qd.f32:
+        return size(3.0)
+
+    for kernel in (assigned, passed):
+        with raises(qd.QuadrantsTypeError, "cannot assign 'f32' to 'struct{x: f32, v: [Tensor (3) f32]}'"):
+            kernel()
+    alive()
+
+
 def test_assignment_needs_the_same_members(arch):
     @qd.kernel
     def other():
@@ -109,3 +147,63 @@ def test_struct_arguments_and_results(arch):
     with raises(qd.lang.exception.QuadrantsRuntimeTypeError):
         run(Ball(1, 2), 1)
     alive()
+
+
+VEC2, VEC4, COLUMN = qd.types.vector(2, qd.f32), qd.types.vector(4, qd.f32), qd.types.matrix(3, 1, qd.f32)
+
+
+@pytest.mark.parametrize("other", [VEC2, VEC4, COLUMN, qd.f32], ids=["vec2", "vec4", "column", "number"])
+def test_struct_arguments_have_members_of_the_same_shapes(arch, other):
+    @qd.kernel
+    def run(p: Pair) -> qd.f32:
+        return p.ball.v.sum()
+
+    same = qd.types.struct(n=qd.i32, ball=qd.types.struct(x=qd.f32, v=vec3))
+    assert run(same(1, {"x": 1.0, "v": [1.0, 2.0, 3.0]})) == 6
+    with raises(qd.QuadrantsRuntimeTypeError, "cannot be converted into required type [Tensor (3) f32]"):
+        run(qd.types.struct(n=qd.i32, ball=qd.types.struct(x=qd.f32, v=other))())
+    with raises(qd.QuadrantsRuntimeTypeError, "Argument p.ball (type="):
+        run(qd.types.struct(n=qd.i32, ball=other)())
+    alive()
+
+
+def test_names_of_members_never_meet(arch):
+    """A member whose name is taken in a dialect, and one that is called as the first is spelled there."""
+    odd = qd.types.struct(**{"int": qd.i32, "qd_int": qd.i32, "qd_qd_int": qd.i32, "int_": qd.i32, "a b": qd.i32})
+    f = odd.field(shape=3)
+
+    @qd.kernel
+    def run() -> qd.i32:
+        s = odd(1, 2, 3, 4, 5)
+        for i in range(3):
+            f[i].int = i
+            f[i].qd_int = 2 * i
+        return s.int + 10 * s.qd_int + 100 * s.qd_qd_int + 1000 * s.int_
+
+    assert run() == 4321 and (f[2].int, f[2].qd_int) == (2, 4)
+
+
+TAKEN = ["error", "frame", "runtime", "rng", "vec2_i32", "kernel_run", "frame_run", "lane", "half", "args_run"]
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("name", TAKEN)
+def test_classes_may_be_called_like_types_of_the_text(arch, name):
+    """In a kernel whose text has these types: vectors, random numbers, a frame and checks."""
+    made = qd.dataclass(type(name, (), {"__annotations__": {"a": qd.i32, "v": qd.types.vector(2, qd.i32)}}))
+    f = made.field(shape=2)
+
+    @qd.func
+    def twice(s):
+        s.a *= 2
+        return s
+
+    @qd.kernel
+    def run() -> qd.i32:
+        total = 0
+        for i in range(2):
+            f[i] = twice(made(i + 1, qd.Vector([i, i + 5]) % 4))
+            total += f[i].a + f[i].v.sum() + (qd.random() < 0)
+        return total
+
+    assert run() == 2 + 4 + (0 + 1) + (1 + 2)

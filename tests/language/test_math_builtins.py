@@ -100,6 +100,48 @@ def test_python_scope(arch):
     assert qd.abs(qd.Vector([-1, 2])).to_list() == [1, 2]
 
 
+def test_sum_over_lists(arch):
+    """Items known at run time, while compiling, or both; a start; comparisons count as integers."""
+    x = qd.field(qd.i32, shape=4)
+    x.from_numpy(np.array([3, 5, 7, 11], np.int32))
+
+    @qd.kernel
+    def sums(out: qd.types.ndarray(qd.f64, 1)):
+        items = [x[0], x[1], x[2]]
+        by_name = {"a": x[0], "b": x[3]}
+        out[0] = sum(items)
+        out[1] = sum([x[i] for i in qd.static(range(4))], start=100)
+        out[2] = sum([x[0], 2.5], 10)
+        out[3] = sum((1, 2, 3)) + sum([]) + sum(range(4))
+        out[4] = sum([qd.Vector([1, 2]), qd.Vector([x[0], 4])])[0]
+        out[5] = sum(by_name.values())
+        out[6] = sum([x[0] > 0, x[1] > 0, x[2] > 10, x[3] > 0])
+        qd.static_assert(same_type(sum([x[0], 2.5]), qd.f32))
+
+    out = qd.ndarray(qd.f64, shape=7)
+    sums(out)
+    assert out.to_numpy().tolist() == [15, 126, 15.5, 12, 4, 14, 3]
+
+    @qd.kernel
+    def of_vector() -> qd.i32:
+        return sum(qd.Vector([x[0], 2]))
+
+    @qd.kernel
+    def of_field() -> qd.i32:
+        return sum(x)
+
+    @qd.kernel
+    def of_array(a: qd.types.ndarray(qd.f64, 1)) -> qd.i32:
+        return sum(a)
+
+    with raises(qd.QuadrantsTypeError, "use v.sum() for a vector"):
+        of_vector()
+    with raises(qd.QuadrantsTypeError, "write a loop with += for a field or array"):
+        of_field()
+    with raises(qd.QuadrantsTypeError, "write a loop with += for a field or array"):
+        of_array(out)
+
+
 def test_errors(arch):
     @qd.kernel
     def integer_sine(n: qd.i32) -> qd.f32:

@@ -175,3 +175,21 @@ def test_subnormals_are_flushed_in_launches_only(arch) -> None:
     run(2e-38)
     assert f.to_numpy().tolist() == [0, np.float32(2e-38)]
     assert np.float32(2e-38) * np.float32(0.25) != 0
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2)], ids=["vector", "matrix"])
+def test_extrema_of_two_tensors_and_of_one_meet_in_a_kernel(arch, shape) -> None:
+    """Both are functions of the same operand type: neither may take the other's name."""
+    count = int(np.prod(shape))
+    tensor = qd.types.vector(count, qd.f32) if len(shape) == 1 else qd.types.matrix(*shape, qd.f32)
+
+    @qd.kernel
+    def extrema(a: tensor, b: tensor) -> qd.types.vector(4, qd.f32):
+        high, low = qd.max(a, b), qd.min(a, b)
+        return qd.Vector([high.max(), low.min(), high.min(), low.max()])
+
+    x = np.array([2.0, 3.0, 4.0, -1.0], np.float32)[:count]
+    y = np.array([1.0, 5.0, -3.0, 0.5], np.float32)[:count]
+    high, low = np.maximum(x, y), np.minimum(x, y)
+    found = extrema(tensor(*x.tolist()), tensor(*y.tolist())).to_list()
+    assert found == [high.max(), low.min(), high.min(), low.max()]

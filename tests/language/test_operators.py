@@ -113,7 +113,7 @@ def test_negative_integer_powers(arch):
     def constant(n: qd.i32) -> qd.i32:
         return n**-1
 
-    with raises(RuntimeError, "Negative exponent in pow(int, int) is not allowed."):
+    with raises(qd.QuadrantsRuntimeError, "Negative exponent in pow(int, int) is not allowed."):
         constant(2)
 
 
@@ -127,6 +127,35 @@ def test_negative_integer_powers_at_run_time_in_debug(arch):
     with raises(qd.QuadrantsAssertionError, "Negative exponent in pow(int, int) is not allowed."):
         power(2, -1)
     assert power(2, 4) == 16
+
+
+def test_shifts_of_a_bit(arch):
+    """11.2: a shift has the type of its left side, so nothing of a u1 is left behind a count of 1 or more."""
+
+    @qd.kernel
+    def shifts(x: qd.i32, n: qd.i32, out: qd.types.ndarray(qd.i64, 1)):
+        for _ in range(1):
+            yes = x > 0
+            v = qd.Vector([x, -x]) > 0
+            out[0] = yes << n
+            out[1] = yes >> n
+            out[2] = qd.bit_shr(yes, n)
+            out[3] = (x > 0) << 0
+            out[4] = ((x > 0) << 1) + 10
+            out[5] = (v << n)[0] * 10 + (v >> 0)[0]
+            out[6] = (yes << qd.Vector([0, n]))[0] * 10 + (yes << qd.Vector([0, n]))[1]
+            out[7] = qd.cast(yes, qd.i32) << 4
+            yes <<= n
+            out[8] = qd.cast(yes, qd.i32) * 7
+            qd.static_assert(same_type(yes << 4, qd.u1))
+            qd.static_assert(same_type(yes >> 4, qd.u1))
+
+    out = qd.ndarray(qd.i64, shape=9)
+    for x, n in ((1, 4), (1, 1), (1, 0), (-1, 4), (-1, 0), (1, 31)):
+        shifts(x, n, out)
+        bit, kept = int(x > 0), int(x > 0 and n == 0)
+        expected = [kept, kept, kept, bit, 10, 10 * kept + bit, 10 * bit + kept, 16 * bit, 7 * kept]
+        assert out.to_numpy().tolist() == expected, (x, n)
 
 
 def test_bits(arch):

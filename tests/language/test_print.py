@@ -81,6 +81,40 @@ def test_text(tmp_path, arch_environment, pybuf):
     assert sorted(rest) == sorted(f"line {i} {i} {i} {i}" for i in range(200))
 
 
+CONSTANTS = """
+import numpy as np
+import quadrants as qd
+qd.init(enable_fallback=False)
+x = qd.field(qd.i32, shape=2)
+n, pair, number, single = 3, qd.Vector([1, 2]), np.array(2.5), np.float32(1.5)
+
+@qd.kernel
+def show():
+    a = [[1, 2], [x[0], x[1]]]
+    print(f"{True} {1.23}", f"{True} {1.23} {1e-9} {n} {None} {x[0]}")
+    print("{} {} {name}".format(1.23, x[1], name=False))
+    print(f"{[1, 2.5]} {(1, True)} {pair} {[pair, 0.5]} {x[0]}")
+    print(a, f"{a}", [[True, x[0]], [], [[1.5]]])
+    print(f"{n:5d}|{1.23:.1f}|{number}|{single}|{2**40}|{x[0]:3d}", number)
+
+show()
+"""
+
+CONSTANTS_EXPECTED = """True 1.23 True 1.23 1e-09 3 None 0
+1.23 0 False
+[1, 2.5] (1, True) [1, 2] [[1, 2], 0.500000] 0
+[[1, 2], [0, 0]] [[1, 2], [0, 0]] [[1, 0], [], [[1.500000]]]
+    3|1.2|2.5|1.5|1099511627776|  0 2.500000
+"""
+
+
+def test_constants_in_format_strings_are_python_s(tmp_path, arch_environment):
+    """What is known while compiling is written as Python writes it, beside run-time values or not; lists of lists."""
+    done = run_script(tmp_path / "constants.py", CONSTANTS, **arch_environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.partition("Starting on arch=")[2].partition("\n")[2] == CONSTANTS_EXPECTED
+
+
 def test_text_reaches_a_replaced_stdout(tmp_path, arch_environment):
     """A stdout that is not the process's own receives the text after the launch."""
     program = """

@@ -36,6 +36,13 @@ def test_no_file_names_a_folder_of_somebodys_machine():
     assert found == []
 
 
+def test_runtime_errors_are_of_the_package():
+    """Whoever catches QuadrantsRuntimeError catches them all; a program of its own, HIPRTC's, has only Python's."""
+    plain = re.compile(r"\braise RuntimeError\b")
+    sources = [p for p in with_suffix(".py") if name(p).startswith("quadrants/") and p.name != "hiprtc_child.py"]
+    assert [name(p) for p in sources if plain.search(p.read_text())] == []
+
+
 def test_the_licence_is_whole():
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text and "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text

@@ -325,13 +325,17 @@ def test_loading_edited_files_needs_caches_off(monkeypatch, variable):
 @pytest.mark.parametrize(
     ("options", "env"), [({"print_ir": True}, {}), ({}, {"QD_DUMP_IR": "1"}), ({}, {"QD_DUMP_CUDA": "1"})]
 )
-def test_dumps_with_the_disk_cache_warn_once(monkeypatch, capfd, options, env):
+def test_dumps_with_the_disk_cache_warn_once(monkeypatch, recwarn, options, env):
+    """A warning of Python, at the line that called `qd.init`."""
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     session.init(**options)
-    assert capfd.readouterr().err.count("[warning_code=DUMP_IR_CACHE_MISMATCH]") == 1
+    (said,) = recwarn.list
+    assert "[warning_code=DUMP_IR_CACHE_MISMATCH]" in str(said.message) and said.category is UserWarning
+    assert said.filename == __file__
+    recwarn.clear()
     session.init(offline_cache=False, **options)
-    assert capfd.readouterr().err == ""
+    assert not recwarn.list
 
 
 def test_python_arch_has_no_cfg(monkeypatch):

@@ -2,6 +2,13 @@
 
 from kit import fails
 
+ANY_OF = {
+    "negative_constant": (
+        ["QuadrantsRuntimeError: Negative exponent in pow(int, int) is not allowed"],
+        "language.md 18: runtime errors are of the class of the package, a RuntimeError",
+    )
+}
+
 
 def run(qd):
     @qd.kernel

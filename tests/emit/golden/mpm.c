@@ -226,7 +226,7 @@ static qd_mat2x3_f32 weights(qd_vec2_f32 offset)
     const qd_vec2_f32 t = qd_mul_vec2_f32_sv(0.5f, qd_square_vec2_f32(qd_sub_vec2_f32_sv(1.5f, offset)));  // weights:3
     const qd_vec2_f32 t_1 = qd_sub_vec2_f32_sv(0.75f, qd_square_vec2_f32(qd_sub_vec2_f32_vs(offset, 1.0f)));
     const qd_vec2_f32 t_2 = qd_mul_vec2_f32_sv(0.5f, qd_square_vec2_f32(qd_sub_vec2_f32_vs(offset, 0.5f)));
-    return (qd_mat2x3_f32){{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};  // weights:1
+    return (qd_mat2x3_f32){{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};
 }
 
 
@@ -240,40 +240,40 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     float *restrict mass = frame->args->mass;
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
-        qd_vec2_i32 base = qd_vec2_i32_from_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(x[p], 0.0625f), 0.5f));  // step:2
-        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f), qd_vec2_f32_from_i32(base));  // step:3
-        qd_mat2x3_f32 w = weights(offset);                                // step:4
-        qd_vec2_i32 corner = (qd_vec2_i32){{0, 0}};                       // step:6
-        float weight = w.v[0] * w.v[3];                                   // step:7
-        const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:8
+        qd_vec2_i32 base = qd_vec2_i32_from_f32(qd_sub_vec2_f32_vs(qd_truediv_vec2_f32_vs(x[p], 0.0625f), 0.5f));  // step:4
+        qd_vec2_f32 offset = qd_sub_vec2_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f), qd_vec2_f32_from_i32(base));  // step:5
+        qd_mat2x3_f32 w = weights(offset);                                // step:6
+        qd_vec2_i32 corner = (qd_vec2_i32){{0, 0}};                       // step:8
+        float weight = w.v[0] * w.v[3];                                   // step:9
+        const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:10
         const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner), offset), 0.0625f))));
         momentum[(int64_t)t.v[0] * 16 + t.v[1]].v[0] += t_1.v[0];
         momentum[(int64_t)t.v[0] * 16 + t.v[1]].v[1] += t_1.v[1];
-        const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:9
+        const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:11
         mass[(int64_t)t_2.v[0] * 16 + t_2.v[1]] += weight;
-        qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:6
-        float weight_1 = w.v[0] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:8
+        qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:8
+        float weight_1 = w.v[0] * w.v[4];                                 // step:9
+        const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:10
         const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_1), offset), 0.0625f))));
         momentum[(int64_t)t_3.v[0] * 16 + t_3.v[1]].v[0] += t_4.v[0];
         momentum[(int64_t)t_3.v[0] * 16 + t_3.v[1]].v[1] += t_4.v[1];
-        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:9
+        const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:11
         mass[(int64_t)t_5.v[0] * 16 + t_5.v[1]] += weight_1;
-        qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:6
-        float weight_2 = w.v[1] * w.v[3];                                 // step:7
-        const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:8
+        qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:8
+        float weight_2 = w.v[1] * w.v[3];                                 // step:9
+        const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:10
         const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_2), offset), 0.0625f))));
         momentum[(int64_t)t_6.v[0] * 16 + t_6.v[1]].v[0] += t_7.v[0];
         momentum[(int64_t)t_6.v[0] * 16 + t_6.v[1]].v[1] += t_7.v[1];
-        const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:9
+        const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:11
         mass[(int64_t)t_8.v[0] * 16 + t_8.v[1]] += weight_2;
-        qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:6
-        float weight_3 = w.v[1] * w.v[4];                                 // step:7
-        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:8
+        qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:8
+        float weight_3 = w.v[1] * w.v[4];                                 // step:9
+        const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:10
         const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_3), offset), 0.0625f))));
         momentum[(int64_t)t_9.v[0] * 16 + t_9.v[1]].v[0] += t_10.v[0];
         momentum[(int64_t)t_9.v[0] * 16 + t_9.v[1]].v[1] += t_10.v[1];
-        const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:9
+        const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:11
         mass[(int64_t)t_11.v[0] * 16 + t_11.v[1]] += weight_3;
     }
 }
@@ -291,9 +291,9 @@ static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         const int32_t i = (int32_t)(qd_q);
         const int32_t qd_stop = (int32_t)(end - qd_p < 16 - qd_row ? qd_row + (end - qd_p) : 16);
         for (int32_t j = qd_row; j < qd_stop; ++j) {
-            if (mass[(int64_t)i * 16 + j] > 0.0f) {                       // step:11
-                momentum[(int64_t)i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[(int64_t)i * 16 + j], mass[(int64_t)i * 16 + j]);  // step:12
-                momentum[(int64_t)i * 16 + j].v[1] -= gravity * 0.001f;   // step:13
+            if (mass[(int64_t)i * 16 + j] > 0.0f) {                       // step:13
+                momentum[(int64_t)i * 16 + j] = qd_truediv_vec2_f32_vs(momentum[(int64_t)i * 16 + j], mass[(int64_t)i * 16 + j]);  // step:14
+                momentum[(int64_t)i * 16 + j].v[1] -= gravity * 0.001f;   // step:15
             }
         }
         qd_p += qd_stop - qd_row;
@@ -311,10 +311,10 @@ static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     const int32_t qd_end = (int32_t)(end);
     for (int32_t p = (int32_t)(begin); p < qd_end; ++p) {
         lane->rng = qd_rng_begin(rt->seed, rt->launch, 2, p);
-        qd_vec2_i32 cell = qd_vec2_i32_from_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f));  // step:15
-        const qd_vec2_i32 t = cell;                                       // step:16
+        qd_vec2_i32 cell = qd_vec2_i32_from_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f));  // step:17
+        const qd_vec2_i32 t = cell;                                       // step:18
         v[p] = momentum[(int64_t)t.v[0] * 16 + t.v[1]];
-        const float random_ = qd_random_f32(&lane->rng);                  // step:17
+        const float random_ = qd_random_f32(&lane->rng);                  // step:19
         const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
         x[p].v[0] += t_1.v[0];
         x[p].v[1] += t_1.v[1];

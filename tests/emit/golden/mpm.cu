@@ -237,7 +237,7 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
     const qd_vec2_f32 t = 0.5f * qd_square_vec2_f32(1.5f - offset);       // weights:3
     const qd_vec2_f32 t_1 = 0.75f - qd_square_vec2_f32(offset - 1.0f);
     const qd_vec2_f32 t_2 = 0.5f * qd_square_vec2_f32(offset - 0.5f);
-    return qd_mat2x3_f32{{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};  // weights:1
+    return qd_mat2x3_f32{{t.v[0], t_1.v[0], t_2.v[0], t.v[1], t_1.v[1], t_2.v[1]}};
 }
 
 
@@ -254,36 +254,36 @@ step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     const int32_t p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= 64) return;
 
-    qd_vec2_i32 base = qd_vec2_i32_from_f32(x[p] / 0.0625f - 0.5f);       // step:2
-    qd_vec2_f32 offset = x[p] / 0.0625f - qd_vec2_f32_from_i32(base);     // step:3
-    qd_mat2x3_f32 w = weights(offset);                                    // step:4
-    qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:6
-    float weight = w.v[0] * w.v[3];                                       // step:7
-    const qd_vec2_i32 t = base + corner;                                  // step:8
+    qd_vec2_i32 base = qd_vec2_i32_from_f32(x[p] / 0.0625f - 0.5f);       // step:4
+    qd_vec2_f32 offset = x[p] / 0.0625f - qd_vec2_f32_from_i32(base);     // step:5
+    qd_mat2x3_f32 w = weights(offset);                                    // step:6
+    qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:8
+    float weight = w.v[0] * w.v[3];                                       // step:9
+    const qd_vec2_i32 t = base + corner;                                  // step:10
     const qd_vec2_f32 t_1 = weight * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t.v[0] * 16 + t.v[1]], t_1);
-    const qd_vec2_i32 t_2 = base + corner;                                // step:9
+    const qd_vec2_i32 t_2 = base + corner;                                // step:11
     qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
-    qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:6
-    float weight_1 = w.v[0] * w.v[4];                                     // step:7
-    const qd_vec2_i32 t_3 = base + corner_1;                              // step:8
+    qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:8
+    float weight_1 = w.v[0] * w.v[4];                                     // step:9
+    const qd_vec2_i32 t_3 = base + corner_1;                              // step:10
     const qd_vec2_f32 t_4 = weight_1 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_1) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]], t_4);
-    const qd_vec2_i32 t_5 = base + corner_1;                              // step:9
+    const qd_vec2_i32 t_5 = base + corner_1;                              // step:11
     qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
-    qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:6
-    float weight_2 = w.v[1] * w.v[3];                                     // step:7
-    const qd_vec2_i32 t_6 = base + corner_2;                              // step:8
+    qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:8
+    float weight_2 = w.v[1] * w.v[3];                                     // step:9
+    const qd_vec2_i32 t_6 = base + corner_2;                              // step:10
     const qd_vec2_f32 t_7 = weight_2 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_2) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]], t_7);
-    const qd_vec2_i32 t_8 = base + corner_2;                              // step:9
+    const qd_vec2_i32 t_8 = base + corner_2;                              // step:11
     qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
-    qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:6
-    float weight_3 = w.v[1] * w.v[4];                                     // step:7
-    const qd_vec2_i32 t_9 = base + corner_3;                              // step:8
+    qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:8
+    float weight_3 = w.v[1] * w.v[4];                                     // step:9
+    const qd_vec2_i32 t_9 = base + corner_3;                              // step:10
     const qd_vec2_f32 t_10 = weight_3 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_3) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]], t_10);
-    const qd_vec2_i32 t_11 = base + corner_3;                             // step:9
+    const qd_vec2_i32 t_11 = base + corner_3;                             // step:11
     qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
 }
 
@@ -300,9 +300,9 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     const int32_t i = qd_p / 16;
     const int32_t j = qd_p % 16;
 
-    if (mass[i * 16 + j] > 0.0f) {                                        // step:11
-        momentum[i * 16 + j] = momentum[i * 16 + j] / mass[i * 16 + j];   // step:12
-        momentum[i * 16 + j].v[1] -= gravity * 0.001f;                    // step:13
+    if (mass[i * 16 + j] > 0.0f) {                                        // step:13
+        momentum[i * 16 + j] = momentum[i * 16 + j] / mass[i * 16 + j];   // step:14
+        momentum[i * 16 + j].v[1] -= gravity * 0.001f;                    // step:15
     }
 }
 
@@ -320,10 +320,10 @@ step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     if (p >= 64) return;
     lane->rng = qd_rng_begin(args.qd_seed, args.qd_launch, 2, p);
 
-    qd_vec2_i32 cell = qd_vec2_i32_from_f32(x[p] / 0.0625f);              // step:15
-    const qd_vec2_i32 t = cell;                                           // step:16
+    qd_vec2_i32 cell = qd_vec2_i32_from_f32(x[p] / 0.0625f);              // step:17
+    const qd_vec2_i32 t = cell;                                           // step:18
     v[p] = momentum[t.v[0] * 16 + t.v[1]];
-    const float random_ = qd_random_f32(&lane->rng);                      // step:17
+    const float random_ = qd_random_f32(&lane->rng);                      // step:19
     const qd_vec2_f32 t_1 = 0.001f * v[p] + 1e-06f * (random_ - 0.5f);
     x[p].v[0] += t_1.v[0];
     x[p].v[1] += t_1.v[1];

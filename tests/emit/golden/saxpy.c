@@ -61,7 +61,7 @@ struct qd_frame_saxpy {
 static void saxpy_0_serial(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
 {
     struct qd_frame_saxpy *frame = qd_frame;
-    frame->total = 0.0f;                                                  // saxpy:1
+    frame->total = 0.0f;                                                  // saxpy:3
 }
 
 static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
@@ -74,8 +74,8 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     float qd_acc = 0.0f;
     const int32_t qd_end = (int32_t)(end);
     for (int32_t i = (int32_t)(begin); i < qd_end; ++i) {
-        y[i] += a * x[i];                                                 // saxpy:3
-        qd_acc += y[i];                                                   // saxpy:4
+        y[i] += a * x[i];                                                 // saxpy:5
+        qd_acc += y[i];                                                   // saxpy:6
     }
     if (qd_acc != 0.0f) {
         qd_atomic_add_f32(&frame->total, qd_acc);
@@ -85,7 +85,7 @@ static void saxpy_1_range_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
 static void saxpy_2_serial(qd_runtime *rt, void *qd_frame, int32_t worker, int64_t begin, int64_t end)
 {
     struct qd_frame_saxpy *frame = qd_frame;
-    frame->args->result0 = frame->total;                                  // saxpy:5
+    frame->args->result0 = frame->total;                                  // saxpy:7
 }
 
 

@@ -51,7 +51,7 @@ namespace qd_user { /* where no function of a library has a name of the user's *
 extern "C" __global__ void __launch_bounds__(1)
 saxpy_0_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
 {
-    frame->total = 0.0f;                                                  // saxpy:1
+    frame->total = 0.0f;                                                  // saxpy:3
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -73,8 +73,8 @@ saxpy_1_range_for(const qd_args_saxpy args, qd_frame_saxpy *frame)
     for (uint32_t qd_round = 0; qd_round < qd_rounds; ++qd_round) {
         const uint32_t qd_p = qd_first + qd_round * qd_threads;
         const int32_t i = (int32_t)qd_p;
-        y[i] += a * x[i];                                                 // saxpy:3
-        qd_acc += y[i];                                                   // saxpy:4
+        y[i] += a * x[i];                                                 // saxpy:5
+        qd_acc += y[i];                                                   // saxpy:6
     }
 
     __shared__ float qd_acc_parts[4];
@@ -91,7 +91,7 @@ saxpy_1_range_for(const qd_args_saxpy args, qd_frame_saxpy *frame)
 extern "C" __global__ void __launch_bounds__(1)
 saxpy_2_serial(const qd_args_saxpy args, qd_frame_saxpy *frame)
 {
-    frame->result0 = frame->total;                                        // saxpy:5
+    frame->result0 = frame->total;                                        // saxpy:7
 }
 
 

@@ -1,0 +1,41 @@
+"""Operators on objects known while compiling: Python's own, with errors of a kernel."""
+
+from __future__ import annotations
+
+import ast
+import operator
+
+from quadrants.errors import QuadrantsTypeError
+from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.views import ViewRef
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
+
+HOST_BINARY = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "bit_and": operator.and_,
+    "bit_or": operator.or_, "bit_xor": operator.xor, "shl": operator.lshift, "shr": operator.rshift,
+}  # fmt: skip
+HOST_COMPARE = {
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+}  # fmt: skip
+HOST_UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+
+ELEMENT_BY_ELEMENT = "Fields and arrays are computed with element by element: index them, as in `a[i] * b[i]`"
+
+
+def is_container(x) -> bool:
+    """Whether something is a field, array or view: its elements are known at run time only."""
+    return isinstance(x, (ArrayRef, ViewRef)) or kind_of(x) in FIELD_KINDS
+
+
+def on_host(operation, *operands):
+    """`operation(*operands)`; QuadrantsTypeError for operands that it does not take."""
+    try:
+        return operation(*operands)
+    except QuadrantsTypeError:
+        raise
+    except TypeError as error:
+        text = str(error).replace("ArrayRef", "Ndarray").replace("ViewRef", "BufferView")
+        if any(map(is_container, operands)):
+            text += f". {ELEMENT_BY_ELEMENT}"
+        raise QuadrantsTypeError(text) from None
