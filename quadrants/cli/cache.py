@@ -36,6 +36,9 @@ def size(count: int) -> str:
 
 def _info(cache: DiskCache) -> int:
     info = cache.info()
+    if not info.root:
+        print("folder   none: this user has no home folder; set HOME, or name a folder with --path")
+        return 0
     print(f"folder   {info.root}" + ("" if os.path.isdir(info.root) else " (does not exist yet)"))
     print(f"entries  {info.entries}")
     print(f"size     {size(info.bytes)}")

@@ -108,7 +108,7 @@ class Lookup:
 
     def _read(self, key: str, suffix: str) -> bytes | None:
         content = self.cache.get(key, suffix)
-        if content is None and os.path.lexists(self.cache.path(key, suffix)):
+        if content is None and self.cache.usable and os.path.lexists(self.cache.path(key, suffix)):
             self._damaged(f"Failed to read from cache: {self.cache.path(key, suffix)}")
         return content
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quadrants import session
+from quadrants import _logging, session
 from quadrants.emit import dialects
 from quadrants.toolchain import cache
 
@@ -22,6 +22,11 @@ class Backend:
     def __init__(self, dialect: str):
         self.dialect = dialects.get(dialect)
         cfg = session.current_cfg()
+        if cfg.offline_cache and not cfg.offline_cache_file_path:
+            _logging.warn(
+                "There is no kernel cache, as this user has no home folder: kernels are compiled again in every process. "
+                "Set HOME, or name a folder with qd.init(offline_cache_file_path=...)."
+            )
         self.cache = cache.DiskCache(
             cfg.offline_cache_file_path if cfg.offline_cache else None,
             cfg.offline_cache_max_size_of_files,

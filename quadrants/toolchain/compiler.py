@@ -156,7 +156,9 @@ def _own_store() -> DiskCache:
     from quadrants.config import default_cache_path
     from quadrants.toolchain.cache import DiskCache
 
-    return DiskCache(os.path.join(os.path.dirname(default_cache_path()), "compilers"), policy="never", quiet=True)
+    kernels = default_cache_path()
+    root = os.path.join(os.path.dirname(kernels), "compilers") if kernels else None
+    return DiskCache(root, policy="never", quiet=True)
 
 
 def _stamp(command: Sequence[str]) -> str:

@@ -80,14 +80,14 @@ def python():
 
 @pytest.fixture
 def tmpfs(tmp_path):
-    """`tmpfs(options)` mounts a file system in memory and returns its folder."""
+    """`tmpfs(options)` mounts a file system in memory that is the user's alone, and returns its folder."""
     mounted = []
 
     def mount(options: str):
         folder = tmp_path / f"tmpfs{len(mounted)}"
         folder.mkdir()
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True
+            ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(folder)], capture_output=True, text=True
         )
         if done.returncode != 0:
             pytest.skip(f"needs root and the right to mount a tmpfs: {done.stderr.strip()}")

@@ -74,7 +74,7 @@ def test_what_this_process_used_stays(tmp_path):
     keys = fill(root, 8)
     cache = DiskCache(root, 1, "lru", 1.0)
     cache.get(keys[7])
-    cache.find(keys[0])
+    cache.get(keys[0])
     assert DiskCache(root, 1, "lru", 1.0).clean() == 6  # also through another object, as after a reset
     assert left(root, keys) == [0, 7]
 
@@ -126,11 +126,12 @@ def test_an_unknown_policy_is_an_error(tmp_path):
 def test_leftovers_of_killed_writers_go_after_an_hour(tmp_path):
     cache = DiskCache(str(tmp_path))
     folder = os.path.dirname(cache.put(make_key("a"), b"x"))
-    for name, age in (("old", 4000), ("new", 10)):
-        path = os.path.join(folder, ".tmp-" + name)
+    new, old, of_tomorrow = (f".tmp-{pid}-0123456789abcdef" for pid in range(3))
+    for name, age in ((old, 4000), (new, 10), (of_tomorrow, -86400)):
+        path = os.path.join(folder, name)
         with open(path, "wb"):
             pass
         os.utime(path, (time.time() - age,) * 2)
     cache.clean()
-    assert [name for name in os.listdir(folder) if name.startswith(".tmp")] == [".tmp-new"]
+    assert [name for name in os.listdir(folder) if name.startswith(".tmp")] == [new]
     assert cache.info().entries == 1
