@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants import _logging, session
-from quadrants.emit import dialects
+from quadrants.emit import dialects, environment
 from quadrants.toolchain import cache
 
 
@@ -33,11 +33,13 @@ class Backend:
             cfg.offline_cache_cleaning_policy,
             cfg.offline_cache_cleaning_factor,
         )
+        environment.keep_in(self.cache)
 
     def synchronize(self) -> None:
         """Wait for the work of the default stream; a launch on the CPU has ended when it returns."""
 
     def close(self) -> None:
         """The runtime ends: bring the disk cache back under its limit."""
+        environment.keep_in(None)
         if self.cache.root is not None:
             self.cache.clean()
