@@ -49,7 +49,7 @@ def hardware_threads() -> int:
 
 
 def absolute_folder(path: str) -> str:
-    """The path from the root on, as the current folder has it now; "" where nobody knows the home that `~` stands for."""
+    """The path from the root on, as the current folder has it now; "" where `~` stands for no home that is known."""
     if path.startswith("~"):
         path = os.path.expanduser(path)
         if not os.path.isabs(path) or os.environ.get("HOME") == "":

@@ -1,8 +1,8 @@
 """Folders whose content is trusted later, or that are cleaned: reached through what was checked.
 
-A folder is opened once. Its descriptor tells the owner and the mode, and all in it is named relative to that descriptor,
-so that no path is looked up twice. Below the folder that was named no symbolic link is followed, and nothing but a regular
-file is read. What is made here is the owner's alone: folders 0700, files 0600, whatever the umask.
+A folder is opened once. Its descriptor tells the owner and the mode, and all in it is named relative to that, so that no
+path is looked up twice. Below the folder that was named no symbolic link is followed, and nothing but a regular file is
+read. What is made here is the owner's alone: folders 0700, files 0600, whatever the umask.
 
 Where the system has no such descriptors (Windows) names are joined instead, and its own access rules have to do.
 """
@@ -98,7 +98,8 @@ def is_fixed(path: str) -> bool:
 
 
 def open_folder(path: str, rule: Rule, create: bool = False) -> Folder:
-    """The folder, made with all above it when it is missing and may be. Raises Refused, or OSError as `os.open` does."""
+    """The folder; with `create` it is made if it is missing, and all above it. Raises Refused, or OSError as `os.open`
+    does."""
     try:
         handle = _open_folder(path, None, 0)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Compiled templates: to parse them again takes ten times as long as all the rest of a first rendering.
 
-Those of the package are compiled when it is built, and lie in a folder beside them (`write_compiled`). All others, and those
-that were edited since, are kept by the disk cache of the runtime in force; without one, nothing is written.
+Those of the package are compiled when it is built, and lie in a folder beside them (`write_compiled`). All others, and
+those that were edited since, are kept by the disk cache of the runtime in force; without one, nothing is written.
 
 What is decoded here is code. The cache hands nothing out whose owner, mode and seal do not hold, and the file of the
 package is trusted as its modules are; a digest tells whether it is whole.
@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
-from typing import Protocol
+from typing import Any, Protocol
 
 import jinja2
 from jinja2 import compiler, idtracking, lexer, nodes, optimizer, parser
@@ -27,8 +27,14 @@ from jinja2.bccache import Bucket
 
 SUFFIX = ".jinja"
 COMPILED = "compiled"
-# What decides the code of a template besides its text, so that it is in one place. To be raised with its meaning: FORMAT.
-OPTIONS = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True, "autoescape": False}
+# What decides the code of a template besides its text.
+OPTIONS: dict[str, Any] = {
+    "trim_blocks": True,
+    "lstrip_blocks": True,
+    "keep_trailing_newline": True,
+    "autoescape": False,
+}
+# To be raised when the meaning of a file changes.
 FORMAT = 2
 _DIGEST = 32
 

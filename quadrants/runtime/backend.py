@@ -24,7 +24,7 @@ class Backend:
         cfg = session.current_cfg()
         if cfg.offline_cache and not cfg.offline_cache_file_path:
             _logging.warn(
-                "There is no kernel cache, as this user has no home folder: kernels are compiled again in every process. "
+                "There is no kernel cache, as no home folder is known: kernels are compiled again in every process. "
                 "Set HOME, or name a folder with qd.init(offline_cache_file_path=...)."
             )
         self.cache = cache.DiskCache(
