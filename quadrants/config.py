@@ -85,6 +85,10 @@ def _fraction_or_off(value) -> str | None:
     return None if 0 <= value <= 1 else "must be 0 (off) or lie in (0, 1]"
 
 
+def _home_is_known(value) -> str | None:
+    return "names a home folder, and none is known" if value and not absolute_folder(value) else None
+
+
 def _policy(value) -> str | None:
     return None if value in CLEANING_POLICIES else "must be one of " + ", ".join(CLEANING_POLICIES)
 
@@ -197,7 +201,14 @@ def _rows() -> Iterable[Option]:
         aside("print_non_pure", bool, False, "Name each kernel that is not pure when it is compiled.", env=None),
         key("kernel_profiler", bool, False, "Time every task."),
         plain("timeline", bool, False, "Record a timeline of the host phases."),
-        plain("debug_dump_path", str, "/tmp/ir/", "Folder of dumped files."),
+        plain(
+            "debug_dump_path",
+            str,
+            "/tmp/ir/",
+            "Folder of dumped files.",
+            check=_home_is_known,
+            settled=absolute_folder,
+        ),
         plain("print_ir", bool, False, "Log the IR of every stage."),
         plain("print_preprocessed_ir", bool, False, "Log the IR as first built."),
         plain("print_ir_dbg_info", bool, False, "Add source locations to printed IR."),

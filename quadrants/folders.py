@@ -1,7 +1,7 @@
 """Folders whose content is trusted later, or that are cleaned: reached through what was checked.
 
-A folder is opened once. Its descriptor tells the owner and the mode, and all in it is named relative to that, so that no
-path is looked up twice. Below the folder that was named no symbolic link is followed, and nothing but a regular file is
+A folder is opened once. Its descriptor tells the owner and the mode, and all in it is named relative to that: no path
+is looked up twice. Below the folder that was named no symbolic link is followed, and nothing but a regular file is
 read. What is made here is the owner's alone: folders 0700, files 0600, whatever the umask.
 
 Where the system has no such descriptors (Windows) names are joined instead, and its own access rules have to do.
@@ -259,6 +259,8 @@ class Folder:
         return True
 
     def _at(self, name: str) -> str:
+        if os.path.basename(name) != name or name in ("", ".", ".."):
+            raise OSError(errno.EINVAL, "that is no name of a file in a folder", name)
         return name if self._handle is not None else os.path.join(self.path, name)
 
 

@@ -140,6 +140,6 @@ def _made_by() -> str:
     parts = [f"template {FORMAT}", repr(sorted(OPTIONS.items())), str(sys.implementation.cache_tag)]
     parts.append(importlib.util.MAGIC_NUMBER.hex())
     for module in (compiler, nodes, parser, lexer, idtracking, optimizer):
-        with open(module.__file__, "rb") as file:
+        with open(str(module.__file__), "rb") as file:
             parts.append(hashlib.sha256(file.read()).hexdigest())
     return "\n".join(parts)

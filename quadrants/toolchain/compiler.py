@@ -103,9 +103,8 @@ def which(name: str) -> str | None:
 def _commands(variable: str) -> Iterator[tuple[str, ...]]:
     chosen = os.environ.get(variable)
     if chosen:
-        import shlex
-
-        words = shlex.split(chosen)
+        whole = which(chosen)  # a path may have spaces and quotes in it
+        words = [chosen] if whole else _words(variable, chosen)
         path = which(words[0]) if words else None
         if path is None:
             raise CompilerNotFound(f"{variable}={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
@@ -118,6 +117,18 @@ def _commands(variable: str) -> Iterator[tuple[str, ...]]:
     zig = _zig()
     if zig is not None:
         yield (zig, "cc")
+
+
+def _words(variable: str, chosen: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(chosen)
+    except ValueError as error:
+        raise CompilerNotFound(
+            f"{variable}={chosen} is no path of a compiler, and as a command it cannot be read ({error}). Close the "
+            "quote, or write a backslash before it."
+        ) from None
 
 
 def _zig() -> str | None:
@@ -233,12 +244,10 @@ def _kind(command: Sequence[str], said: str) -> str:
 
 def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
     """The machine options that the driver hands to the compiler proper."""
-    import shlex
-
     for line in lines:
         if "cc1" not in line or not line.startswith(" "):
             continue
-        words = shlex.split(line)
+        words = _told_words(line)
         picked = []
         for word, following in zip(words, [*words[1:], ""]):
             if word in ("-target-cpu", "-target-feature", "-tune-cpu", "--param"):
@@ -247,6 +256,16 @@ def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
                 picked.append(word)
         return " ".join(picked)
     return ""
+
+
+def _told_words(line: str) -> list[str]:
+    """The words of a command that a driver tells."""
+    import shlex
+
+    try:
+        return shlex.split(line)
+    except ValueError:  # it does not escape a line feed in the name of its temporary file, which comes last
+        return [word.strip("\"'") for word in line.split()]
 
 
 def _ask(command: Sequence[str], arguments: Sequence[str]) -> tuple[int | None, str]:
