@@ -207,7 +207,7 @@ def _rows() -> Iterable[Option]:
             "/tmp/ir/",
             "Folder of dumped files.",
             check=_home_is_known,
-            settled=absolute_folder,
+            settled=lambda path: path if os.path.isabs(path) else absolute_folder(path),
         ),
         plain("print_ir", bool, False, "Log the IR of every stage."),
         plain("print_preprocessed_ir", bool, False, "Log the IR as first built."),

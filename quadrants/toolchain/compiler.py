@@ -70,7 +70,7 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
     place = (os.environ.get(variable), os.environ.get("PATH"))
     with _lock:
         if store is None or store.root is None:
-            store = _own_store()
+            store = own_store()
         if place in _found:
             _keep(_found[place], store)
             return _found[place]
@@ -163,7 +163,8 @@ def _keep(compiler: Compiler, store: DiskCache | None) -> None:
 
 
 @functools.cache
-def _own_store() -> DiskCache:
+def own_store() -> DiskCache:
+    """Where the answers of compilers are kept when no cache is in use."""
     from quadrants.config import default_cache_path
     from quadrants.toolchain.cache import DiskCache
 

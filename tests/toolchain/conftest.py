@@ -19,7 +19,7 @@ from toolchain_kit import ROOT  # noqa: E402
 def fresh(monkeypatch, tmp_path_factory):
     """No record of earlier builds, no settings from outside, and no files in the folders of the user."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "user"))
-    compiler._own_store.cache_clear()
+    compiler.own_store.cache_clear()
     for name in [name for name in os.environ if name.startswith("QD_") and name != "QD_CC"]:
         monkeypatch.delenv(name)
     build.forget()

@@ -118,6 +118,17 @@ def test_old_versions_fall_out_by_size(tmp_path):
     assert len(left(root, old, version="1.0.0")) == 1 and cache.info().versions[cache.version] == 2
 
 
+@pytest.mark.parametrize("policy", ["lru", "fifo"])
+def test_files_of_a_clock_that_was_wrong_go_first(tmp_path, policy):
+    """Else a time that is yet to come would keep them for ever."""
+    root = str(tmp_path)
+    keys = fill(root, 4)
+    path = DiskCache(root).path(keys[2])
+    os.utime(path, (time.time() + 86400 * 365,) * 2)
+    assert DiskCache(root, 4000, policy, 0.25).clean() == 1
+    assert left(root, keys) == [0, 1, 3]
+
+
 def test_an_unknown_policy_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="never, version, lru, fifo, not 'mru'"):
         DiskCache(str(tmp_path), policy="mru")
