@@ -82,4 +82,4 @@ docs: $(READY)
 	$(RUN)/python -m mkdocs build --strict --site-dir build/docs
 
 clean:
-	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so
+	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so templates/compiled

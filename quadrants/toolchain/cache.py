@@ -12,6 +12,7 @@ or the system. `quadrants.folders` says how that is known. docs/guide/cache.md s
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -30,6 +31,8 @@ _STALE_SECONDS = 3600.0
 _FAILED = "failed"
 # Another process that clears the cache may remove an empty folder between two steps of a write.
 _ATTEMPTS = 16
+# Of the process, not of the folder.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 # Paths that this process has read or written, through whichever cache object: cleaning spares them.
 _used: set[str] = set()
 
@@ -211,7 +214,8 @@ class DiskCache:
         except FileNotFoundError:
             raise
         except OSError as error:
-            self._refuse(error)
+            if error.errno not in _PASSING:
+                self._refuse(error)
             raise
 
     def _shelf(self, key: str, create: bool = False) -> Folder:

@@ -160,6 +160,22 @@ def test_a_root_may_be_a_link_of_the_users(tmp_path):
     assert os.listdir(tmp_path / "disk") == []
 
 
+def test_a_process_with_too_many_files_reads_again_later(tmp_path, warnings):
+    resource = pytest.importorskip("resource", reason="needs limits of resources (POSIX)")
+    cache = DiskCache(str(tmp_path))
+    cache.put(KEY, b"payload")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (held[0], limits[1]))
+        for handle in held:
+            os.close(handle)
+        assert cache.get(KEY) is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert cache.get(KEY) == b"payload" and not warnings
+
+
 # ---- names
 
 
