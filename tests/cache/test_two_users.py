@@ -60,7 +60,7 @@ def start_anew():
 
 def become(user):
     before = dict(os.environ)
-    os.environ.update(QD_TMP_DIR=here + "/root", XDG_CACHE_HOME=here + "/root")
+    os.environ.update(QD_TMP_DIR=here + "/first", XDG_CACHE_HOME=here + "/first")
     compute(offline_cache=False)
     os.environ.clear()
     os.environ.update(before)
@@ -76,7 +76,7 @@ class Stage:
 
     def __init__(self, base: Path):
         self.base = base
-        (base / "root").mkdir(mode=0o700)
+        (base / "first").mkdir(mode=0o700)
         (base / "templates" / "c").mkdir(parents=True, mode=0o755)
         (base / "templates" / "c" / "task.c.j2").write_text('{% extends "builtin/c/task.c.j2" %}')
         (base / "templates" / "c" / "task.c.j2").chmod(0o644)
@@ -89,7 +89,7 @@ class Stage:
         return path
 
     def run(self, user: int, text: str, **env: str) -> tuple[str, str]:
-        """What the program prints to its two streams when the user runs it in `<base>/root/..`."""
+        """What the program prints to its two streams when the user runs it in the folder."""
         program = self.base / "program.py"
         program.write_text(PRELUDE + f"\nbecome({user})\n" + text)
         program.chmod(0o644)
@@ -214,14 +214,14 @@ print(path)
 
 def test_without_a_home_there_is_no_cache(stage):
     """A user whom the system does not know, in a folder that he can write."""
-    work = stage.folder("work", VICTIM, 0o700)
+    area = stage.folder("area", VICTIM, 0o700)
     for env in ({}, {"HOME": ""}, {"HOME": "relative"}):
-        _, err = stage.run(VICTIM, f"os.chdir({str(work)!r})\ncompute()\ncompute()", **env)
-        assert os.listdir(work) == [] and len(set(warnings(err))) <= 2 and "no home folder is known" in err
-    _, err = stage.run(VICTIM, f"os.chdir({str(work)!r})\ncompute(offline_cache=False)")
-    assert os.listdir(work) == [] and err == ""
-    _, err = stage.run(VICTIM, f"os.chdir({str(work)!r})\ncompute()", QD_OFFLINE_CACHE_FILE_PATH="~/cache")
-    assert os.listdir(work) == [] and "no home folder is known" in err
+        _, err = stage.run(VICTIM, f"os.chdir({str(area)!r})\ncompute()\ncompute()", **env)
+        assert os.listdir(area) == [] and len(set(warnings(err))) <= 2 and "no home folder is known" in err
+    _, err = stage.run(VICTIM, f"os.chdir({str(area)!r})\ncompute(offline_cache=False)")
+    assert os.listdir(area) == [] and err == ""
+    _, err = stage.run(VICTIM, f"os.chdir({str(area)!r})\ncompute()", QD_OFFLINE_CACHE_FILE_PATH="~/cache")
+    assert os.listdir(area) == [] and "no home folder is known" in err
 
 
 def test_a_cache_that_is_off_writes_nothing(stage):
@@ -233,10 +233,10 @@ def test_a_cache_that_is_off_writes_nothing(stage):
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077, 0o377, 0o777], ids=oct)
 def test_modes_of_one_without_privileges(stage, umask):
-    stage.folder("work", VICTIM, 0o700)
+    stage.folder("area", VICTIM, 0o700)
     write = f"""
 os.umask({umask})
-root = here + "/work/a/b/cache"
+root = here + "/area/a/b/cache"
 for cache in (DiskCache(root), DiskCache(root)):
     assert cache.get("0" * 64) in (None, b"payload")
     assert cache.put("0" * 64, b"payload") and cache.get("0" * 64) == b"payload"
@@ -244,7 +244,7 @@ for cache in (DiskCache(root), DiskCache(root)):
 """
     _, err = stage.run(VICTIM, write)
     assert err == ""
-    made = list((stage.base / "work").rglob("*"))
+    made = list((stage.base / "area").rglob("*"))
     assert len(made) == 8
     for path in made:
         assert stat.S_IMODE(path.lstat().st_mode) == (0o600 if path.is_file() else 0o700), path
