@@ -25,7 +25,7 @@ env: $(READY)
 $(READY): setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --upgrade pip
-	$(RUN)/python -m pip install --quiet 'setuptools>=77' wheel 'cython>=3.1'
+	$(RUN)/python -m pip install --quiet 'setuptools>=77' wheel 'cython>=3.1' 'jinja2>=3.1'
 	$(RUN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	touch $@
 
@@ -82,4 +82,4 @@ docs: $(READY)
 	$(RUN)/python -m mkdocs build --strict --site-dir build/docs
 
 clean:
-	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so
+	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so templates/compiled

@@ -1,10 +1,12 @@
 """Builds the launch core and maps the top-level folders `templates` and `_ext` into the package."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 WINDOWS = sys.platform == "win32"
 # For the memory checkers: what follows -fsanitize=, as in docs/development/testing.md.
@@ -72,6 +74,22 @@ def _simt(folder):
     )
 
 
+class Build(build_ext):
+    """Compiles the templates too, so that no process has to parse them."""
+
+    def run(self):
+        super().run()
+        folder = os.path.dirname(self.get_ext_fullpath("quadrants.templates.any"))
+        spec = importlib.util.spec_from_file_location("template_bytecode", "quadrants/emit/bytecode.py")
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except ModuleNotFoundError as error:
+            print(f"Templates are not compiled, so each process will parse them: {error}; `pip install jinja2`")
+            return
+        module.write_compiled("templates", os.path.join(folder, module.COMPILED))
+
+
 setup(
     name="quadrants",
     # The public part is the release whose language and names this is compatible with; the label tells the two apart.
@@ -86,6 +104,7 @@ setup(
     package_data={"quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
     include_package_data=False,
     ext_modules=extensions(),
+    cmdclass={"build_ext": Build},
     install_requires=["filelock>=3.12", "jinja2>=3.1", "numpy>=1.26", "platformdirs>=4"],
     extras_require=EXTRAS,
     zip_safe=False,

@@ -91,7 +91,7 @@ def _not_compiled(error: CompileError, kernel, recipe, text: str, options: dict)
 
 def look_up(kernel, args: tuple, options: dict, backend):
     """What the disk knows of a fastcache kernel, or None."""
-    if not session.require_runtime().side.src_ll_cache or backend.cache.root is None:
+    if not session.require_runtime().side.src_ll_cache or not backend.cache.usable:
         return None
     from quadrants.fastcache import store
 

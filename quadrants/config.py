@@ -31,6 +31,7 @@ class Option(NamedTuple):
     env: str | None = ""  # "" stands for QD_<NAME>, None for no variable
     env_fallback: str | None = None  # a second variable, read when the first is unset
     check: Callable[[Any], str | None] | None = None  # returns what is wrong, or None
+    settled: Callable[[Any], Any] | None = None  # what is stored of a value that is given
 
     @property
     def variable(self) -> str | None:
@@ -47,14 +48,24 @@ def hardware_threads() -> int:
     return max(1, os.cpu_count() or 1)
 
 
+def absolute_folder(path: str) -> str:
+    """The path from the root on, as the current folder has it now; "" where `~` stands for no home that is known."""
+    if path.startswith("~"):
+        path = os.path.expanduser(path)
+        if not os.path.isabs(path) or os.environ.get("HOME") == "":
+            return ""
+    return os.path.abspath(path) if path else ""
+
+
 def default_cache_path() -> str:
-    """Folder of the disk cache when the option does not name one."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base:
+    """Folder of the disk cache when the option does not name one; "" where the user has no home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(base):  # its specification has others ignored
         return os.path.join(base, "quadrants", "qdcache")
     if sys.platform == "win32":
         return "C:/quadrants_cache/qdcache"
-    return os.path.join(os.path.expanduser("~"), ".cache", "quadrants", "qdcache")
+    home = absolute_folder("~")
+    return os.path.join(home, ".cache", "quadrants", "qdcache") if home else ""
 
 
 def _not_negative(value) -> str | None:
@@ -72,6 +83,10 @@ def _block_size(value) -> str | None:
 
 def _fraction_or_off(value) -> str | None:
     return None if 0 <= value <= 1 else "must be 0 (off) or lie in (0, 1]"
+
+
+def _home_is_known(value) -> str | None:
+    return "names a home folder, and none is known" if value and not absolute_folder(value) else None
 
 
 def _policy(value) -> str | None:
@@ -155,7 +170,13 @@ def _rows() -> Iterable[Option]:
         key("check_out_of_bound", bool, False, "Check every index of fields, arrays, vectors and matrices."),
         # Caches and templates
         plain("offline_cache", bool, True, "Keep compiled kernels on disk."),
-        plain("offline_cache_file_path", str, default_cache_path, "Folder of the disk cache."),
+        plain(
+            "offline_cache_file_path",
+            str,
+            default_cache_path,
+            "Folder of the disk cache; a relative path is from the current folder of that moment.",
+            settled=absolute_folder,
+        ),
         plain("offline_cache_cleaning_policy", str, "lru", "never, version, lru or fifo.", check=_policy),
         plain(
             "offline_cache_max_size_of_files",
@@ -180,7 +201,14 @@ def _rows() -> Iterable[Option]:
         aside("print_non_pure", bool, False, "Name each kernel that is not pure when it is compiled.", env=None),
         key("kernel_profiler", bool, False, "Time every task."),
         plain("timeline", bool, False, "Record a timeline of the host phases."),
-        plain("debug_dump_path", str, "/tmp/ir/", "Folder of dumped files."),
+        plain(
+            "debug_dump_path",
+            str,
+            "/tmp/ir/",
+            "Folder of dumped files.",
+            check=_home_is_known,
+            settled=lambda path: path if os.path.isabs(path) else absolute_folder(path),
+        ),
         plain("print_ir", bool, False, "Log the IR of every stage."),
         plain("print_preprocessed_ir", bool, False, "Log the IR as first built."),
         plain("print_ir_dbg_info", bool, False, "Add source locations to printed IR."),
@@ -227,7 +255,7 @@ def convert(row: Option, value: Any) -> Any:
     wrong = row.check(value) if row.check else None
     if wrong:
         raise ValueError(f"{row.name} {wrong}, not {value!r}")
-    return value
+    return row.settled(value) if row.settled else value
 
 
 def _path_list(row: Option, value: Any) -> list:

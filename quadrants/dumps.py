@@ -9,13 +9,14 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from quadrants import _logging
+from quadrants import _logging, folders
 from quadrants.ir.names import identifier
 from quadrants.ir.summary import stacks_of
 from quadrants.ir.task_ids import task_ids
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from quadrants.ir.nodes import Module
 
 _serial = itertools.count()
+# What one process writes at most: a program that compiles for days must not fill the disk.
+MOST_BYTES = 1 << 30
+_left = MOST_BYTES
+_told: set[tuple[str, str]] = set()
 
 
 class Language(NamedTuple):
@@ -95,12 +100,25 @@ class Observer:
             self._write(Path(self.dumps), name, shown)
 
     def _write(self, folder: Path, name: str, text: str) -> None:
+        """A file that this user alone can read; it may be asked for in the current folder, whoever owns that."""
+        global _left
+        content = text.encode("utf-8", "surrogatepass")
+        rule = folders.anyone if folder == Path.cwd() else folders.known
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+            if len(content) > _left:
+                raise OSError(errno.EFBIG, f"{MOST_BYTES >> 20} MiB of dumps is the most that a process writes")
+            with folders.open_folder(str(folder), rule, create=True) as opened:
+                opened.publish(name, content)
+            _left -= len(content)
         except OSError as error:
-            _logging.warn(f"cannot write the dump {folder / name}: {error}")
             self.folder = self.dumps = None
+            reason = error.strerror or str(error)
+            if (str(folder), reason) not in _told:
+                _told.add((str(folder), reason))
+                _logging.warn(
+                    f"cannot write the dump {folder / name}: {reason}. Name a folder of yours with "
+                    "qd.init(debug_dump_path=...) or QD_DEBUG_DUMP_PATH."
+                )
 
 
 def with_header(text: str, module: Module, mode: str) -> str:

@@ -9,10 +9,10 @@ from quadrants import arch, session
 
 def nothing_kept(cfg) -> bool:
     """Whether no kernel can come from the disk: the cache is off, or its folder is missing or empty."""
-    if not cfg.offline_cache:
+    if not cfg.offline_cache or not cfg.offline_cache_file_path:
         return True
     try:
-        with os.scandir(os.path.expanduser(cfg.offline_cache_file_path)) as entries:
+        with os.scandir(cfg.offline_cache_file_path) as entries:
             return next(entries, None) is None
     except OSError:
         return True

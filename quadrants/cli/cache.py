@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 
 from quadrants.config import default_cache_path
 from quadrants.toolchain.cache import DiskCache
+from quadrants.toolchain.compiler import own_store
 
 
 def main(argv: list[str]) -> int:
@@ -19,7 +21,7 @@ def main(argv: list[str]) -> int:
         action.add_argument("--path", help="the folder, if it is not the default or QD_OFFLINE_CACHE_FILE_PATH")
     arguments = parser.parse_args(argv)
     cache = DiskCache(arguments.path or default_folder())
-    return _info(cache) if arguments.action == "info" else _clear(cache)
+    return _info(cache) if arguments.action == "info" else _clear(cache, () if arguments.path else (own_store(),))
 
 
 def default_folder() -> str:
@@ -36,6 +38,9 @@ def size(count: int) -> str:
 
 def _info(cache: DiskCache) -> int:
     info = cache.info()
+    if not info.root:
+        print("folder   none: this user has no home folder; set HOME, or name a folder with --path")
+        return 0
     print(f"folder   {info.root}" + ("" if os.path.isdir(info.root) else " (does not exist yet)"))
     print(f"entries  {info.entries}")
     print(f"size     {size(info.bytes)}")
@@ -44,10 +49,14 @@ def _info(cache: DiskCache) -> int:
     return 0
 
 
-def _clear(cache: DiskCache) -> int:
+def _clear(cache: DiskCache, more: Sequence[DiskCache]) -> int:
     before = cache.info()
     removed = cache.clear()
+    for other in more:
+        other.clear()
     after = cache.info()
+    if not before.root:
+        return _info(cache)
     print(f"Removed {removed} entries ({size(before.bytes - after.bytes)}) from {before.root}")
     if after.entries:
         print(f"{after.entries} entries could not be removed: they may belong to another user")

@@ -37,7 +37,7 @@ def _header() -> str:
     ]
     cache = DiskCache(default_folder())
     info = cache.info()
-    lines.append(f"kernel cache: {info.root} ({info.entries} entries, {size(info.bytes)})")
+    lines.append(f"kernel cache: {info.root or 'no home folder is known'} ({info.entries} entries, {size(info.bytes)})")
     variables = sorted(name for name in os.environ if name.startswith("QD_"))
     lines += [f"{name}={os.environ[name]}" for name in variables]
     return "\n".join(lines)

@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quadrants.emit.bytecode import Store
 
 
 @lru_cache(maxsize=1)
@@ -17,6 +21,15 @@ def builtin_folder() -> Path:
     import quadrants.templates
 
     return Path(next(iter(quadrants.templates.__path__)))
+
+
+_store: Store | None = None
+
+
+def keep_in(store: Store | None) -> None:
+    """Compiled templates are kept in that disk cache from now on; None keeps none."""
+    global _store
+    _store = store
 
 
 def search_path(kernel_path=None, init_path=()) -> tuple:
@@ -51,10 +64,14 @@ def state(paths: tuple = ()) -> tuple:
     return tuple(_state(os.path.join(p, d)) for p in (*paths, builtin_folder()) for d in _parts())
 
 
+# What a folder of the package holds besides templates.
+_APART = ("__pycache__", "compiled")
+
+
 @lru_cache(maxsize=1)
 def _parts() -> tuple:
     """The folders that a template folder may hold; another one in it (it may be a whole project) is not looked into."""
-    return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name != "__pycache__"))
+    return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name not in _APART))
 
 
 def _state(folder: str) -> tuple:
@@ -76,7 +93,7 @@ def _state(folder: str) -> tuple:
 def _environment(paths: tuple, state: tuple):
     import jinja2
 
-    from quadrants.emit.bytecode import TemplateBytecode
+    from quadrants.emit.bytecode import OPTIONS, TemplateBytecode
 
     root = str(builtin_folder())
     builtin = jinja2.FileSystemLoader(root)
@@ -84,9 +101,6 @@ def _environment(paths: tuple, state: tuple):
     return jinja2.Environment(
         loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
         undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-        bytecode_cache=TemplateBytecode(root),
+        bytecode_cache=TemplateBytecode(root, lambda: _store),
+        **OPTIONS,
     )

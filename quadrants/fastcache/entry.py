@@ -1,9 +1,16 @@
-"""One kernel of an earlier process: what it depended on, how to call it, and which file has its code."""
+"""One kernel of an earlier process: what it depended on, how to call it, and which file has its code.
+
+A record is written as an object with all its members by name, whichever they are, so that none is forgotten. Only what
+`_LEFT_OUT` names stays behind, and the few members that are no plain values have a codec of their own. What is missing
+or too many when it is read is an error, so that no launch happens with defaults.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
 
 from quadrants import banner
 from quadrants.emit.launches import Launch
@@ -11,6 +18,9 @@ from quadrants.emit.regions import LaunchRegion
 from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
 from quadrants.runtime.recipe import Recipe, Slot
+
+# About the fields of one process: a kernel that reads any is not kept.
+_LEFT_OUT = {Recipe: ("cells", "written_cells", "keep"), KeptDepths: ("cells",)}
 
 
 @dataclass(slots=True)
@@ -24,67 +34,53 @@ class Entry:
     artifact: str
 
     def encode(self) -> bytes:
-        """JSON text: reading it runs no code, and people can look at it."""
-        r = self.recipe
-        return json.dumps(
-            {
-                "functions": self.functions,
-                "captures": self.captures,
-                "artifact": self.artifact,
-                "name": r.name,
-                "entry": r.entry,
-                "size": r.size,
-                "slots": [
-                    [s.param, s.path, s.kind, _encode_type(s.type), s.offset, s.shape, s.ndim, s.window]
-                    for s in r.slots
-                ],
-                "results": [[_encode_type(t), offset] for t, offset in r.results],
-                "sites": r.sites,
-                "times": [r.times, r.tasks, r.task_ids],
-                "regions": [astuple(region) for region in r.regions],
-                "checkpoints": [r.status, r.labels],
-                "written": r.written,
-                "device": [r.frame, r.error, r.seed, r.prints, r.in_memory],
-                "launches": [astuple(launch) for launch in r.launches],
-                "kept": astuple(r.kept) if r.kept is not None else None,
-                "stacks": astuple(r.stacks) if r.stacks is not None else None,
-            },
-            separators=(",", ":"),
-        ).encode()
+        """JSON text: reading it runs no code, and people can look at it. Raises ValueError for what cannot be kept."""
+        whole = {
+            "functions": self.functions,
+            "captures": self.captures,
+            "artifact": self.artifact,
+            "recipe": _encode(self.recipe),
+        }
+        return json.dumps(whole, separators=(",", ":")).encode()
 
 
 def decode(content: bytes) -> Entry:
     """The entry of such a text. Raises ValueError, TypeError or LookupError when it is not one."""
     d = json.loads(content)
-    slots = [
-        Slot(p, tuple(path), kind, _decode_type(t), *rest, tuple(window))
-        for p, path, kind, t, *rest, window in d["slots"]
-    ]
-    recipe = Recipe(
-        name=d["name"],
-        entry=d["entry"],
-        size=d["size"],
-        slots=slots,
-        results=[(_decode_type(t), offset) for t, offset in d["results"]],
-        sites=[(_tuples(m), [banner.Frame(*f) for f in frames], name) for m, frames, name in d["sites"]],
-        times=d["times"][0],
-        tasks=tuple(d["times"][1]),
-        task_ids=tuple(d["times"][2]),
-        regions=tuple(LaunchRegion(*map(_tuples, region)) for region in d["regions"]),
-        status=d["checkpoints"][0],
-        labels=tuple(d["checkpoints"][1]),
-        written=tuple(d["written"]),
-        launches=tuple(Launch(*(_tuples(member) for member in launch)) for launch in d["launches"]),
-        frame=d["device"][0],
-        error=d["device"][1],
-        seed=d["device"][2],
-        prints=d["device"][3],
-        in_memory=d["device"][4],
-        kept=KeptDepths(*map(_tuples, d["kept"])) if d["kept"] is not None else None,
-        stacks=StackPlan(*map(_tuples, d["stacks"])) if d["stacks"] is not None else None,
-    )
     captures = [(number, tuple(path), text) for number, path, text in d["captures"]]
-    return Entry(d["functions"], captures, recipe, d["artifact"])
+    return Entry(d["functions"], captures, _decode(Recipe, d["recipe"]), d["artifact"])
+
+
+def members(cls: type) -> list[str]:
+    """The members of a record that are kept, in order."""
+    return [f.name for f in fields(cls) if f.name not in _LEFT_OUT.get(cls, ())]
+
+
+def _encode(record) -> dict:
+    cls = type(record)
+    for name in _LEFT_OUT.get(cls, ()):
+        if getattr(record, name):
+            raise ValueError(f"{name} of a {cls.__name__} means nothing to another process")
+    return {name: _codec(cls, name)[0](getattr(record, name)) for name in members(cls)}
+
+
+def _decode(cls: type, d: dict):
+    if sorted(d) != sorted(members(cls)):
+        raise ValueError(f"not the members of a {cls.__name__}: {sorted(d)}")
+    return cls(**{name: _codec(cls, name)[1](d[name]) for name in members(cls)})
+
+
+def _codec(cls: type, name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    return _CODECS.get((cls, name), (_plain, _tuples))
+
+
+def _plain(x):
+    """What JSON gives back, but for tuples. TypeError for anything else, which needs a codec."""
+    if isinstance(x, tuple):
+        return [_plain(item) for item in x]
+    if x is None or type(x) in (bool, int, float, str):
+        return x
+    raise TypeError(f"a {type(x).__name__} is kept by a codec of its own only: {x!r}")
 
 
 def _tuples(x):
@@ -105,3 +101,33 @@ def _decode_type(x):
     if isinstance(x, dict):
         return StructType(tuple((key, _decode_type(kind)) for key, kind in x["members"]), x["name"])
     return None if x is None else primitive(x)
+
+
+def _each(cls: type, kind: type) -> tuple:
+    """Of a list or tuple of records."""
+    return lambda x: [_encode(record) for record in x], lambda x: kind(_decode(cls, d) for d in x)
+
+
+def _maybe(cls: type) -> tuple:
+    """Of a record or None."""
+    return lambda x: None if x is None else _encode(x), lambda x: None if x is None else _decode(cls, x)
+
+
+def _decode_site(site: list) -> tuple:
+    message, frames, name = site
+    return _tuples(message), [banner.Frame(*frame) for frame in frames], name
+
+
+_CODECS: dict[tuple[type, str], tuple] = {
+    (Slot, "type"): (_encode_type, _decode_type),
+    (Recipe, "slots"): _each(Slot, list),
+    (Recipe, "results"): (
+        lambda x: [[_encode_type(t), offset] for t, offset in x],
+        lambda x: [(_decode_type(t), offset) for t, offset in x],
+    ),
+    (Recipe, "sites"): (list, lambda x: [_decode_site(site) for site in x]),
+    (Recipe, "regions"): _each(LaunchRegion, tuple),
+    (Recipe, "launches"): _each(Launch, tuple),
+    (Recipe, "stacks"): _maybe(StackPlan),
+    (Recipe, "kept"): _maybe(KeptDepths),
+}

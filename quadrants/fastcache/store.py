@@ -16,7 +16,7 @@ from quadrants.lang.struct_type import StructType
 from quadrants.toolchain.cache import make_key
 
 # To be raised when the meaning of a key or of a file changes within a version.
-FORMAT = "1"
+FORMAT = "2"
 _ENTRY, _READS = ".kernel", ".reads"
 _MOST_READS = 64
 _told: set = set()
@@ -108,7 +108,7 @@ class Lookup:
 
     def _read(self, key: str, suffix: str) -> bytes | None:
         content = self.cache.get(key, suffix)
-        if content is None and os.path.lexists(self.cache.path(key, suffix)):
+        if content is None and self.cache.usable and os.path.lexists(self.cache.path(key, suffix)):
             self._damaged(f"Failed to read from cache: {self.cache.path(key, suffix)}")
         return content
 
@@ -174,7 +174,7 @@ class Lookup:
         unseen = record.unseen or ("" if functions else "a function that it calls cannot be found by name")
         if any(type(label) is not int for label in recipe.labels):
             unseen = "a later process could not name the members that label its checkpoints"
-        if unseen or recipe.cells:
+        if unseen or recipe.cells or recipe.keep:
             _logging.debug(f"[FASTCACHE] {name} is not kept: {unseen or 'it reads fields'}")
             return
         known = self._known_reads()

@@ -32,6 +32,7 @@ class Output(FormatStrings):
         self.emit(Print(tuple(_merge(parts))))
 
     def _print_value(self, value, spec: str, parts: list) -> None:
+        value = typed.unboxed(value)
         if isinstance(value, Formatted):
             for part in value.parts:
                 if isinstance(part, str):

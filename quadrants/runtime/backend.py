@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quadrants import session
-from quadrants.emit import dialects
+from quadrants import _logging, session
+from quadrants.emit import dialects, environment
 from quadrants.toolchain import cache
 
 
@@ -22,17 +22,24 @@ class Backend:
     def __init__(self, dialect: str):
         self.dialect = dialects.get(dialect)
         cfg = session.current_cfg()
+        if cfg.offline_cache and not cfg.offline_cache_file_path:
+            _logging.warn(
+                "There is no kernel cache, as no home folder is known: kernels are compiled again in every process. "
+                "Set HOME, or name a folder with qd.init(offline_cache_file_path=...)."
+            )
         self.cache = cache.DiskCache(
             cfg.offline_cache_file_path if cfg.offline_cache else None,
             cfg.offline_cache_max_size_of_files,
             cfg.offline_cache_cleaning_policy,
             cfg.offline_cache_cleaning_factor,
         )
+        environment.keep_in(self.cache)
 
     def synchronize(self) -> None:
         """Wait for the work of the default stream; a launch on the CPU has ended when it returns."""
 
     def close(self) -> None:
         """The runtime ends: bring the disk cache back under its limit."""
+        environment.keep_in(None)
         if self.cache.root is not None:
             self.cache.clean()

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from quadrants import _logging
-from quadrants.toolchain import cc, scratch
+from quadrants import _logging, folders
+from quadrants.toolchain import cc, kept_sources, scratch
 from quadrants.toolchain.cache import DiskCache, make_key
 from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.errors import CompileError, ToolchainError
@@ -277,14 +277,17 @@ def _build(request: Request, cache: DiskCache | None, number: int, total: int) -
 
 
 def _from_disk(key: str, name: str, cache: DiskCache | None) -> str | None:
-    path = cache.find(key) if cache is not None else None
-    if path is None:
+    content = cache.get(key) if cache is not None else None
+    if cache is None or content is None:
         return None
     statistics.loaded += 1
-    if scratch.allows_execution(os.path.dirname(path)):
-        return path
-    with open(path, "rb") as file:
-        return _keep(file.read(), name)
+    path = cache.path(key)
+    return path if _may_load(path) else _keep(content, name)
+
+
+def _may_load(path: str) -> bool:
+    """Whether a shared object there can be loaded, by a name that stands for it alone."""
+    return scratch.allows_execution(os.path.dirname(path)) and folders.is_fixed(os.path.dirname(path))
 
 
 def _compile(
@@ -353,7 +356,7 @@ def _run(
 def _publish(key: str, binary: bytes, name: str, cache: DiskCache | None) -> str:
     """Path of a file with a shared object: in the cache, or private."""
     path = cache.put(key, binary) if cache is not None else None
-    if path is not None and scratch.allows_execution(os.path.dirname(path)):
+    if path is not None and _may_load(path):
         return path
     return _keep(binary, name)
 
@@ -372,21 +375,9 @@ def _with_source(error: CompileError, source: str, cache: DiskCache | None, suff
     """The same failure, with the source kept in a file and its path in the message."""
     path = cache.keep_failed(source, error.kernel, suffix) if cache is not None else None
     if path is None:
-        path = _keep_failed_outside(source, error.kernel, suffix)
+        path = kept_sources.keep_outside(source, error.kernel, suffix)
     where = f"Source kept in {path}" if path else "The source could not be kept: no folder can be written"
     return type(error)(f"{error}\n{where}", kernel=error.kernel, dialect=error.dialect, source_path=path, log=error.log)
-
-
-def _keep_failed_outside(source: str, name: str, suffix: str) -> str | None:
-    """Outside of the private folders, which go when the process does."""
-    for parent in scratch.candidates():
-        path = os.path.join(parent, f"quadrants-failed-{scratch.file_stem(name)}-{os.urandom(4).hex()}{suffix}")
-        try:
-            scratch.write(path, source.encode())
-            return path
-        except OSError:
-            continue
-    return None
 
 
 class _timed:

@@ -5,26 +5,34 @@
 Nothing here waits for another process. A file appears whole under its name (`os.replace`), or not at all; two processes
 that make the same artifact both put it, and either copy is right. The access time of a file is its last use, its
 modification time is its creation; both are set here, so mount options do not matter.
+
+What is read is code, or becomes code: it counts only where nobody but its owner could have written it, who is this user
+or the system. `quadrants.folders` says how that is known. docs/guide/cache.md says it to users.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from quadrants import _logging
+from quadrants import _logging, folders
 from quadrants._version import __version_str__
-from quadrants.toolchain import artifact, scratch
+from quadrants.config import absolute_folder
+from quadrants.folders import Folder, Refused
+from quadrants.toolchain import artifact, kept_sources, names
 from quadrants.toolchain.clean import POLICIES, Entry, choose
 
 DEFAULT_MAX_BYTES = 100 << 20
 _STALE_SECONDS = 3600.0
-_TEMPORARY = ".tmp-"
 _FAILED = "failed"
-_FAILED_KEPT = 20
+# Another process that clears the cache may remove an empty folder between two steps of a write.
+_ATTEMPTS = 16
+# Of the process, not of the folder.
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 # Paths that this process has read or written, through whichever cache object: cleaning spares them.
 _used: set[str] = set()
 
@@ -54,9 +62,9 @@ class DiskCache:
     """Artifacts in a folder. No method raises for the state of the disk: what cannot be read is a miss, and a folder
     that cannot be written gives one warning and is then only read.
 
-    `root`: the folder, made on first use; None keeps nothing on disk. `max_bytes`, `policy` ("never", "version", "lru",
-    "fifo"; else ValueError) and `factor` say what `clean` drops. `version` names the sub-folder. With `quiet`
-    nothing is said of a folder that cannot be used.
+    `root`: the folder, made on first use; None or "" keeps nothing on disk, as does a `~` that stands for no folder.
+    `max_bytes`, `policy` ("never", "version", "lru", "fifo"; else ValueError) and `factor` say what `clean` drops.
+    `version` names the sub-folder. With `quiet` nothing is said of a folder that cannot be used.
     """
 
     def __init__(
@@ -70,47 +78,74 @@ class DiskCache:
     ):
         if policy not in POLICIES:
             raise ValueError(f"the cleaning policy should be one of {', '.join(POLICIES)}, not {policy!r}")
-        self.root = os.path.abspath(os.path.expanduser(root)) if root else None
+        if not names.is_version(version) or os.sep in version:
+            raise ValueError(f"a version looks like '1.3.3', not {version!r}")
+        self.root = absolute_folder(root or "") or None
         self.max_bytes = max_bytes
         self.policy = policy
         self.factor = factor
         self.version = version
         self.quiet = quiet
         self._lock = threading.Lock()
-        self._trusted: bool | None = None
+        self._told = False
+        self._readable = True
         self._writable = True
 
     def path(self, key: str, suffix: str = ".so") -> str:
-        """Where the artifact is, or would be. Raises ValueError for a cache without a folder or a malformed key."""
+        """Where the artifact is, or would be. Whoever opens it looks the path up once more: see `folders.is_fixed`.
+
+        Raises ValueError for a cache without a folder, a malformed key or suffix.
+        """
         if self.root is None:
             raise ValueError("this cache keeps nothing on disk")
-        if len(key) != 64 or not _is_hex(key):
+        if len(key) != 64 or not folders.is_hex(key):
             raise ValueError(f"a key has 64 hexadecimal digits, not {key!r}")
+        if not names.is_suffix(suffix):
+            raise ValueError(f"a suffix is a dot and up to 8 letters, not {suffix!r}")
         return os.path.join(self.root, self.version, key[:2], key[2:] + suffix)
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is a folder, and nothing was found so far that forbids to read it."""
+        return self.root is not None and self._readable
 
     def get(self, key: str, suffix: str = ".so") -> bytes | None:
         """The artifact, or None. Counts as a use of it."""
-        found = self._read(key, suffix)
-        return None if found is None else found[1]
-
-    def find(self, key: str, suffix: str = ".so") -> str | None:
-        """The path of the artifact when it is there and whole, else None. Counts as a use of it."""
-        found = self._read(key, suffix)
-        return None if found is None else found[0]
+        if not self.usable:
+            return None
+        path = self.path(key, suffix)
+        try:
+            content = self._read(key, suffix)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _logging.debug(f"Ignored the cached kernel {path}: {error.strerror or error}")
+            return None
+        payload = artifact.unseal(key, content)
+        if payload is None:
+            _logging.debug(f"Ignored the cached kernel {path}: it is damaged; it will be compiled again")
+            return None
+        _used.add(path)
+        return payload
 
     def put(self, key: str, data: bytes, suffix: str = ".so") -> str | None:
         """Keep `data` under `key`, replacing what is there. Returns its path, None when it could not be kept."""
-        if not self._usable() or not self._writable:
+        if not self.usable or not self._writable:
             return None
         path = self.path(key, suffix)
         content = artifact.seal(key, data)
-        for attempt in range(8):
+        for attempt in range(_ATTEMPTS):
             try:
-                self._publish(path, content)
+                with self._shelf(key, create=True) as shelf:
+                    shelf.publish(key[2:] + suffix, content)
                 break
+            except Refused:
+                return None
+            except IsADirectoryError as error:
+                _logging.debug(f"The kernel {path} is not kept: {error.strerror}")
+                return None
             except OSError as error:
-                # Another process that clears the cache may remove the empty folder between two steps.
-                if attempt == 7 or not isinstance(error, (FileNotFoundError, FileExistsError)):
+                if attempt == _ATTEMPTS - 1 or not isinstance(error, (FileNotFoundError, FileExistsError)):
                     self._give_up(error)
                     return None
         _used.add(path)
@@ -118,20 +153,13 @@ class DiskCache:
 
     def keep_failed(self, text: str, name: str, suffix: str) -> str | None:
         """Keep a source that did not compile, among the last 20. Returns its path, None when it could not be kept."""
-        if not self._usable() or self.root is None:
+        if not self.usable:
             return None
-        folder = os.path.join(self.root, _FAILED)
-        path = os.path.join(folder, scratch.file_stem(name) + "-" + make_key(text)[:8] + suffix)
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            scratch.write(path, text.encode())
-            kept = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(folder) if entry.is_file())
+            with self._root(create=True) as root, root.folder(_FAILED, folders.trusted, create=True) as folder:
+                return kept_sources.keep(folder, text, name, suffix)
         except OSError:
             return None  # the caller has other folders to try
-        for _, old in kept[:-_FAILED_KEPT]:
-            if old != path:
-                scratch.remove(old)
-        return path
 
     def info(self) -> Info:
         """What is in the folder now, of all versions."""
@@ -143,14 +171,19 @@ class DiskCache:
         return Info(self.root or "", sum(versions.values()), total, versions)
 
     def clear(self) -> int:
-        """Remove every artifact, kept source and leftover; files that are not of the cache stay. Returns how many
-        artifacts went."""
-        removed = sum(_remove(entry.path) for entry in self._entries())
-        if self.root is not None:
-            for path in _files(os.path.join(self.root, _FAILED)):
-                _remove(path)
-            self._sweep(0.0)
-            self._prune()
+        """Remove every artifact, kept source and leftover; what does not have the name of one stays, and so does the
+        folder itself. Returns how many artifacts went."""
+        if self.root is None:
+            return 0
+        removed = 0
+        for shelf in self._shelves(folders.own):
+            for name, _ in shelf.files(_is_ours):
+                removed += shelf.remove(name) and names.is_entry(name)
+        try:
+            with folders.open_folder(self.root, folders.own) as root:
+                self._remove_empty(root)
+        except OSError:
+            pass  # there is none, or it is another user's
         return removed
 
     def clean(self) -> int:
@@ -160,177 +193,113 @@ class DiskCache:
         `floor(factor * entries)` of them and as many more as bring it below. What this process used stays, unless
         `max_bytes` is 0, which keeps nothing. "version" drops what other versions left; "never" drops nothing.
         """
-        if self.policy == "never" or not self._usable() or not self._writable:
+        if self.policy == "never" or not self.usable or not self._writable:
             return 0
-        self._sweep(_STALE_SECONDS)
-        entries = list(self._entries())
+        self._sweep()
+        entries = list(self._entries(folders.own))
         used = _used if self.max_bytes > 0 else set()
         doomed = choose(entries, used, self.max_bytes, self.policy, self.factor, self.version)
-        removed = sum(_remove(entry.path) for entry in doomed)
+        removed = self._remove({entry.path for entry in doomed}) if doomed else 0
         if removed:
             _logging.debug(f"Removed {removed} of {len(entries)} files from the kernel cache {self.root}")
         return removed
 
-    # ---- reading and writing
+    # ---- the folder, opened and checked
 
-    def _publish(self, path: str, content: bytes) -> None:
-        folder = os.path.dirname(path)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        temporary = os.path.join(folder, f"{_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
-        scratch.write(temporary, content)
+    def _root(self, create: bool = False) -> Folder:
+        """Raises Refused, or OSError as `os.open` does. What is refused once is left alone from then on."""
+        assert self.root is not None
         try:
-            os.replace(temporary, path)
-        except OSError:
-            scratch.remove(temporary)
+            return folders.open_folder(self.root, folders.trusted, create)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            if error.errno not in _PASSING:
+                self._refuse(error)
             raise
 
-    def _read(self, key: str, suffix: str) -> tuple[str, bytes] | None:
-        if not self._usable():
-            return None
-        path = self.path(key, suffix)
-        try:
-            with open(path, "rb") as file:
-                owner = os.fstat(file.fileno())
-                content = file.read()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            _logging.debug(f"Ignored the cached kernel {path}: {error}")
-            return None
-        if not _is_trusted(owner):
-            _logging.debug(f"Ignored the cached kernel {path}: it belongs to another user")
-            return None
-        payload = artifact.unseal(key, content)
-        if payload is None:
-            _logging.debug(f"Ignored the cached kernel {path}: it is damaged; it will be compiled again")
-            return None
-        _used.add(path)
-        try:
-            os.utime(path, ns=(time.time_ns(), owner.st_mtime_ns))
-        except OSError:
-            pass  # a cache that can only be read does not remember its use
-        return path, payload
-
-    # ---- the state of the folder
-
-    def _usable(self) -> bool:
-        """Whether the folder may be read. Code is loaded from it, so it must be this user's or the system's."""
-        if self.root is None:
-            return False
-        if self._trusted is None:
-            self._trusted = True
+    def _shelf(self, key: str, create: bool = False) -> Folder:
+        with self._root(create) as root:
             try:
-                state = os.stat(self.root)
-            except FileNotFoundError:
-                return True
-            except OSError as error:
-                self._trusted = False
-                self._warn(error.strerror or str(error))
-                return False
-            if not os.path.isdir(self.root):
-                self._trusted = False
-                self._warn("it is a file, not a folder")
-            elif not _is_trusted(state):
-                self._trusted = False
-                self._warn(f"it belongs to another user (id {state.st_uid})")
-        return self._trusted
+                with root.folder(self.version, folders.trusted, create) as version:
+                    return version.folder(key[:2], folders.trusted, create)
+            except Refused as error:
+                self._refuse(error)
+                raise
+
+    def _read(self, key: str, suffix: str) -> bytes:
+        with self._shelf(key) as shelf:
+            return shelf.read(key[2:] + suffix, folders.trusted, use=True)
+
+    def _refuse(self, error: OSError) -> None:
+        self._readable = False
+        self._warn(error)
 
     def _give_up(self, error: OSError) -> None:
-        with self._lock:
-            first, self._writable = self._writable, False
-        if first:
-            self._warn(error.strerror or str(error))
+        self._writable = False
+        self._warn(error)
 
-    def _warn(self, reason: str) -> None:
-        if self.quiet:
+    def _warn(self, error: OSError) -> None:
+        with self._lock:
+            told, self._told = self._told, True
+        if told or self.quiet:
             return
+        reason = error.strerror or str(error)
+        if isinstance(error, Refused) and error.filename != self.root:
+            reason = f"of {error.filename}, {reason}"
         _logging.warn(
             f"The kernel cache {self.root} cannot be used: {reason}. Kernels are compiled again in every process. "
             "Name another folder with qd.init(offline_cache_file_path=...), or turn it off with offline_cache=False."
         )
 
-    # ---- the files
+    # ---- all files
 
-    def _entries(self) -> Iterator[Entry]:
-        for version, path in self._candidates():
-            if os.path.basename(path).startswith(_TEMPORARY):
-                continue
-            try:
-                state = os.stat(path)
-            except OSError:
-                continue  # another process removed it
-            yield Entry(path, version, state.st_size, state.st_mtime_ns, state.st_atime_ns)
-
-    def _sweep(self, age: float) -> None:
-        """Remove what killed writers left behind."""
-        oldest = time.time() - age
-        for _, path in self._candidates():
-            if os.path.basename(path).startswith(_TEMPORARY):
-                try:
-                    if os.stat(path).st_mtime <= oldest:
-                        scratch.remove(path)
-                except OSError:
-                    continue
-
-    def _candidates(self) -> Iterator[tuple[str, str]]:
-        """The files that have the form of ours. The folder may be one that holds other things too."""
+    def _shelves(self, rule: folders.Rule) -> Iterator[Folder]:
+        """The shelves of all versions, each open until the next. The root may hold other things too."""
         if self.root is None:
             return
-        for folder in _folders(self.root):
-            version = os.path.basename(folder)
-            for shelf in _folders(folder):
-                if len(os.path.basename(shelf)) != 2 or not _is_hex(os.path.basename(shelf)):
-                    continue
-                for path in _files(shelf):
-                    name = os.path.basename(path)
-                    if name.startswith(_TEMPORARY) or (_is_hex(name[:62]) and name[62:63] == "."):
-                        yield version, path
-
-    def _prune(self) -> None:
-        """Remove folders that are empty now, the root last."""
-        if self.root is None:
+        try:
+            root = folders.open_folder(self.root, rule)
+        except OSError:
             return
-        for folder in _folders(self.root):
-            for shelf in _folders(folder):
-                _remove_folder(shelf)
-            _remove_folder(folder)
-        _remove_folder(self.root)
+        with root:
+            for version in root.folders(names.is_version, rule):
+                yield from version.folders(names.is_shelf, rule)
+
+    def _entries(self, rule: folders.Rule = folders.anyone) -> Iterator[Entry]:
+        for shelf in self._shelves(rule):
+            version = os.path.basename(os.path.dirname(shelf.path))
+            for name, state in shelf.files(names.is_entry):
+                path = os.path.join(shelf.path, name)
+                yield Entry(path, version, state.st_size, state.st_mtime_ns, state.st_atime_ns)
+
+    def _remove(self, paths: Collection[str]) -> int:
+        removed = 0
+        for shelf in self._shelves(folders.own):
+            for name, _ in shelf.files(names.is_entry):
+                if os.path.join(shelf.path, name) in paths:
+                    removed += shelf.remove(name)
+        return removed
+
+    def _sweep(self) -> None:
+        """Remove what killed writers left behind. A time that is yet to come tells that the clock was set back."""
+        now = time.time()
+        for shelf in self._shelves(folders.own):
+            for name, state in shelf.files(folders.is_temporary):
+                if abs(now - state.st_mtime) >= _STALE_SECONDS:
+                    shelf.remove(name)
+
+    @staticmethod
+    def _remove_empty(root: Folder) -> None:
+        """Remove kept sources, and the folders in the root that are ours and empty now."""
+        for failed in root.folders(_FAILED.__eq__, folders.own):
+            kept_sources.clear(failed)
+        root.remove_folder(_FAILED)
+        for version in root.folders(names.is_version, folders.own):
+            for name in filter(names.is_shelf, version.names()):
+                version.remove_folder(name)
+            root.remove_folder(os.path.basename(version.path))
 
 
-def _is_hex(text: str) -> bool:
-    return bool(text) and all(c in "0123456789abcdef" for c in text)
-
-
-def _is_trusted(state: os.stat_result) -> bool:
-    return not hasattr(os, "geteuid") or state.st_uid in (os.geteuid(), 0)
-
-
-def _list(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []  # not there, not a folder, or not ours to see
-
-
-def _folders(folder: str) -> Iterator[str]:
-    return (entry.path for entry in _list(folder) if entry.is_dir(follow_symlinks=False))
-
-
-def _files(folder: str) -> Iterator[str]:
-    return (entry.path for entry in _list(folder) if entry.is_file(follow_symlinks=False))
-
-
-def _remove(path: str) -> bool:
-    try:
-        os.unlink(path)
-    except OSError:
-        return False  # another process was first, or it may not go; either way it is not counted
-    return True
-
-
-def _remove_folder(path: str) -> None:
-    try:
-        os.rmdir(path)
-    except OSError:
-        pass  # not empty
+def _is_ours(name: str) -> bool:
+    return names.is_entry(name) or folders.is_temporary(name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+_HOUR = 3600 * 1_000_000_000
 POLICIES = ("never", "version", "lru", "fifo")
 
 
@@ -29,7 +31,10 @@ def choose(
     total = sum(entry.size for entry in entries)
     if total < max_bytes:
         return []
-    order = sorted(entries, key=lambda entry: entry.used if policy == "lru" else entry.created)
+    # Times that are yet to come are of a clock that was wrong; such files would never be the oldest.
+    latest = time.time_ns() + _HOUR
+    times = [entry.used if policy == "lru" else entry.created for entry in entries]
+    order = [entries[i] for i in sorted(range(len(entries)), key=lambda i: times[i] if times[i] <= latest else 0)]
     at_least = int(factor * len(entries))
     doomed: list[Entry] = []
     for entry in order:

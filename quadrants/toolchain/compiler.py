@@ -70,7 +70,7 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
     place = (os.environ.get(variable), os.environ.get("PATH"))
     with _lock:
         if store is None or store.root is None:
-            store = _own_store()
+            store = own_store()
         if place in _found:
             _keep(_found[place], store)
             return _found[place]
@@ -103,9 +103,8 @@ def which(name: str) -> str | None:
 def _commands(variable: str) -> Iterator[tuple[str, ...]]:
     chosen = os.environ.get(variable)
     if chosen:
-        import shlex
-
-        words = shlex.split(chosen)
+        whole = which(chosen)  # a path may have spaces and quotes in it
+        words = [chosen] if whole else _words(variable, chosen)
         path = which(words[0]) if words else None
         if path is None:
             raise CompilerNotFound(f"{variable}={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
@@ -118,6 +117,18 @@ def _commands(variable: str) -> Iterator[tuple[str, ...]]:
     zig = _zig()
     if zig is not None:
         yield (zig, "cc")
+
+
+def _words(variable: str, chosen: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(chosen)
+    except ValueError as error:
+        raise CompilerNotFound(
+            f"{variable}={chosen} is no path of a compiler, and as a command it cannot be read ({error}). Close the "
+            "quote, or write a backslash before it."
+        ) from None
 
 
 def _zig() -> str | None:
@@ -152,11 +163,14 @@ def _keep(compiler: Compiler, store: DiskCache | None) -> None:
 
 
 @functools.cache
-def _own_store() -> DiskCache:
+def own_store() -> DiskCache:
+    """Where the answers of compilers are kept when no cache is in use."""
     from quadrants.config import default_cache_path
     from quadrants.toolchain.cache import DiskCache
 
-    return DiskCache(os.path.join(os.path.dirname(default_cache_path()), "compilers"), policy="never", quiet=True)
+    kernels = default_cache_path()
+    root = os.path.join(os.path.dirname(kernels), "compilers") if kernels else None
+    return DiskCache(root, policy="never", quiet=True)
 
 
 def _stamp(command: Sequence[str]) -> str:
@@ -231,12 +245,10 @@ def _kind(command: Sequence[str], said: str) -> str:
 
 def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
     """The machine options that the driver hands to the compiler proper."""
-    import shlex
-
     for line in lines:
         if "cc1" not in line or not line.startswith(" "):
             continue
-        words = shlex.split(line)
+        words = _told_words(line)
         picked = []
         for word, following in zip(words, [*words[1:], ""]):
             if word in ("-target-cpu", "-target-feature", "-tune-cpu", "--param"):
@@ -245,6 +257,16 @@ def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
                 picked.append(word)
         return " ".join(picked)
     return ""
+
+
+def _told_words(line: str) -> list[str]:
+    """The words of a command that a driver tells."""
+    import shlex
+
+    try:
+        return shlex.split(line)
+    except ValueError:  # it does not escape a line feed in the name of its temporary file, which comes last
+        return [word.strip("\"'") for word in line.split()]
 
 
 def _ask(command: Sequence[str], arguments: Sequence[str]) -> tuple[int | None, str]:

@@ -7,12 +7,18 @@ the next process that needs a folder knows which ones were left behind and remov
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
 
-PREFIX = "quadrants-"
+from quadrants import folders
+from quadrants.config import absolute_folder
+from quadrants.toolchain import names
+from quadrants.toolchain.names import file_stem
+
 _LOCK_NAME = "in-use"
+_EXACT = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _lock = threading.RLock()
 # One folder a parent; keyed by the process too, because a forked child must not use or delete its parent's.
 _folders: dict[tuple[int, str], str] = {}
@@ -30,13 +36,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def candidates() -> Iterator[str]:
-    """Parents to try, best first."""
+    """Parents to try, best first. One in which others can exchange our folder for theirs is the last resort."""
     named = [os.environ.get(variable) for variable in ("QD_TMP_DIR", "TMPDIR", "TEMP", "TMP")]
-    seen = set()
-    for parent in (*named, "/tmp", "/dev/shm", "/var/tmp", os.path.expanduser("~")):
-        if parent and parent not in seen and os.path.isdir(parent):
-            seen.add(parent)
-            yield parent
+    found = []
+    for parent in (*named, "/tmp", "/dev/shm", "/var/tmp", absolute_folder("~")):
+        if parent and parent not in found and os.path.isdir(parent):
+            found.append(parent)
+            if folders.is_fixed(parent):
+                yield parent
+    yield from (parent for parent in found if not folders.is_fixed(parent))
 
 
 def allows_execution(folder: str) -> bool:
@@ -65,11 +73,6 @@ def unique(parent: str, name: str, suffix: str) -> str:
         return os.path.join(where, f"{file_stem(name)}-{_serial}{suffix}")
 
 
-def file_stem(name: str) -> str:
-    """`name` made fit for a file name."""
-    return "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:64] or "kernel"
-
-
 def keep(data: bytes, name: str, suffix: str, *, executable: bool) -> str:
     """Write `data` to a file that lives as long as the process, and return its path.
 
@@ -78,7 +81,7 @@ def keep(data: bytes, name: str, suffix: str, *, executable: bool) -> str:
     trouble: OSError | None = None
     for parent in candidates():
         try:
-            if executable and not allows_execution(parent):
+            if executable and not (allows_execution(parent) and folders.is_fixed(parent)):
                 continue
             path = unique(parent, name, suffix)
             write(path, data)
@@ -93,7 +96,8 @@ def keep(data: bytes, name: str, suffix: str, *, executable: bool) -> str:
 def write(path: str, data: bytes) -> None:
     """Write a whole new file or none: what a full disk cut short is removed. Raises OSError."""
     try:
-        with open(path, "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags, 0o600), "wb") as file:
             file.write(data)
     except OSError:
         remove(path)
@@ -120,19 +124,19 @@ def _keep_in_memory(data: bytes, name: str) -> str:
 def _make(parent: str) -> str:
     _sweep(parent)
     for attempt in range(8):
-        made = os.path.join(parent, f"{PREFIX}{os.getpid()}-{os.urandom(6).hex()}")
-        os.mkdir(made, 0o700)
-        lock = os.path.join(made, _LOCK_NAME)
+        name = f"{names.SCRATCH}{os.getpid()}-{os.urandom(6).hex()}"
+        made = os.path.join(parent, name)
+        folders.make_folder(made)
         handle = -1
         try:
-            handle = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            handle = os.open(os.path.join(made, _LOCK_NAME), os.O_RDWR | os.O_CREAT | os.O_EXCL | _EXACT, 0o600)
             # Another process may have swept the folder away between these steps, taking it for a dead one's.
-            if (_flock(handle) and os.path.exists(lock)) or attempt == 7:
+            if (_flock(handle) and os.path.exists(os.path.join(made, _LOCK_NAME))) or attempt == 7:
                 _held.append(handle)
-                atexit.register(_discard, os.getpid(), made)
+                atexit.register(_discard, os.getpid(), parent, name)
                 return made
         except OSError:
-            _delete(made)
+            _delete(parent, name)
             if handle >= 0:
                 os.close(handle)
             raise
@@ -157,40 +161,34 @@ def _sweep(parent: str) -> None:
     if not hasattr(os, "geteuid"):
         return
     try:
-        with os.scandir(parent) as entries:
-            ours = [e.path for e in entries if e.name.startswith(PREFIX) and _is_ours(e)]
+        with folders.open_folder(parent, folders.anyone) as outer:
+            for left in outer.folders(names.is_scratch, folders.private):
+                _remove_if_free(outer, left)
     except OSError:
-        return  # a folder that can be written but not listed
-    for path in ours:
-        try:
-            handle = os.open(os.path.join(path, _LOCK_NAME), os.O_RDWR)
-        except OSError:
-            continue  # being made right now, or not one of these folders
-        try:
-            if _flock(handle):
-                _delete(path)
-        finally:
-            os.close(handle)
+        return  # a folder that can be written but not opened
 
 
-def _is_ours(entry: os.DirEntry[str]) -> bool:
+def _remove_if_free(outer: folders.Folder, left: folders.Folder) -> None:
+    """Remove a folder whose lock nobody holds, and hold it meanwhile."""
     try:
-        return entry.is_dir(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+        handle = left.open(_LOCK_NAME, os.O_RDWR, folders.private)
     except OSError:
-        return False
+        return  # being made right now, or not one of these folders
+    try:
+        if _flock(handle):
+            left.remove_all()
+            outer.remove_folder(os.path.basename(left.path))
+    finally:
+        os.close(handle)
 
 
-def _discard(pid: int, path: str) -> None:
+def _discard(pid: int, parent: str, name: str) -> None:
     if os.getpid() == pid:
-        _delete(path)
+        _delete(parent, name)
 
 
-def _delete(path: str) -> None:
-    try:
-        for name in os.listdir(path):
-            remove(os.path.join(path, name))
-        os.rmdir(path)
-    except OSError:
-        import shutil  # a compiler made folders of its own; rare, and the import costs more than all the rest
-
-        shutil.rmtree(path, ignore_errors=True)
+def _delete(parent: str, name: str) -> None:
+    with contextlib.suppress(OSError), folders.open_folder(parent, folders.anyone) as outer:
+        with outer.folder(name, folders.own) as made:
+            made.remove_all()
+        outer.remove_folder(name)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import importlib.util
+import marshal
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
 
-from quadrants.emit import environment, sample
-from quadrants.emit.bytecode import TemplateBytecode
+from quadrants.emit import bytecode, environment, sample
+from quadrants.emit.bytecode import COMPILED, SUFFIX
+from quadrants.toolchain.cache import DiskCache
 
 
 @pytest.fixture
 def builtin(tmp_path, monkeypatch):
-    """A copy of the built-in templates, without compiled ones, and a user's cache folder."""
+    """A copy of the built-in templates, without compiled ones, and a cache to keep them in."""
     folder = tmp_path / "builtin"
-    shutil.copytree(environment.builtin_folder(), folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    apart = shutil.ignore_patterns("__pycache__", "*.py", COMPILED)
+    shutil.copytree(environment.builtin_folder(), folder, ignore=apart)
     monkeypatch.setattr(environment, "builtin_folder", lambda: folder)
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    environment.keep_in(DiskCache(str(tmp_path / "cache")))
     environment._environment.cache_clear()
     yield folder
+    environment.keep_in(None)
     environment._environment.cache_clear()
 
 
@@ -50,14 +56,23 @@ def render(folder=None) -> str:
 
 
 def compiled(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.jinja"))
+    return sorted(path for path in folder.rglob("*" + SUFFIX) if path.is_file())
 
 
-def test_a_second_process_parses_nothing(builtin, parsed):
+def test_a_second_process_parses_nothing(builtin, parsed, tmp_path):
     text = render()
-    assert "c/task.c.j2" in parsed and compiled(builtin)
+    assert "c/task.c.j2" in parsed and compiled(tmp_path / "cache")
     parsed.clear()
     assert render() == text and parsed == []
+
+
+def test_without_a_cache_nothing_is_written(builtin, parsed, tmp_path, monkeypatch):
+    environment.keep_in(None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    before = sorted(tmp_path.rglob("*"))
+    render()
+    assert parsed and sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_edit_counts_even_when_size_and_time_stay(builtin, parsed):
@@ -70,32 +85,77 @@ def test_an_edit_counts_even_when_size_and_time_stay(builtin, parsed):
     assert "OF ONE LAUNCH SHARE" in render() and parsed == ["c/task.c.j2"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"j2", b"\0" * 100])
-def test_a_damaged_file_is_made_again(builtin, parsed, damage):
+@pytest.fixture
+def decoded(monkeypatch):
+    """How many times something was unmarshalled by the module under test; unpickling fails the test."""
+    calls: list = []
+
+    class Counted:
+        dumps = staticmethod(marshal.dumps)
+
+        @staticmethod
+        def loads(content):
+            calls.append(len(content))
+            return marshal.loads(content)
+
+    def never(*args, **options):
+        raise AssertionError("something was unpickled")
+
+    monkeypatch.setattr(bytecode, "marshal", Counted)
+    monkeypatch.setattr(pickle, "load", never)
+    monkeypatch.setattr(pickle, "loads", never)
+    return calls
+
+
+def flips(content: bytes) -> list[bytes]:
+    """One bit wrong, at places all over the content."""
+    out = []
+    for position in range(0, len(content) * 8, max(1, len(content) * 8 // 64)):
+        damaged = bytearray(content)
+        damaged[position // 8] ^= 1 << position % 8
+        out.append(bytes(damaged))
+    return out
+
+
+def test_damage_is_noticed_before_anything_is_decoded_and_mended(builtin, parsed, decoded, tmp_path):
     text = render()
-    for file in compiled(builtin):
-        file.write_bytes(damage)
-    parsed.clear()
-    assert render() == text and parsed
-    parsed.clear()
-    assert render() == text and not parsed
+    files = {path: path.read_bytes() for path in compiled(tmp_path / "cache")}
+    one, content = max(files.items(), key=lambda item: len(item[1]))
+    for damaged in [b"", b"j2", content[: len(content) // 2], content[:-1], content + b"\0", *flips(content)]:
+        one.write_bytes(damaged)
+        parsed.clear()
+        decoded.clear()
+        assert render() == text
+        assert len(parsed) == 1 and len(decoded) == len(files) - 1
+        assert one.read_bytes() == content
 
 
-def test_another_jinja2_makes_its_own(builtin, parsed, monkeypatch):
+def test_files_that_others_could_have_written_are_not_decoded(builtin, parsed, decoded, tmp_path):
+    text = render()
+    for path in compiled(tmp_path / "cache"):
+        path.chmod(0o666)
+    decoded.clear()
+    parsed.clear()
+    assert render() == text and parsed and not decoded
+    assert {path.stat().st_mode & 0o777 for path in compiled(tmp_path / "cache")} == {0o600}
+
+
+def test_another_python_makes_its_own(builtin, parsed, tmp_path, monkeypatch):
     render()
-    parsed.clear()
-    initialise = TemplateBytecode.__init__
+    made = len(compiled(tmp_path / "cache"))
+    for tag, magic in (("cpython-399", b"abcd"), (None, b"abcd"), (sys.implementation.cache_tag, b"abce")):
+        parsed.clear()
+        bytecode._made_by.cache_clear()
+        monkeypatch.setattr(sys.implementation, "cache_tag", tag)
+        monkeypatch.setattr(importlib.util, "MAGIC_NUMBER", magic)
+        render()
+        assert "c/task.c.j2" in parsed
+    monkeypatch.undo()
+    bytecode._made_by.cache_clear()
+    assert len(compiled(tmp_path / "cache")) == 4 * made
 
-    def of_another(self, root):
-        initialise(self, root)
-        self._made_by = b"another"
 
-    monkeypatch.setattr(TemplateBytecode, "__init__", of_another)
-    render()
-    assert "c/task.c.j2" in parsed
-
-
-def test_templates_of_users_are_compiled_elsewhere(builtin, parsed, tmp_path):
+def test_templates_of_users_are_kept_in_the_cache(builtin, parsed, tmp_path):
     folder = tmp_path / "mine"
     (folder / "c").mkdir(parents=True)
     (folder / "c" / "task.c.j2").write_text('{% extends "builtin/c/task.c.j2" %}')
@@ -106,19 +166,62 @@ def test_templates_of_users_are_compiled_elsewhere(builtin, parsed, tmp_path):
     assert parsed == []
 
 
-def test_a_folder_that_cannot_be_written_is_no_trouble(builtin, parsed, tmp_path, monkeypatch):
-    def refuse(path, *args, **options):
-        raise PermissionError(path)
+def test_an_error_names_the_file_it_is_in_now(builtin, tmp_path):
+    """Folders with the same template share what is kept of it."""
+    text = '{% extends "builtin/c/task.c.j2" %}{% block header %}{{ 1 // zero }}{% endblock %}'
+    for name in ("one", "two"):
+        (tmp_path / name / "c").mkdir(parents=True)
+        (tmp_path / name / "c" / "task.c.j2").write_text(text)
+        with pytest.raises(Exception, match="zero") as caught:
+            render(tmp_path / name)
+        assert str(tmp_path / name) in "".join(traceback.format_exception(caught.value))
 
-    monkeypatch.setattr(os, "makedirs", refuse)
-    assert "sample" in render()
-    assert not compiled(tmp_path)
+
+def test_a_cache_that_cannot_be_written_is_no_trouble(builtin, parsed, tmp_path):
+    (tmp_path / "file").write_text("")
+    environment.keep_in(DiskCache(str(tmp_path / "file"), quiet=True))
+    assert "sample" in render() and parsed
 
 
-def test_python_may_be_told_to_write_none_beside_the_source(builtin, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+# ---- what the build of the package compiles
+
+
+def test_the_package_needs_no_cache(builtin, parsed, decoded):
+    environment.keep_in(None)
+    bytecode.write_compiled(str(builtin), str(builtin / COMPILED))
+    parsed.clear()
+    assert "sample" in render() and parsed == [] and decoded
+
+
+def test_damage_to_the_package_is_noticed(builtin, parsed, decoded):
+    environment.keep_in(None)
+    bytecode.write_compiled(str(builtin), str(builtin / COMPILED))
+    text = render()
+    decoded.clear()
+    for path in compiled(builtin):
+        path.write_bytes(flips(path.read_bytes())[40])
+    parsed.clear()
+    assert render() == text and parsed and not decoded
+
+
+def test_what_was_edited_since_the_build_is_compiled_again(builtin, parsed):
+    bytecode.write_compiled(str(builtin), str(builtin / COMPILED))
+    before = compiled(builtin)
+    file = builtin / "c" / "task.c.j2"
+    file.write_text(file.read_text().replace("of one launch share", "OF ONE LAUNCH SHARE"))
+    parsed.clear()
+    assert "OF ONE LAUNCH SHARE" in render() and parsed == ["c/task.c.j2"]
+    assert compiled(builtin) == before  # only a build writes there
+    bytecode.write_compiled(str(builtin), str(builtin / COMPILED))
+    assert len(compiled(builtin)) == len(before)
+
+
+def test_this_package_was_built_with_its_templates(parsed):
+    """`make build` does it; without it every process parses templates."""
+    environment.keep_in(None)
+    environment._environment.cache_clear()
     render()
-    assert not compiled(builtin) and compiled(tmp_path / "cache")
+    assert parsed == []
 
 
 def test_a_start_imports_no_jinja2(tmp_path):

@@ -321,6 +321,39 @@ def test_cache_folder_follows_xdg(monkeypatch):
     assert config.default_cache_path() == "/home/me/.cache/quadrants/qdcache"
 
 
+def test_a_relative_folder_is_one_of_the_moment_of_init(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    session.init(offline_cache_file_path="mine/cache", debug_dump_path="mine/dumps")
+    cfg = session.current_cfg()
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")
+    assert cfg.offline_cache_file_path == str(tmp_path / "mine" / "cache")
+    assert cfg.debug_dump_path == str(tmp_path / "mine" / "dumps")
+    monkeypatch.setenv("QD_OFFLINE_CACHE_FILE_PATH", "../again")
+    session.init()
+    assert session.current_cfg().offline_cache_file_path == str(tmp_path / "again")
+
+
+@pytest.mark.parametrize("home", ["", "relative", None])
+def test_a_home_that_nobody_knows_is_no_folder(monkeypatch, home):
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: {}[uid])
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME") if home is None else monkeypatch.setenv("HOME", home)
+    assert config.default_cache_path() == config.absolute_folder("~") == config.absolute_folder("~/x") == ""
+    assert config.absolute_folder("~nobody-of-this-name/x") == ""
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, by its specification
+    assert config.default_cache_path() == ""
+    with pytest.raises(ValueError, match="debug_dump_path names a home folder"):
+        CompileConfig(debug_dump_path="~/dumps")
+    assert CompileConfig(offline_cache_file_path="~/x").offline_cache_file_path == ""
+
+
+def test_a_home_is_looked_up(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert config.absolute_folder("~/x") == "/home/me/x" and config.absolute_folder("~") == "/home/me"
+    assert config.absolute_folder("/a/../b") == "/b" and config.absolute_folder("") == ""
+
+
 IRRELEVANT = dict(
     random_seed=5,
     offline_cache=False,

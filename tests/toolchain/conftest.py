@@ -19,7 +19,7 @@ from toolchain_kit import ROOT  # noqa: E402
 def fresh(monkeypatch, tmp_path_factory):
     """No record of earlier builds, no settings from outside, and no files in the folders of the user."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "user"))
-    compiler._own_store.cache_clear()
+    compiler.own_store.cache_clear()
     for name in [name for name in os.environ if name.startswith("QD_") and name != "QD_CC"]:
         monkeypatch.delenv(name)
     build.forget()
@@ -80,14 +80,14 @@ def python():
 
 @pytest.fixture
 def tmpfs(tmp_path):
-    """`tmpfs(options)` mounts a file system in memory and returns its folder."""
+    """`tmpfs(options)` mounts a file system in memory that is the user's alone, and returns its folder."""
     mounted = []
 
     def mount(options: str):
         folder = tmp_path / f"tmpfs{len(mounted)}"
         folder.mkdir()
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True
+            ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(folder)], capture_output=True, text=True
         )
         if done.returncode != 0:
             pytest.skip(f"needs root and the right to mount a tmpfs: {done.stderr.strip()}")

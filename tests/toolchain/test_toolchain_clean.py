@@ -74,7 +74,7 @@ def test_what_this_process_used_stays(tmp_path):
     keys = fill(root, 8)
     cache = DiskCache(root, 1, "lru", 1.0)
     cache.get(keys[7])
-    cache.find(keys[0])
+    cache.get(keys[0])
     assert DiskCache(root, 1, "lru", 1.0).clean() == 6  # also through another object, as after a reset
     assert left(root, keys) == [0, 7]
 
@@ -118,6 +118,17 @@ def test_old_versions_fall_out_by_size(tmp_path):
     assert len(left(root, old, version="1.0.0")) == 1 and cache.info().versions[cache.version] == 2
 
 
+@pytest.mark.parametrize("policy", ["lru", "fifo"])
+def test_files_of_a_clock_that_was_wrong_go_first(tmp_path, policy):
+    """Else a time that is yet to come would keep them for ever."""
+    root = str(tmp_path)
+    keys = fill(root, 4)
+    path = DiskCache(root).path(keys[2])
+    os.utime(path, (time.time() + 86400 * 365,) * 2)
+    assert DiskCache(root, 4000, policy, 0.25).clean() == 1
+    assert left(root, keys) == [0, 1, 3]
+
+
 def test_an_unknown_policy_is_an_error(tmp_path):
     with pytest.raises(ValueError, match="never, version, lru, fifo, not 'mru'"):
         DiskCache(str(tmp_path), policy="mru")
@@ -126,11 +137,12 @@ def test_an_unknown_policy_is_an_error(tmp_path):
 def test_leftovers_of_killed_writers_go_after_an_hour(tmp_path):
     cache = DiskCache(str(tmp_path))
     folder = os.path.dirname(cache.put(make_key("a"), b"x"))
-    for name, age in (("old", 4000), ("new", 10)):
-        path = os.path.join(folder, ".tmp-" + name)
+    new, old, of_tomorrow = (f".tmp-{pid}-0123456789abcdef" for pid in range(3))
+    for name, age in ((old, 4000), (new, 10), (of_tomorrow, -86400)):
+        path = os.path.join(folder, name)
         with open(path, "wb"):
             pass
         os.utime(path, (time.time() - age,) * 2)
     cache.clean()
-    assert [name for name in os.listdir(folder) if name.startswith(".tmp")] == [".tmp-new"]
+    assert [name for name in os.listdir(folder) if name.startswith(".tmp")] == [new]
     assert cache.info().entries == 1

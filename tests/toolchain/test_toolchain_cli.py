@@ -12,6 +12,7 @@ from toolchain_kit import ROOT
 from quadrants import cli
 from quadrants.cli import doctor, probes
 from quadrants.toolchain.cache import DiskCache, make_key
+from quadrants.toolchain.compiler import own_store
 
 
 def test_alone_it_lists_the_commands(capsys):
@@ -59,6 +60,30 @@ def test_cache_takes_the_folder_from_the_environment(monkeypatch, capsys, tmp_pa
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     cli.main(["cache", "info"])
     assert str(tmp_path / "xdg" / "quadrants" / "qdcache") in capsys.readouterr().out
+
+
+def test_clear_takes_templates_and_answers_of_compilers_along(monkeypatch, capsys, tmp_path):
+    monkeypatch.delenv("QD_OFFLINE_CACHE_FILE_PATH", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own_store.cache_clear()
+    DiskCache(str(tmp_path / "quadrants" / "qdcache")).put(make_key("a"), b"x", ".jinja")
+    own_store().put(make_key("a"), b"x", ".cc")
+    assert cli.main(["cache", "clear"]) == 0
+    own_store.cache_clear()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_without_a_home_there_is_no_folder_to_show(monkeypatch, capsys, tmp_path):
+    monkeypatch.delenv("QD_OFFLINE_CACHE_FILE_PATH", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.chdir(tmp_path)
+    own_store.cache_clear()
+    for command in (["cache", "info"], ["cache", "clear"], ["doctor"]):
+        assert cli.main(command) == 0
+        assert "no home folder" in capsys.readouterr().out
+    own_store.cache_clear()
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("argv", [["cache"], ["cache", "burn"], ["cache", "info", "--nope"]])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from toolchain_kit import SOURCE, answer
 
-from quadrants.toolchain import compiler, process
+from quadrants.toolchain import build, compiler, process
 from quadrants.toolchain.cache import DiskCache
 from quadrants.toolchain.errors import CompilerNotFound, ToolchainError
 
@@ -64,6 +65,41 @@ def test_qd_cc_that_is_not_there_is_an_error_although_gcc_is(gcc, monkeypatch):
 def test_qd_cc_may_have_arguments(gcc, monkeypatch):
     monkeypatch.setenv("QD_CC", f"{gcc} -pipe")
     assert compiler.find_compiler().command == (gcc, "-pipe")
+
+
+@pytest.mark.parametrize("name", ["my cc", "it's", 'a"b', "line\nfeed", "back\\slash"])
+def test_qd_cc_may_be_any_path(gcc, monkeypatch, tmp_path, name):
+    script(tmp_path / name, f'exec {gcc} "$@"')
+    monkeypatch.setenv("QD_CC", str(tmp_path / name))
+    compiler._found.clear()
+    found = compiler.find_compiler()
+    assert found.command == (str(tmp_path / name),) and found.kind == "gcc"
+    assert answer(build.load_c(SOURCE, "k"))(20) == 41
+    compiler._found.clear()
+
+
+@pytest.mark.parametrize("text", ["'", 'gcc "', "gcc -DX='1", "gcc \\"])
+def test_qd_cc_that_cannot_be_read_says_so(monkeypatch, text):
+    monkeypatch.setenv("QD_CC", text)
+    with pytest.raises(CompilerNotFound, match="Close the quote"):
+        compiler.find_compiler()
+
+
+@pytest.mark.parametrize("link", ["0", "1"], ids=["object", "shared object"])
+@pytest.mark.parametrize("variable", ["TMPDIR", "QD_TMP_DIR"])
+@pytest.mark.parametrize("name", ["with space", "it's", 'a"b', "line\nfeed", "back\\slash", "$(true)"])
+def test_folders_for_temporary_files_may_have_any_name(gcc, monkeypatch, tmp_path, name, variable, link):
+    (tmp_path / name).mkdir()
+    monkeypatch.setenv(variable, str(tmp_path / name))
+    monkeypatch.setenv("QD_LINK", link)
+    compiler._found.clear()
+    plain = compiler._probe((gcc,), "")
+    monkeypatch.delenv(variable)
+    assert compiler._probe((gcc,), "") == plain  # the name of no folder is part of what a compiler is
+    monkeypatch.setenv(variable, str(tmp_path / name))
+    build.forget()
+    assert answer(build.load_c(f"{SOURCE}// {variable}", "k"))(20) == 41
+    compiler._found.clear()
 
 
 def test_qd_cc_that_fails_is_an_error_with_its_words(monkeypatch, tmp_path):
