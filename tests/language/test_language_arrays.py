@@ -240,3 +240,57 @@ def test_same_array_as_input_and_output(arch):
     x = np.arange(5.0)
     copy(x, x)
     assert x.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_clamped_components(arch):
+    """Indices of components are limited like those of cells: in loads, stores, atomics, slices, and as constants."""
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.vector(3, qd.i32), ndim=1, boundary="clamp"), i: qd.i32, k: qd.i32):
+        a[i][k] += 10
+        a[3][k] = a[i][k] + a[0][7]
+
+    a = qd.Vector.ndarray(3, qd.i32, shape=4)
+    a.from_numpy(np.arange(12, dtype=np.int32).reshape(4, 3))
+    run(a, 1, 100_000_000)
+    assert a.to_numpy().tolist() == [[0, 1, 2], [3, 4, 15], [6, 7, 8], [9, 10, 17]]
+    run(a, 100_000_000, -100_000_000)
+    assert a.to_numpy().tolist() == [[0, 1, 2], [3, 4, 15], [6, 7, 8], [21, 10, 17]]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_clamped_components_of_matrices(init, debug):
+    init(debug=debug)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.matrix(2, 3, qd.i32), ndim=1, boundary="clamp"), i: qd.i32, j: qd.i32):
+        a[0][i, j] = 90
+        a[1][i, :] = a[0][j, :]
+
+    a = qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
+    a.from_numpy(np.arange(12, dtype=np.int32).reshape(2, 2, 3))
+    run(a, 100_000_000, -100_000_000)
+    assert a.to_numpy().tolist() == [[[0, 1, 2], [90, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
+
+
+def test_clamped_components_of_views(arch):
+    @qd.kernel
+    def run(a: qd.BufferView[qd.types.vector(3, qd.i32), "clamp"], i: qd.i32):
+        a[0][i] = 5
+
+    a = qd.Vector.ndarray(3, qd.i32, shape=4)
+    run(a[2:4], 100_000_000)
+    run(a[1:2], -100_000_000)
+    assert a.to_numpy().tolist() == [[0, 0, 0], [5, 0, 0], [0, 0, 5], [0, 0, 0]]
+
+
+def test_rows_of_matrices_are_checked(init):
+    init(debug=True)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.matrix(2, 3, qd.i32), ndim=1), i: qd.i32):
+        a[0][i, :] = qd.Vector([1, 2, 3])
+
+    a = qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
+    with pytest.raises(qd.QuadrantsAssertionError, match="Out of bound access to a"):
+        run(a, 7)
