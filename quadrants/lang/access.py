@@ -104,7 +104,7 @@ def subscript(v: Value, indices: tuple) -> Value:
 
 
 def _within(v: Value, exprs: tuple, shape: tuple) -> tuple:
-    """Indices of components as the array that `v` is in asks for them: clamped, checked where all are, or as they are."""
+    """Indices of components as the array of `v` asks for them: clamped, checked where all are, or as they are."""
     if _is_clamped(v.place):
         return clamped(exprs, shape)
     for k, e in enumerate(exprs):

@@ -275,7 +275,7 @@ def test_clamped_components_of_matrices(init, debug):
 
 def test_clamped_components_of_views(arch):
     @qd.kernel
-    def run(a: qd.BufferView[qd.types.vector(3, qd.i32), "clamp"], i: qd.i32):
+    def run(a: qd.BufferView[qd.types.vector(3, qd.i32), "clamp"], i: qd.i32):  # noqa: F821 - no forward reference
         a[0][i] = 5
 
     a = qd.Vector.ndarray(3, qd.i32, shape=4)
