@@ -15,6 +15,7 @@ from quadrants.ir.types import DType, StructType, TensorType, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import kind_of
+from quadrants.lang.store import check_integer, store_value
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
 from quadrants.runtime.recipe import Recipe
@@ -48,9 +49,7 @@ def _kept(recipe: Recipe, sources: list) -> KeptDepths | None:
     kept = recipe.kept
     if kept is None:
         return None
-    return KeptDepths(
-        kept.places, kept.values, [sources[k] for k in kept.slots], [cell.writes for cell in kept.cells]
-    )
+    return KeptDepths(kept.places, kept.values, [sources[k] for k in kept.slots], [cell.writes for cell in kept.cells])
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
@@ -185,6 +184,8 @@ def packer(t, name: str):
 
 def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
     data = _entries(t, name, value)
+    if data.dtype.kind == "O":
+        data = _whole_numbers(data, t.dtype, name)
     if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
         raise QuadrantsRuntimeTypeError(
             f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
@@ -196,9 +197,24 @@ def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
     if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
         raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
     data = data[tuple(slice(n) for n in t.shape)]
+    if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
+        check_integer(int(data.min()), t.dtype, f"Argument {name}")
     with np.errstate(all="ignore"):
         raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
     block[offset : offset + len(raw)] = raw
+
+
+def _whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
+    """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
+    if dtype.is_real or not _all_whole(data):
+        return data
+    for x in data.flat:
+        check_integer(int(x), dtype, f"Argument {name}")
+    return store_value(data, np.dtype(dtype.numpy_name))
+
+
+def _all_whole(data: np.ndarray) -> bool:
+    return data.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) for x in data.flat)
 
 
 def _entries(t: TensorType, name: str, value) -> np.ndarray:
@@ -208,7 +224,10 @@ def _entries(t: TensorType, name: str, value) -> np.ndarray:
         return value
     if isinstance(value, (list, tuple)):
         try:
-            return np.asarray(value)
+            data = np.asarray(value)
+            # NumPy takes integers of more than 63 bits beside others for real numbers.
+            exact = np.asarray(value, object) if data.dtype.kind == "f" and not t.dtype.is_real else data
+            return exact if _all_whole(exact) else data
         except ValueError:
             raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
     if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
@@ -248,10 +267,14 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
             _pack_tensor(kind, f"{name}.{key}", item, block, offset + at)
         else:
             number = np.asarray(item)
+            if number.dtype.kind == "O":
+                number = _whole_numbers(number, kind, f"{name}.{key}")
             if number.dtype.kind not in "biuf" or (number.dtype.kind == "f" and not kind.is_real):
                 raise QuadrantsRuntimeTypeError(
                     f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
                 )
+            if number.dtype.kind in "iu":
+                check_integer(int(number), kind, f"Argument {name}.{key}")
             with np.errstate(all="ignore"):
                 raw = number.astype(kind.numpy_name).tobytes()
             block[offset + at : offset + at + len(raw)] = raw
@@ -444,5 +467,3 @@ def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str
 
 def _tuple(items) -> str:
     return "(" + ", ".join(str(i) for i in items) + ")"
-
-
