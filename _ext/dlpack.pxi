@@ -36,6 +36,16 @@ cdef extern from "Python.h":
     void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
 
 
+cdef enum:
+    remembered_tensors = 1024
+
+
+cdef struct PlainTensor:
+    # A tensor, and the memory it was found to show as it is.
+    PyObject *weak
+    void *data
+
+
 @cython.final
 cdef class Producer:
     # How instances of one class are read. Kept for ever, so that launches under way may point to it.
@@ -45,6 +55,8 @@ cdef class Producer:
     cdef object stream           # a function: the stream that the package works on now, as an object with `ptr`
     cdef dict codes              # of dtypes, for cupy
     cdef bint may_have_grad
+    cdef bint may_be_negative    # its arrays may show the numbers in memory with the other sign
+    cdef PlainTensor[remembered_tensors] plain
     cdef bint usable
 
 
@@ -116,6 +128,7 @@ cdef Producer meet_class(cls, Producer known):
         made.stream = answer
         made.usable = True
     made.may_have_grad = hasattr(cls, "requires_grad")
+    made.may_be_negative = hasattr(cls, "is_neg")
     made.known = True
     _producers[cls] = made
     return made
@@ -162,7 +175,26 @@ cdef int note_exchanged(Producer producer, PyObject *value, External *found) exc
         raw_decref(with_grad)
         if with_grad != raw_false:
             return -1
+    if code >= 0 and producer.may_be_negative and not shows_its_memory(producer, value, found.data):
+        return -1
     return code
+
+
+cdef bint shows_its_memory(Producer producer, PyObject *value, void *data) except -1:
+    # Whether a tensor is no negative view. It stays what it is while it shows the same memory, so it is asked once.
+    cdef PlainTensor *last = &producer.plain[<uint64_t> <size_t> value * 0x9e3779b97f4a7c15ULL >> 54]
+    cdef PyObject *before
+    if last.data == data and last.weak != NULL and weakly_refers(last.weak, value):
+        return True
+    if (<object> value).is_neg():
+        return False
+    reference = weakref.ref(<object> value)
+    before = last.weak
+    last.weak = <PyObject *> reference
+    last.data = data
+    raw_incref(last.weak)
+    raw_xdecref(before)
+    return True
 
 
 cdef int clear_exception() except -1:

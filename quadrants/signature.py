@@ -139,7 +139,8 @@ def external_token(x, annotation, name: str) -> int:
     dtype = getattr(annotation, "dtype", None)
     rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
     if rank:
-        return intern_token((token, tuple(int(n) for n in x.shape[-rank:])))
+        shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one
+        return intern_token((token, tuple(int(n) for n in shape[-rank:])))
     return token
 
 

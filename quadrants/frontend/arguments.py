@@ -339,6 +339,7 @@ def describe_array(x, annotation=None):
 
 def describe_external(x, annotation):
     """The same for a NumPy array or torch tensor: the annotation says which trailing axes are the element."""
+    x = np.asarray(x) if isinstance(x, np.ndarray) else x  # of a subclass that describes itself otherwise, the memory
     name = x.dtype.name if isinstance(x, np.ndarray) else str(x.dtype).removeprefix("torch.")
     dtype = BY_NUMPY_NAME.get(name)
     if dtype is None:

@@ -491,4 +491,4 @@ class Module:
     doc: str = ""
     loc: Any = None
     regions: list = field(default_factory=list)  # outer before inner, in order
-    written: list = field(default_factory=list)  # arrays of integers that it may write
+    written: list = field(default_factory=list)  # array arguments, and fields of integers, that it may write

@@ -11,7 +11,7 @@ from quadrants import banner, session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType, primitive
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import kind_of
@@ -40,9 +40,15 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
-        writes=([sources[k] for k in recipe.written], [cell.writes for cell in recipe.written_cells]),
+        writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
         kept=_kept(recipe, sources),
     )  # fmt: skip
+
+
+def _written_integers(recipe: Recipe, sources: list) -> list:
+    """Where the integers come from that the kernel may write. Views do not say what they are of."""
+    slots = [(k, recipe.slots[k].type) for k in recipe.written]
+    return [sources[k] for k, t in slots if t is None or element_dtype(t).is_integral]
 
 
 def _kept(recipe: Recipe, sources: list) -> KeptDepths | None:
@@ -90,7 +96,7 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
 def _members_and_packing(kernel, args: tuple, recipe: Recipe):
     members, pack, sources, index_of = [], [], [], {}
     count = len(kernel.parameters)
-    for slot in recipe.slots:
+    for number, slot in enumerate(recipe.slots):
         source, place = slot.param, (slot.param, slot.path)
         if slot.path:
             if place not in index_of:
@@ -114,7 +120,10 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             sample = _resolve(args[slot.param], slot.path)
             # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
             element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
-            python = external_packer(name, slot.shape, slot.ndim, element) if signature.is_external(sample) else None
+            python = None
+            if signature.is_external(sample):
+                written = number in recipe.written
+                python = external_packer(name, slot.shape, slot.ndim, element, written=written)
             if element and python:
                 pack.append(("call", source, slot.offset, python))
             else:
@@ -147,16 +156,19 @@ class _Held:
             self.external.finish()
 
 
-def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False):
+def external_packer(
+    name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False, written: bool = True
+):  # fmt: skip
     """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
     kernels reach them, in Fortran order, with a gradient.
 
     element: extents that the trailing axes must have; None where the token of the array has settled that. gradient:
-    whether it is the gradient that is passed; a tensor without one gets zeros.
+    whether it is the gradient that is passed; a tensor without one gets zeros. written: whether the kernel may write to
+    the array.
     """
 
     def pack(value, block, offset: int):
-        described = external.describe_external(value, name)
+        described = external.describe_external(value, name, written)
         if gradient:
             described = external.placed(described.grad)
         if element is not None and tuple(described.shape[ndim:]) != element:
