@@ -4,6 +4,7 @@ cdef extern from "exchange.hpp" namespace "qd" nogil:
     enum:
         host_memory
         cuda_memory
+        rocm_memory
         legacy_stream
 
     cdef struct BorrowedTensor:
@@ -88,6 +89,7 @@ cdef forget_producers():
     global _last_class
     cdef Producer producer
     _last_class = NULL
+    forget_torch()
     for producer in _producers.values():
         producer.known = False
 
@@ -237,7 +239,7 @@ cdef int note_cupy(Producer producer, PyObject *value, External *found) except -
     return <int> code if note_layout(tensor, found) else -1
 
 
-cdef int order_with(External *external, Frame *frame) except -1:
+cdef int order_with(External *external, Frame *frame, Device device, str kernel) except -1:
     # The launch runs after what the array's package has put on its stream, and before what comes next there.
     if external.producer == NULL or external.producer == frame.asked:
         return 0
@@ -247,6 +249,7 @@ cdef int order_with(External *external, Frame *frame) except -1:
         stream_of_package(producer.api, external.device_type, external.device_id, &stream)
     else:
         stream = <void *> <size_t> producer.stream().ptr
+        refuse_recorded(device, stream, "cupy", kernel)
     frame.asked = external.producer
     if stream == <void *> legacy_stream:
         stream = NULL

@@ -113,7 +113,7 @@ cdef bint pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fra
             raise_not_convertible_array(op, value, plan)
         return False
     if plan.device is not None:
-        order_with(external, frame)
+        order_with(external, frame, plan.device.device, plan.name)
     write_array(op, block, plan, external.data, external.ndim, external.shape)
     return True
 

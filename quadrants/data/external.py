@@ -13,7 +13,7 @@ import numpy as np
 
 from quadrants._ext.core import intern_token, set_array_producers
 from quadrants.data import dtypes, interop_torch, memory, staging
-from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import PRIMITIVES
 from quadrants.lang.kinds import is_cuda_array
 
@@ -129,7 +129,8 @@ def describe_external(obj, param: str = "", written: bool = True) -> External:
     """Memory of a NumPy array or torch tensor for one launch; `param` is the parameter's name for messages.
 
     written: whether the kernel may write there: copies are then copied back. `ValueError` for memory that is not
-    contiguous, and for read-only memory that is written; `QuadrantsRuntimeTypeError` for an unsupported dtype.
+    contiguous, and for read-only memory that is written; `QuadrantsRuntimeTypeError` for an unsupported dtype,
+    `QuadrantsRuntimeError` for memory of another device than that of kernels.
     """
     obj = plain(obj)
     dtype, _ = dtype_and_ndim(obj, param)
@@ -139,9 +140,9 @@ def describe_external(obj, param: str = "", written: bool = True) -> External:
     if isinstance(obj, np.ndarray):
         described = _describe_numpy(obj, dtype, written)
     elif is_cuda_array(obj):
-        described = _describe_cuda(obj, dtype, written)
+        described = _describe_cuda(obj, dtype, written, param)
     else:
-        described = _describe_torch(obj, dtype, written)
+        described = _describe_torch(obj, dtype, written, param)
     count = int(np.prod(described.shape, dtype=np.int64))
     if count > _MAX_INDEX:
         warnings.warn(
@@ -224,8 +225,10 @@ def _address(array: np.ndarray) -> int:
 # ---------------------------------------------------------------- torch
 
 
-def _describe_torch(tensor, dtype, written: bool) -> External:
+def _describe_torch(tensor, dtype, written: bool, param: str) -> External:
     grad = None
+    if memory.on_device() and interop_torch.is_elsewhere(tensor.device):
+        raise _of_another_device(param, str(tensor.device), tensor.device.index)
     if tensor.requires_grad:
         grad = _describe_plain(_gradient_of(tensor), dtype, True)
     return _describe_plain(tensor, dtype, written)._replace(grad=grad)
@@ -273,6 +276,15 @@ def _chained(first, then):
     return both
 
 
+def _of_another_device(param: str, place: str, number: int) -> QuadrantsRuntimeError:
+    kind, home = memory.dlpack_device() or (_CUDA, 0)
+    arch = "cuda" if kind == _CUDA else "amdgpu"
+    return QuadrantsRuntimeError(
+        f"Argument {param} is on {place}, and kernels run on cuda:{home}; copy it to cuda:{home}, or have kernels run "
+        f"on cuda:{number} with qd.init(arch=qd.{arch}, device={number})"
+    )
+
+
 def _shared(dtype, shape: tuple, pointer: int, array) -> External:
     """Memory of the device that kernels and the array's package both work on."""
     before_use(array)
@@ -290,11 +302,15 @@ def _send_back(tensor, copy):
 # ---------------------------------------------------------------- arrays on CUDA of other packages
 
 
-def _describe_cuda(array, dtype, written: bool) -> External:
+def _describe_cuda(array, dtype, written: bool, param: str) -> External:
     interface = array.__cuda_array_interface__
-    shape = tuple(interface["shape"])
-    if memory.on_device() and (memory.dlpack_device() or (0, 0))[0] == _CUDA:
-        return _shared(dtype, shape, interface["data"][0], array)
+    shape, pointer = tuple(interface["shape"]), interface["data"][0]
+    home = memory.dlpack_device() if memory.on_device() else None
+    if home is not None and home[0] == _CUDA:
+        number = memory.owner(pointer)
+        if number not in (-1, home[1]):
+            raise _of_another_device(param, f"cuda:{number}", number)
+        return _shared(dtype, shape, pointer, array)
     if not (hasattr(array, "get") and hasattr(array, "set")):
         raise TypeError(
             f"kernels of this arch cannot reach a {type(array).__module__}.{type(array).__name__} on a CUDA device; "

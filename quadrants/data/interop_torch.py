@@ -39,6 +39,12 @@ def is_home(device) -> bool:
     return mine is not None and _same(device, mine)
 
 
+def is_elsewhere(device) -> bool:
+    """True if a tensor on this torch device lies on another device of the kind that kernels run on."""
+    mine = home()
+    return mine is not None and mine.type == device.type and not _same(device, mine)
+
+
 def _same(device, mine) -> bool:
     # A device without number stands for any of its type.
     return device.type == mine.type and (device.index is None or mine.index is None or device.index == mine.index)
