@@ -1,6 +1,6 @@
 """Programs that choose one of several GPUs, arrays that are on another one, and launches while a graph is recorded.
 
-Needs two NVIDIA GPUs, torch and cupy; `pytest tests/devices/test_two_devices.py` runs it there, whatever the wanted archs.
+Needs two NVIDIA GPUs, torch and cupy; with them `pytest tests/devices/test_two_devices.py` runs it.
 """
 
 from __future__ import annotations
