@@ -131,6 +131,7 @@ class Kernel(Launcher):
 
     def _compile(self, args: tuple):
         from quadrants import compile as pipeline
+
         try:
             return pipeline.compile_kernel(self, args)
         except QuadrantsCompilationError as error:

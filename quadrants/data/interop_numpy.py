@@ -100,7 +100,10 @@ class NumpyExchange(DeviceExchange):
         self._store_all(self._check_import(source))
 
     def to_torch(self, device=None, *, copy=True):
-        """The content as a torch tensor on `device` (default: where the data is). `copy` as in `to_numpy`.
+        """The content as a torch tensor on `device`. `copy` as in `to_numpy`.
+
+        device: None is torch's default device for a copy, the CPU unless a program chose another one, and where the
+        data is for a view.
 
         `ValueError` if `copy=False` and there is no view, or the device is another one.
         """

@@ -51,7 +51,8 @@ def _same(device, mine) -> bool:
 
 
 def export(container, shaped, device, copy):
-    """The content of `container` as a tensor on `device` (None: where the data is).
+    """The content of `container` as a tensor on `device`. None: for a copy torch's default device, the CPU unless a
+    program chose another one; for a view where the data is.
 
     `shaped` gives arrays and tensors of canonical shape the extents that the caller asked for; `copy` as in `to_numpy`.
     """
@@ -63,9 +64,9 @@ def export(container, shaped, device, copy):
     if not memory.is_device(container._memory()):
         return _export_host(torch, container, shaped, device, copy)
     mine = home()
-    target = torch.device(device) if device is not None else mine or torch.device("cpu")
-    here = mine is not None and _same(target, mine)
     reason = container._no_view_reason() if mine is not None else "torch cannot see the memory of this arch"
+    target = _target(torch, device, mine if copy is not True and reason is None else None)
+    here = mine is not None and _same(target, mine)
     if copy is False:
         if reason is not None:
             raise ValueError(f"Zero-copy not available for dtype={container.dtype}: {reason}; pass copy=True")
@@ -82,8 +83,15 @@ def export(container, shaped, device, copy):
     return torch.from_numpy(shaped(container._to_numpy(None, True))).to(target)
 
 
+def _target(torch, device, place):
+    """The device that a tensor is wanted on: `device`, or where there is none `place`, or what is usual."""
+    if device is not None:
+        return torch.device(device)
+    return place if place is not None else torch.empty(0).device
+
+
 def _export_host(torch, container, shaped, device, copy):
-    target = torch.device("cpu" if device is None else device)
+    target = _target(torch, device, None if copy is True else torch.device("cpu"))
     if target.type != "cpu" and copy is False:
         raise ValueError(f"copy=False is incompatible with device transfer (cpu -> {target})")
     tensor = torch.from_numpy(shaped(container._to_numpy(None, copy)))

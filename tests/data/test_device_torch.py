@@ -44,7 +44,7 @@ def test_round_trips(place, dtype):
         c.from_numpy(values)
         for device in (None, place, "cpu"):
             out = c.to_torch(device)
-            assert out.device.type == torch.device(device or place).type and out.is_contiguous()
+            assert out.device.type == torch.device(device or "cpu").type and out.is_contiguous()
             assert np.array_equal(out.cpu().numpy(), values)
         c.fill(0)
         assert np.array_equal(out.cpu().numpy(), values)
@@ -52,6 +52,19 @@ def test_round_trips(place, dtype):
         assert np.array_equal(c.to_numpy(), values)
         c.from_torch(torch.from_numpy(values.T.copy().T))
         assert np.array_equal(c.to_numpy(), values)
+
+
+def test_copies_are_where_torch_makes_tensors(place):
+    """Programs mix them with tensors of their own, which are on torch's default device."""
+    for c in containers(f32):
+        c.fill(2)
+        assert (c.to_torch() + torch.ones(1)).device.type == "cpu"
+        with torch.device(place):
+            assert (c.to_torch() + torch.ones(1)).device.type == place.type
+        with torch.device("meta"):
+            assert c.to_torch().device.type == "meta"
+            if memory.dlpack_device() is not None:
+                assert c.to_torch(copy=False).device.type == c.to_torch(copy=None).device.type == place.type
 
 
 def test_views(place):

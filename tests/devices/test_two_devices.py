@@ -190,6 +190,17 @@ def test_in_order_with_streams_of_the_device(torch, home):
     assert (y == 7).all()
 
 
+def test_copies_are_where_torch_makes_tensors(torch, home):
+    """A copy on the CPU unless a program chose another default device; a view where the data is."""
+    array, field = ndarray(5), qd.field(qd.f32, shape=N)
+    for one in (array, field):
+        assert (one.to_torch() + torch.ones(N)).device.type == "cpu"
+        with torch.device(f"cuda:{home}"):
+            assert (one.to_torch() + torch.ones(N)).device == torch.device("cuda", home)
+        assert one.to_torch(copy=None).device == one.to_torch(copy=False).device == torch.device("cuda", home)
+        assert one.to_torch(device="cuda:0").device == torch.device("cuda", 0)
+
+
 def test_copies_between_devices_where_they_are_asked_for(torch, home):
     other = 1 - home
     array = ndarray(5)
