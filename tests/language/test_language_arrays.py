@@ -112,15 +112,28 @@ def test_numpy_memory(arch):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_read_only_memory_is_passed_like_any_other(arch, order):
+def test_read_only_memory_is_not_written(arch, order):
+    """A kernel that writes refuses it and takes the next array; one that reads takes both alike."""
+
+    @qd.kernel
+    def total(a: qd.types.ndarray(ndim=2)) -> qd.i64:
+        s = qd.i64(0)
+        for i in range(1):
+            s += a[0, 0] + a[0, 1] + a[1, 0] + a[1, 1]
+        return s
+
     for writeable in (False, True, False):
         a = np.array([[1, 2], [3, 4]], np.int64, order=order)
         a.flags.writeable = writeable
-        double(a)
-        assert a.tolist() == [[2, 4], [6, 8]]
-    constant = np.frombuffer(np.arange(4.0).tobytes())
-    double(constant)
-    assert constant.tolist() == [0, 2, 4, 6]
+        assert total(a) == 10
+        if writeable:
+            double(a)
+            assert a.tolist() == [[2, 4], [6, 8]]
+            continue
+        with pytest.raises(ValueError, match="Argument .* is read-only, and the kernel writes to it"):
+            double(a)
+        assert a.tolist() == [[1, 2], [3, 4]]
+    assert specialisations(total) == 1
 
 
 def test_captured_arrays_need_constant_indices(arch):
