@@ -319,6 +319,7 @@ def device_of_table(str vendor, table, /):
     return made
 
 
+@cython.no_gc_clear  # its end needs the device
 cdef class Module:
     """Code loaded on a device."""
     cdef Device device
@@ -344,6 +345,7 @@ cdef class Module:
             self.device.api.unload(self.handle)
 
 
+@cython.no_gc_clear  # its end needs the device
 cdef class DeviceBuffer:
     """`nbytes` zeroed bytes of device memory at `ptr`, freed with the last reference, from any thread.
 
@@ -457,6 +459,7 @@ cdef class DeviceBuffer:
 
 
 @cython.final
+@cython.no_gc_clear  # its end needs the device
 cdef class Landing:
     # Host memory that the device writes by itself.
     cdef Device device
