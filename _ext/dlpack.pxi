@@ -33,6 +33,7 @@ cdef extern from "exchange.hpp" namespace "qd":
 cdef extern from "Python.h":
     PyObject *raw_false "Py_False"
     PyObject *raw_type_lookup "_PyType_Lookup"(PyTypeObject *type, PyObject *name)
+    Py_ssize_t reference_count "Py_REFCNT"(PyObject *object)
     bint PyCapsule_IsValid(object capsule, const char *name)
     void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
 
@@ -190,6 +191,8 @@ cdef bint shows_its_memory(Producer producer, PyObject *value, void *data) excep
         return True
     if (<object> value).is_neg():
         return False
+    if reference_count(value) == 1:
+        return True  # a temporary: no later launch meets it
     reference = weakref.ref(<object> value)
     before = last.weak
     last.weak = <PyObject *> reference
