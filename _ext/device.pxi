@@ -28,6 +28,8 @@ cdef extern from "qd_device.h" nogil:
         int (*event_wait)(void *event, void *stream) noexcept nogil
         int (*event_synchronize)(void *event) noexcept nogil
         int (*event_destroy)(void *event) noexcept nogil
+        int (*is_capturing)(int32_t *answer, void *stream) noexcept nogil
+        int (*owner)(int32_t *ordinal, uint64_t address) noexcept nogil
         const char *(*describe)(int status) noexcept nogil
 
     enum:
@@ -39,7 +41,7 @@ cdef extern from "qd_device.h" nogil:
         QD_ARGUMENT_BYTES
 
 cdef extern from "driver.hpp" namespace "qd" nogil:
-    const qd_device_api *find_driver "qd::driver"(const char *vendor, const char **why)
+    const qd_device_api *find_driver "qd::driver"(const char *vendor, int32_t ordinal, const char **why)
 
 cdef extern from "hosted.hpp" namespace "qd" nogil:
     ctypedef int (*LaunchFunction)(void *, uint32_t, uint32_t, uint32_t, void *, void **) noexcept nogil
@@ -87,17 +89,20 @@ def device_count(str vendor, /):
     name = vendor.encode()
     cdef const char *wanted = name
     with nogil:
-        api = find_driver(wanted, &why)
+        api = find_driver(wanted, 0, &why)
         status = api.count(&found) if api != NULL else 1
     return found if status == 0 else 0
 
 
 cdef class Device:
-    """The first device of a vendor ("cuda" or "hip") that the process can see. Streams are driver handles, 0 the default.
+    """A device of a vendor ("cuda" or "hip"): the first that the process can see, or that with another number. Streams are
+    driver handles, 0 the default.
 
-    Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no device."""
+    Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no such device."""
     cdef const qd_device_api *api
     cdef readonly str vendor
+    cdef readonly int ordinal
+    cdef int32_t dlpack_type
     cdef int forks
     cdef Crossing *crossing
     cdef DeviceHeaps *heaps
@@ -123,14 +128,20 @@ cdef class Device:
                 self.heaps.forget()
             del self.heaps
 
-    def __init__(self, str vendor):
+    def __init__(self, str vendor, int ordinal=0):
         cdef const char *why = b""
         name = vendor.encode()
         cdef const char *wanted = name
+        cdef int32_t seen = 0
         with nogil:
-            self.api = find_driver(wanted, &why)
+            self.api = find_driver(wanted, ordinal, &why)
         if self.api == NULL:
-            raise QuadrantsRuntimeError(f"there is no {vendor} device: {why.decode()}")
+            raise QuadrantsRuntimeError(f"there is no {vendor} device {ordinal}: {why.decode()}")
+        if ordinal > 0 and self.api.count(&seen) == 0 and ordinal >= seen:
+            raise QuadrantsRuntimeError(
+                f"there is no {vendor} device {ordinal}: this process sees {seen}, and they are numbered from 0"
+            )
+        self.ordinal = ordinal
         self.start(vendor)
 
     cdef int start(self, str vendor) except -1:
@@ -139,6 +150,7 @@ cdef class Device:
         self.forks = _forks
         self.heaps = new DeviceHeaps(self.api)
         self.arch_name = "amdgpu" if vendor == "hip" else "cuda"
+        self.dlpack_type = rocm_memory if vendor == "hip" else cuda_memory
         with nogil:
             status = self.api.open()
         self.check(status, "opening the device")
@@ -256,6 +268,17 @@ cdef class Device:
         self.check(status, "waiting for an event")
         self.look()
 
+    def refuse_capture(self, str kernel, /):
+        """Raise QuadrantsRuntimeError while torch records a graph: launches of `kernel` would not be part of it."""
+        refuse_capture(self, kernel)
+
+    def owner(self, address, /):
+        """The number of the device that memory is on; -1 for what all reach, and where nobody knows."""
+        cdef int32_t found = -1
+        if self.api.owner != NULL:
+            self.check(self.api.owner(&found, <uint64_t> address), "asking where memory is")
+        return found
+
     def residency(self, function, block, shared_bytes, /):
         """Blocks of that size of a function that a multiprocessor holds at once."""
         cdef int32_t blocks = 0
@@ -296,6 +319,7 @@ def device_of_table(str vendor, table, /):
     return made
 
 
+@cython.no_gc_clear  # its end needs the device
 cdef class Module:
     """Code loaded on a device."""
     cdef Device device
@@ -321,6 +345,7 @@ cdef class Module:
             self.device.api.unload(self.handle)
 
 
+@cython.no_gc_clear  # its end needs the device
 cdef class DeviceBuffer:
     """`nbytes` zeroed bytes of device memory at `ptr`, freed with the last reference, from any thread.
 
@@ -434,6 +459,7 @@ cdef class DeviceBuffer:
 
 
 @cython.final
+@cython.no_gc_clear  # its end needs the device
 cdef class Landing:
     # Host memory that the device writes by itself.
     cdef Device device

@@ -4,6 +4,7 @@ cdef extern from "exchange.hpp" namespace "qd" nogil:
     enum:
         host_memory
         cuda_memory
+        rocm_memory
         legacy_stream
 
     cdef struct BorrowedTensor:
@@ -32,8 +33,19 @@ cdef extern from "exchange.hpp" namespace "qd":
 cdef extern from "Python.h":
     PyObject *raw_false "Py_False"
     PyObject *raw_type_lookup "_PyType_Lookup"(PyTypeObject *type, PyObject *name)
+    Py_ssize_t reference_count "Py_REFCNT"(PyObject *object)
     bint PyCapsule_IsValid(object capsule, const char *name)
     void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
+
+
+cdef enum:
+    remembered_tensors = 1024
+
+
+cdef struct PlainTensor:
+    # A tensor, and the memory it was found to show as it is.
+    PyObject *weak
+    void *data
 
 
 @cython.final
@@ -45,6 +57,8 @@ cdef class Producer:
     cdef object stream           # a function: the stream that the package works on now, as an object with `ptr`
     cdef dict codes              # of dtypes, for cupy
     cdef bint may_have_grad
+    cdef bint may_be_negative    # its arrays may show the numbers in memory with the other sign
+    cdef PlainTensor[remembered_tensors] plain
     cdef bint usable
 
 
@@ -76,6 +90,7 @@ cdef forget_producers():
     global _last_class
     cdef Producer producer
     _last_class = NULL
+    forget_torch()
     for producer in _producers.values():
         producer.known = False
 
@@ -116,6 +131,7 @@ cdef Producer meet_class(cls, Producer known):
         made.stream = answer
         made.usable = True
     made.may_have_grad = hasattr(cls, "requires_grad")
+    made.may_be_negative = hasattr(cls, "is_neg")
     made.known = True
     _producers[cls] = made
     return made
@@ -162,7 +178,28 @@ cdef int note_exchanged(Producer producer, PyObject *value, External *found) exc
         raw_decref(with_grad)
         if with_grad != raw_false:
             return -1
+    if code >= 0 and producer.may_be_negative and not shows_its_memory(producer, value, found.data):
+        return -1
     return code
+
+
+cdef bint shows_its_memory(Producer producer, PyObject *value, void *data) except -1:
+    # Whether a tensor is no negative view. It stays what it is while it shows the same memory, so it is asked once.
+    cdef PlainTensor *last = &producer.plain[<uint64_t> <size_t> value * 0x9e3779b97f4a7c15ULL >> 54]
+    cdef PyObject *before
+    if last.data == data and last.weak != NULL and weakly_refers(last.weak, value):
+        return True
+    if (<object> value).is_neg():
+        return False
+    if reference_count(value) == 1:
+        return True  # a temporary: no later launch meets it
+    reference = weakref.ref(<object> value)
+    before = last.weak
+    last.weak = <PyObject *> reference
+    last.data = data
+    raw_incref(last.weak)
+    raw_xdecref(before)
+    return True
 
 
 cdef int clear_exception() except -1:
@@ -205,7 +242,7 @@ cdef int note_cupy(Producer producer, PyObject *value, External *found) except -
     return <int> code if note_layout(tensor, found) else -1
 
 
-cdef int order_with(External *external, Frame *frame) except -1:
+cdef int order_with(External *external, Frame *frame, Device device, str kernel) except -1:
     # The launch runs after what the array's package has put on its stream, and before what comes next there.
     if external.producer == NULL or external.producer == frame.asked:
         return 0
@@ -215,6 +252,7 @@ cdef int order_with(External *external, Frame *frame) except -1:
         stream_of_package(producer.api, external.device_type, external.device_id, &stream)
     else:
         stream = <void *> <size_t> producer.stream().ptr
+        refuse_recorded(device, stream, "cupy", kernel)
     frame.asked = external.producer
     if stream == <void *> legacy_stream:
         stream = NULL

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "driver_cuda.hpp"
 #include "driver_entries.hpp"
@@ -13,16 +14,24 @@
 namespace qd {
 namespace {
 
-// ---------------------------------------------------------------- one vendor
+constexpr int most_devices = 16;
 
 template <class Vendor>
+Entries entries;
+
+// ---------------------------------------------------------------- one vendor
+
+// One device of a vendor. The functions of a table have no parameter for it, so each device has functions of its own.
+template <class Vendor, int ordinal>
 struct Driver {
-    static Entries call;
-    static int device;
+    static constexpr Entries &call = entries<Vendor>;
+    static typename Vendor::Place place;
 
     // Makes the device's context current on this thread as long as it lives. Programs with several devices switch
     // between calls, so every entry looks.
-    struct Here : Vendor::Guard {};
+    struct Here : Vendor::Guard {
+        Here() : Vendor::Guard(place) {}
+    };
 
     static Status count(int32_t *devices) {
         *devices = 0;
@@ -32,20 +41,20 @@ struct Driver {
 
     static Status open() {
         Status status = call.init(0);
-        if (status == 0) status = call.device_get(&device, 0);
-        if (status == 0) status = Vendor::open(device);
+        if (status == 0) status = call.device_get(&place.device, ordinal);
+        if (status == 0) status = Vendor::open(place);
         if constexpr (Vendor::is_cuda) {
             int64_t capability = 0;
             if (status == 0) status = attribute(&capability, QD_COMPUTE_CAPABILITY);
-            Vendor::overlaps = capability >= 90 && Vendor::launch_with;
+            place.overlaps = capability >= 90 && Vendor::launch_with;
         }
         return status;
     }
 
-    static Status attribute(int64_t *value, int32_t which) { return Vendor::attribute(call, device, value, which); }
+    static Status attribute(int64_t *value, int32_t which) { return Vendor::attribute(call, place.device, value, which); }
 
     static Status device_name(char *text, size_t size) {
-        return call.device_name(text, static_cast<int>(size), device);
+        return call.device_name(text, static_cast<int>(size), place.device);
     }
 
     static Status load(void **module, const void *image) {
@@ -82,7 +91,7 @@ struct Driver {
     static Status launch_early(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
                                void **params) {
         if constexpr (Vendor::is_cuda) {
-            if (Vendor::overlaps) {
+            if (place.overlaps) {
                 Here here;
                 LaunchConfig config = {{grid, 1, 1}, {block, 1, 1}, shared_bytes, stream, &overlapping, 1};
                 return here.status ? here.status : Vendor::launch_with(&config, function, params, nullptr);
@@ -181,49 +190,69 @@ struct Driver {
 
     static const char *describe(int status) { return Vendor::describe(status); }
 
+    static Status is_capturing(int32_t *answer, void *stream) {
+        Here here;
+        return here.status ? here.status : Vendor::capturing(answer, stream);
+    }
+
+    static Status owner(int32_t *number, uint64_t address) {
+        Here here;
+        return here.status ? here.status : Vendor::owner(number, address);
+    }
+
     static constexpr qd_device_api api = {
         Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch,
-        launch_early, allocate,
-        release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create,
-        event_record, event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
+        launch_early, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize,
+        stream_create, stream_destroy, event_create, event_record, event_wait, event_synchronize, event_milliseconds,
+        event_destroy, is_capturing, owner, describe,
     };
-
-    static const qd_device_api *find(const char **why) {
-        static std::mutex gate;
-        static bool found = false;
-        static char missing[160];
-        std::lock_guard<std::mutex> lock(gate);
-        if (found) return &api;
-        void *library = open_library(Vendor::libraries);
-        if (!library) {
-            std::snprintf(missing, sizeof missing, "the driver library %s is not installed", Vendor::libraries[0]);
-            *why = missing;
-            return nullptr;
-        }
-        for (const Symbol &s : symbols) {
-            const char *name = Vendor::is_cuda ? s.cuda : s.hip;
-            void *address = symbol(library, name);
-            if (!address) {
-                std::snprintf(missing, sizeof missing, "%s has no function %s; it is too old", Vendor::libraries[0], name);
-                *why = missing;
-                return nullptr;
-            }
-            std::memcpy(reinterpret_cast<char *>(&call) + s.offset, &address, sizeof address);
-        }
-        if (!Vendor::find(library)) {
-            std::snprintf(missing, sizeof missing, "%s is too old", Vendor::libraries[0]);
-            *why = missing;
-            return nullptr;
-        }
-        found = true;
-        return &api;
-    }
 };
 
+template <class Vendor, int ordinal>
+typename Vendor::Place Driver<Vendor, ordinal>::place;
+
+template <class Vendor, int... ordinals>
+const qd_device_api *table(int32_t wanted, std::integer_sequence<int, ordinals...>) {
+    static const qd_device_api *const tables[] = {&Driver<Vendor, ordinals>::api...};
+    return tables[wanted];
+}
+
 template <class Vendor>
-Entries Driver<Vendor>::call;
-template <class Vendor>
-int Driver<Vendor>::device;
+const qd_device_api *find(int32_t ordinal, const char **why) {
+    static std::mutex gate;
+    static bool found = false;
+    static char missing[160];
+    std::lock_guard<std::mutex> lock(gate);
+    if (ordinal < 0 || ordinal >= most_devices) {
+        std::snprintf(missing, sizeof missing, "devices are numbered from 0 to %d", most_devices - 1);
+        *why = missing;
+        return nullptr;
+    }
+    if (found) return table<Vendor>(ordinal, std::make_integer_sequence<int, most_devices>());
+    void *library = open_library(Vendor::libraries);
+    if (!library) {
+        std::snprintf(missing, sizeof missing, "the driver library %s is not installed", Vendor::libraries[0]);
+        *why = missing;
+        return nullptr;
+    }
+    for (const Symbol &s : symbols) {
+        const char *name = Vendor::is_cuda ? s.cuda : s.hip;
+        void *address = symbol(library, name);
+        if (!address) {
+            std::snprintf(missing, sizeof missing, "%s has no function %s; it is too old", Vendor::libraries[0], name);
+            *why = missing;
+            return nullptr;
+        }
+        std::memcpy(reinterpret_cast<char *>(&entries<Vendor>) + s.offset, &address, sizeof address);
+    }
+    if (!Vendor::find(library)) {
+        std::snprintf(missing, sizeof missing, "%s is too old", Vendor::libraries[0]);
+        *why = missing;
+        return nullptr;
+    }
+    found = true;
+    return table<Vendor>(ordinal, std::make_integer_sequence<int, most_devices>());
+}
 
 // ---------------------------------------------------------------- AMD
 
@@ -240,7 +269,12 @@ struct Hip {
     static Status (*set_device)(int);
     static const char *(*error_name)(int);
     static const char *(*error_text)(int);
-    static int ours;
+    static Status (*is_capturing)(Handle, int *);  // null in old versions
+
+    // One device.
+    struct Place {
+        int device;
+    };
 
     static bool find(void *library) {
         auto get = [library](auto &entry, const char *symbol_name) {
@@ -248,23 +282,21 @@ struct Hip {
             std::memcpy(&entry, &address, sizeof address);
             return address != nullptr;
         };
+        get(is_capturing, "hipStreamIsCapturing");
         return get(get_device, "hipGetDevice") && get(set_device, "hipSetDevice") &&
                get(error_name, "hipGetErrorName") && get(error_text, "hipGetErrorString");
     }
 
-    static Status open(int device) {
-        ours = device;
-        return set_device(device);
-    }
+    static Status open(const Place &place) { return set_device(place.device); }
 
     struct Guard {
         Status status = 0;
         int before = -1;
-        Guard() {
+        explicit Guard(const Place &place) {
             int now = -1;
             status = get_device(&now);
-            if (status == 0 && now != ours) {
-                status = set_device(ours);
+            if (status == 0 && now != place.device) {
+                status = set_device(place.device);
                 if (status == 0) before = now;
             }
         }
@@ -289,6 +321,19 @@ struct Hip {
         }
     }
 
+    static Status capturing(int32_t *answer, Handle stream) {
+        int state = 0;
+        Status status = is_capturing ? is_capturing(stream, &state) : 0;
+        *answer = state != 0;
+        return status;
+    }
+
+    // What the runtime says of an address changed between releases of HIP.
+    static Status owner(int32_t *ordinal, uint64_t) {
+        *ordinal = -1;
+        return 0;
+    }
+
     static const char *describe(int status) {
         static thread_local char text[256];
         std::snprintf(text, sizeof text, "%s (%s)", error_text(status), error_name(status));
@@ -300,13 +345,13 @@ Status (*Hip::get_device)(int *);
 Status (*Hip::set_device)(int);
 const char *(*Hip::error_name)(int);
 const char *(*Hip::error_text)(int);
-int Hip::ours;
+Status (*Hip::is_capturing)(Handle, int *);
 
 }  // namespace
 
-const qd_device_api *driver(const char *vendor, const char **why) {
-    if (std::strcmp(vendor, "cuda") == 0) return Driver<Cuda>::find(why);
-    if (std::strcmp(vendor, "hip") == 0) return Driver<Hip>::find(why);
+const qd_device_api *driver(const char *vendor, int32_t ordinal, const char **why) {
+    if (std::strcmp(vendor, "cuda") == 0) return find<Cuda>(ordinal, why);
+    if (std::strcmp(vendor, "hip") == 0) return find<Hip>(ordinal, why);
     *why = "no such driver";
     return nullptr;
 }

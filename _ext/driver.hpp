@@ -5,7 +5,8 @@
 
 namespace qd {
 
-// The table of a vendor ("cuda" or "hip"), or null; `why` then says what is missing. Needs no GIL.
-const qd_device_api *driver(const char *vendor, const char **why);
+// The table of one device of a vendor ("cuda" or "hip"), counted among those that the process can see, or null; `why` then
+// says what is missing. Needs no GIL.
+const qd_device_api *driver(const char *vendor, int32_t ordinal, const char **why);
 
 }  // namespace qd

@@ -47,8 +47,15 @@ struct Cuda {
     static Status (*error_text)(int, const char **);
     static Status (*driver_version)(int *);
     static Status (*launch_with)(const LaunchConfig *, Handle, void **, void **);  // null in drivers before 11.8
-    static Handle context;
-    static bool overlaps;  // a task may start while the one before it ends
+    static Status (*is_capturing)(Handle, int *);
+    static Status (*pointer_attribute)(void *, int, uint64_t);
+
+    // One device.
+    struct Place {
+        int device;
+        Handle context;
+        bool overlaps;  // a task may start while the one before it ends
+    };
 
     static bool find(void *library) {
         auto get = [library](auto &entry, const char *symbol_name) {
@@ -57,23 +64,24 @@ struct Cuda {
             return address != nullptr;
         };
         get(launch_with, "cuLaunchKernelEx");
-        return get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
+        return get(is_capturing, "cuStreamIsCapturing") && get(pointer_attribute, "cuPointerGetAttribute") &&
+               get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
                get(push, "cuCtxPushCurrent_v2") && get(pop, "cuCtxPopCurrent_v2") &&
                get(error_name, "cuGetErrorName") && get(error_text, "cuGetErrorString") &&
                get(driver_version, "cuDriverGetVersion");
     }
 
     // The primary context, which other libraries of the process use too. Kept for the life of the process.
-    static Status open(int device) { return context ? 0 : retain(&context, device); }
+    static Status open(Place &place) { return place.context ? 0 : retain(&place.context, place.device); }
 
     struct Guard {
         Status status = 0;
         bool pushed = false;
-        Guard() {
+        explicit Guard(const Place &place) {
             Handle now = nullptr;
             status = current(&now);
-            if (status == 0 && now != context) {
-                status = push(context);
+            if (status == 0 && now != place.context) {
+                status = push(place.context);
                 pushed = status == 0;
             }
         }
@@ -110,6 +118,25 @@ struct Cuda {
         return status;
     }
 
+    static Status capturing(int32_t *answer, Handle stream) {
+        int state = 0;  // 1: records; 2: recorded, until something that cannot be
+        Status status = is_capturing(stream, &state);
+        *answer = state != 0;
+        return status;
+    }
+
+    // Addresses that the driver did not give, memory of the host and managed memory belong to no device.
+    static Status owner(int32_t *ordinal, uint64_t address) {
+        unsigned kind = 0, managed = 0;
+        int number = -1;
+        *ordinal = -1;
+        if (pointer_attribute(&kind, 2, address) != 0 || kind != 2) return 0;
+        if (pointer_attribute(&managed, 8, address) == 0 && managed) return 0;
+        Status status = pointer_attribute(&number, 9, address);
+        if (status == 0) *ordinal = number;
+        return status;
+    }
+
     static const char *describe(int status) {
         static thread_local char text[256];
         const char *short_name = nullptr, *sentence = nullptr;
@@ -128,8 +155,8 @@ Status (*Cuda::error_name)(int, const char **);
 Status (*Cuda::error_text)(int, const char **);
 Status (*Cuda::driver_version)(int *);
 Status (*Cuda::launch_with)(const LaunchConfig *, Handle, void **, void **);
-Handle Cuda::context;
-bool Cuda::overlaps;
+Status (*Cuda::is_capturing)(Handle, int *);
+Status (*Cuda::pointer_attribute)(void *, int, uint64_t);
 
 }  // namespace
 }  // namespace qd

@@ -13,6 +13,7 @@ namespace qd {
 // DLPack's numbers.
 constexpr int32_t host_memory = 1;
 constexpr int32_t cuda_memory = 2;
+constexpr int32_t rocm_memory = 10;
 
 // How other packages may write the default stream, which the driver calls 0.
 constexpr intptr_t legacy_stream = 1;
@@ -57,6 +58,11 @@ inline const ExchangeApi *known_version(const void *newest) {
 
 // 0, or not: the array is one that the table cannot describe, and mostly a Python exception says why.
 inline int describe(const ExchangeApi *api, PyObject *object, BorrowedTensor *out) { return api->describe(object, out); }
+
+// 0, or not, perhaps with a Python exception.
+inline int stream_now(const ExchangeApi *api, int32_t device_type, int32_t device_id, void **out) {
+    return api->current_stream(device_type, device_id, out);
+}
 
 // 0, or -1 with a Python exception.
 inline int stream_of_package(const ExchangeApi *api, int32_t device_type, int32_t device_id, void **out) {

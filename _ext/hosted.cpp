@@ -143,7 +143,7 @@ const char *describe(int status) {
 qd_device_api table = {
     "emulated", count, open_device, attribute, device_name, load, function, unload, allow_shared, residency, nullptr,
     nullptr, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize, stream_create, stream_destroy, event_create, event_record,
-    event_wait, event_synchronize, event_milliseconds, event_destroy, describe,
+    event_wait, event_synchronize, event_milliseconds, event_destroy, nullptr, nullptr, describe,
 };
 
 }  // namespace

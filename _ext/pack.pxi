@@ -36,21 +36,52 @@ cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
             raise_not_convertible(op, value, plan)
         return 0
     if not raw_is_int_kind(value):
-        if not is_numpy_number(value, False):
-            raise_not_convertible(op, value, plan)
-        index = PyNumber_Index(<object> value)
+        index = as_integer(op, value, plan)
         return pack_scalar(op, <PyObject *> index, at, plan)
     number = raw_as_int64(value, &overflow)
     if op.code == code_u1:
         store_integer(op.code, at, number != 0)
         return 0
-    if is_unsigned(op.code) and (number < 0 if overflow == 0 else overflow < 0):
-        raise TypeError(
-            f"Argument {plan.place(op.source)}: {<object> value} is negative, but the parameter has the unsigned type "
-            f"{SCALAR_NAMES[op.code]}; pass a number >= 0 or declare the parameter signed"
-        )
-    store_integer(op.code, at, <uint64_t> number if overflow == 0 else raw_low_bits(value))
+    if overflow != 0 or (number < 0 and is_unsigned(op.code)):
+        return pack_far_integer(op, value, at, plan)
+    store_integer(op.code, at, <uint64_t> number)
     return 0
+
+
+cdef as_integer(Op *op, PyObject *value, Plan plan):
+    # Members of objects are converted as int() does, so far as nothing is lost; parameters are what they say.
+    if is_numpy_number(value, False):
+        return PyNumber_Index(<object> value)
+    if op.source >= plan.param_count and type(<object> value).__name__ in ("bool", "bool_"):
+        return int(<object> value)
+    raise_not_convertible(op, value, plan)
+
+
+cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -1:
+    # What 64 bits of the parameter's sign do not hold has no meaning, whatever the width that it would be cut to.
+    if not is_unsigned(op.code):
+        raise TypeError(
+            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has the "
+            f"type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
+        )
+    if (<object> value) < 0:
+        raise TypeError(
+            f"Argument {plan.place(op.source)}: {short_number(value)} is negative, but the parameter has the unsigned "
+            f"type {SCALAR_NAMES[op.code]}; pass a number >= 0 or declare the parameter signed"
+        )
+    if (<object> value) >> 64:
+        raise TypeError(
+            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has the "
+            f"unsigned type {SCALAR_NAMES[op.code]}; pass a number below 2**64"
+        )
+    store_integer(op.code, at, raw_low_bits(value))
+    return 0
+
+
+cdef short_number(PyObject *value):
+    # Python refuses to write out integers of thousands of digits.
+    bits = (<object> value).bit_length()
+    return str(<object> value) if bits <= 256 else f"an integer of {bits} bits"
 
 
 cdef bint is_numpy_number(PyObject *value, bint real_too) except -1:
@@ -82,7 +113,7 @@ cdef bint pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fra
             raise_not_convertible_array(op, value, plan)
         return False
     if plan.device is not None:
-        order_with(external, frame)
+        order_with(external, frame, plan.device.device, plan.name)
     write_array(op, block, plan, external.data, external.ndim, external.shape)
     return True
 

@@ -321,6 +321,7 @@ cdef class Plan:
         view = None
         if self.device is not None:
             self.device.device.look()
+            refuse_capture(self.device.device, self.name)
         if self.ret_reader is not None:
             memory = Buffer(self.block_bytes)
             view = memoryview(memory)

@@ -1,4 +1,4 @@
-/* What the launch core asks of a device. One table each for a driver of NVIDIA, of AMD, and for the SIMT emulator.
+/* What the launch core asks of a device. One table each for a device of NVIDIA, of AMD, and for the SIMT emulator.
  *
  * Every function but `describe` returns a status, 0 for success. Addresses are those of the device. A stream is the
  * driver's handle, null for the default stream.
@@ -22,7 +22,7 @@ typedef struct qd_device_api {
     const char *name;
     /* How many devices the process can see. */
     int (*count)(int32_t *devices);
-    /* Makes the first device usable in this process; before anything below. */
+    /* Makes the device usable in this process; before anything below. */
     int (*open)(void);
     int (*attribute)(int64_t *value, int32_t which);
     /* Writes a terminated text; cut at `size`. */
@@ -62,6 +62,11 @@ typedef struct qd_device_api {
     int (*event_synchronize)(void *event);
     int (*event_milliseconds)(float *between, void *begin, void *end);
     int (*event_destroy)(void *event);
+
+    /* Whether what is put on the stream is recorded for a graph instead of run. Null where streams cannot be recorded. */
+    int (*is_capturing)(int32_t *answer, void *stream);
+    /* The device that memory is on, -1 for memory that every device reaches. Null where that is not known. */
+    int (*owner)(int32_t *ordinal, uint64_t address);
 
     /* What a status means, and where the table knows more about the last failure of this thread, that. */
     const char *(*describe)(int status);

@@ -72,6 +72,10 @@ def _not_negative(value) -> str | None:
     return None if value >= 0 else "must not be negative"
 
 
+def _device_number(value) -> str | None:
+    return None if value >= -1 else "must be a number of a device, from 0, or -1 for the first"
+
+
 def _positive(value) -> str | None:
     return None if value > 0 else "must be positive"
 
@@ -153,6 +157,13 @@ def _rows() -> Iterable[Option]:
         plain("cuda_stack_limit", int, 0, "Stack bytes of a CUDA thread; 0 keeps the driver's.", check=_not_negative),
         # Random numbers and devices
         plain("random_seed", int, 0, "Seed of `qd.random`; every init restarts the sequence."),
+        plain(
+            "device",
+            int,
+            -1,
+            "Number of the GPU among those that the process can see; -1 takes the first.",
+            check=_device_number,
+        ),
         plain("vk_api_version", str, "", "Vulkan version to ask for, as 1.3.0; empty chooses."),
         plain("external_metal_command_queue", int, 0, "Address of a foreign MTLCommandQueue.", check=_not_negative),
         plain("external_metal_command_queue_is_torch_queue", bool, False, "That queue is the one of PyTorch."),

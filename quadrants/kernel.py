@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+import types
 import warnings
 import weakref
 
@@ -129,6 +131,7 @@ class Kernel(Launcher):
 
     def _compile(self, args: tuple):
         from quadrants import compile as pipeline
+
         try:
             return pipeline.compile_kernel(self, args)
         except QuadrantsCompilationError as error:
@@ -311,3 +314,12 @@ def _install() -> None:
 
 _install()
 
+
+class _Decorator(types.ModuleType):
+    """`import quadrants.kernel` binds this module to `qd.kernel`, so it decorates as the function of that name does."""
+
+    def __call__(self, *args, **kwargs):
+        return kernel(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Decorator

@@ -14,6 +14,7 @@ import numpy as np
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
+from quadrants.lang.constant_key import constant_key
 from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 
 _serial = itertools.count()
@@ -46,7 +47,7 @@ def template_token(x, name: str) -> int | tuple:
     if isinstance(x, TokenBase):
         return x.token
     if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, np.generic)):
-        return intern_token(("value", type(x), x))
+        return intern_token(("value", constant_key(x)))
     if isinstance(x, tuple):
         return intern_token(("tuple", type(x), tuple(_number(template_token(item, name)) for item in x)))
     if getattr(x, "_qd_host_matrix", False):
@@ -59,7 +60,7 @@ def template_token(x, name: str) -> int | tuple:
         )
     if type(x).__hash__ is not object.__hash__ and not isinstance(x, type):
         hash(x)
-        token = intern_token(("object", type(x), x))
+        token = intern_token(("object", constant_key(x)))
         return (token,) if _guards_its_value(x) else token
     return identity_token(x)
 
@@ -138,7 +139,8 @@ def external_token(x, annotation, name: str) -> int:
     dtype = getattr(annotation, "dtype", None)
     rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
     if rank:
-        return intern_token((token, tuple(int(n) for n in x.shape[-rank:])))
+        shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one
+        return intern_token((token, tuple(int(n) for n in shape[-rank:])))
     return token
 
 

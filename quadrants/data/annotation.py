@@ -21,7 +21,7 @@ def check_annotation(param, array, name: str) -> None:
         if argument_checks_enabled():
             check_ndarray_type(param, array.element_type, array.shape, array.has_grad(), name)
     elif external.is_external(array):
-        _check_external(param, array, name)
+        _check_external(param, external.plain(array), name)
     else:
         raise not_an_array(param, array, name)
 

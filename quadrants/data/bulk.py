@@ -32,6 +32,8 @@ def _wrap(value: int, dtype: DType):
         return np.float64(value)
     if dtype.kind == "b":
         return value != 0
+    if not -(1 << 63) <= value < 1 << 64:
+        raise TypeError(f"cannot fill {dtype} with {value}: it does not fit in 64 bits")
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.kind == "i" and value >> (dtype.bits - 1) else value
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import warnings
@@ -14,7 +13,7 @@ import numpy as np
 
 from quadrants._ext.core import intern_token, set_array_producers
 from quadrants.data import dtypes, interop_torch, memory, staging
-from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import PRIMITIVES
 from quadrants.lang.kinds import is_cuda_array
 
@@ -113,6 +112,7 @@ def token(obj, name: str = "") -> int:
 
     Checks contiguity, so that an array which cannot be passed fails before anything is compiled.
     """
+    obj = plain(obj)
     dtype, ndim = dtype_and_ndim(obj, name)
     _check_contiguous(obj)
     if has_grad(obj):
@@ -125,43 +125,65 @@ def has_grad(obj) -> bool:
     return bool(getattr(obj, "requires_grad", False))
 
 
-def describe_external(obj, param: str = "") -> External:
+def describe_external(obj, param: str = "", written: bool = True) -> External:
     """Memory of a NumPy array or torch tensor for one launch; `param` is the parameter's name for messages.
 
-    `ValueError` for memory that is not contiguous, `QuadrantsRuntimeTypeError` for an unsupported dtype.
+    written: whether the kernel may write there: copies are then copied back. `ValueError` for memory that is not
+    contiguous, and for read-only memory that is written; `QuadrantsRuntimeTypeError` for an unsupported dtype,
+    `QuadrantsRuntimeError` for memory of another device than that of kernels.
     """
+    obj = plain(obj)
     dtype, _ = dtype_and_ndim(obj, param)
     _check_contiguous(obj)
+    if written:
+        _check_writable(obj, param)
     if isinstance(obj, np.ndarray):
-        described = _describe_numpy(obj, dtype)
+        described = _describe_numpy(obj, dtype, written)
     elif is_cuda_array(obj):
-        described = _describe_cuda(obj, dtype)
+        described = _describe_cuda(obj, dtype, written, param)
     else:
-        described = _describe_torch(obj, dtype)
+        described = _describe_torch(obj, dtype, written, param)
     count = int(np.prod(described.shape, dtype=np.int64))
     if count > _MAX_INDEX:
         warnings.warn(
             f"Array argument {param} has {count} elements; kernels index with 32 bits and cannot reach all of them",
             stacklevel=3,
         )
-    return placed(described)
+    return placed(described, written)
 
 
-def placed(described: External) -> External:
-    """The same in memory that kernels see: itself, or a copy on the device that `finish` copies back."""
+def plain(obj):
+    """The very memory of an array whose class may say other things of itself."""
+    return np.asarray(obj) if isinstance(obj, np.ndarray) else obj
+
+
+def _check_writable(obj, param: str) -> None:
+    if isinstance(obj, np.ndarray):
+        fixed = not obj.flags.writeable
+    else:
+        fixed = is_cuda_array(obj) and obj.__cuda_array_interface__["data"][1]
+    if fixed:
+        raise ValueError(
+            f"Argument {param} is read-only, and the kernel writes to it; pass a writable array, such as a copy of it"
+        )
+
+
+def placed(described: External, written: bool = True) -> External:
+    """The same in memory that kernels see: itself, or a copy on the device that `finish` copies back if `written`."""
     if described.reached:
         return described
     nbytes = int(np.prod(described.shape, dtype=np.int64)) * PRIMITIVES[described.dtype_name].size
     copy = staging.send(described.pointer, nbytes)
+    keepalive = (described.keepalive, copy)
+    if not written:
+        return described._replace(pointer=copy.buffer.ptr, keepalive=keepalive, reached=True)
 
     def finish() -> None:
         staging.bring_back(copy, described.pointer, nbytes)
         if described.finish is not None:
             described.finish()
 
-    return described._replace(
-        pointer=copy.buffer.ptr, keepalive=(described.keepalive, copy), finish=finish, reached=True
-    )
+    return described._replace(pointer=copy.buffer.ptr, keepalive=keepalive, finish=finish, reached=True)
 
 
 def _check_contiguous(obj) -> None:
@@ -187,32 +209,29 @@ def _check_contiguous(obj) -> None:
 # ---------------------------------------------------------------- NumPy
 
 
-def _describe_numpy(array: np.ndarray, dtype) -> External:
+def _describe_numpy(array: np.ndarray, dtype, written: bool) -> External:
     reached = not memory.on_device()
     if array.flags.c_contiguous:
         return External(dtype.name, array.shape, _address(array), array, None, reached)
-    copy = np.array(array, order="C", copy=True, subok=False)
-    return External(dtype.name, array.shape, _address(copy), copy, lambda: _copy_back(array, copy), reached)
+    copy = np.array(array, order="C", copy=True)
+    finish = (lambda: np.copyto(array, copy)) if written else None
+    return External(dtype.name, array.shape, _address(copy), copy, finish, reached)
 
 
 def _address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _copy_back(array: np.ndarray, copy: np.ndarray) -> None:
-    # Kernels write through read-only arrays; a C-ordered one is simply written to, so this must do the same.
-    raw = (ctypes.c_char * array.nbytes).from_address(_address(array))
-    np.ndarray(array.shape, array.dtype, buffer=memoryview(raw), order="F")[...] = copy
-
-
 # ---------------------------------------------------------------- torch
 
 
-def _describe_torch(tensor, dtype) -> External:
+def _describe_torch(tensor, dtype, written: bool, param: str) -> External:
     grad = None
+    if memory.on_device() and interop_torch.is_elsewhere(tensor.device):
+        raise _of_another_device(param, str(tensor.device), tensor.device.index)
     if tensor.requires_grad:
-        grad = _describe_plain(_gradient_of(tensor), dtype)
-    return _describe_plain(tensor, dtype)._replace(grad=grad)
+        grad = _describe_plain(_gradient_of(tensor), dtype, True)
+    return _describe_plain(tensor, dtype, written)._replace(grad=grad)
 
 
 def _gradient_of(tensor):
@@ -227,17 +246,43 @@ def _gradient_of(tensor):
     return tensor.grad
 
 
-def _describe_plain(tensor, dtype) -> External:
+def _describe_plain(tensor, dtype, written: bool) -> External:
     shape = tuple(tensor.shape)
     on_device = memory.on_device()
     if tensor.data_ptr() == 0 and tensor.numel() and tensor.device.type != "meta":
         raise TypeError(f"a {type(tensor).__name__} without memory cannot be passed to a kernel")
+    if tensor.is_neg():
+        # Its memory holds the numbers with the other sign.
+        made = _describe_plain(tensor.detach().resolve_neg(), dtype, written)
+        return made._replace(finish=_chained(made.finish, _send_back(tensor, made.keepalive) if written else None))
     if on_device and interop_torch.is_home(tensor.device):
         return _shared(dtype, shape, tensor.data_ptr(), tensor)
     if tensor.device.type == "cpu":
         return External(dtype.name, shape, tensor.data_ptr(), tensor, None, not on_device)
     host = tensor.detach().cpu()
-    return External(dtype.name, shape, host.data_ptr(), host, lambda: _send_back(tensor, host), not on_device)
+    finish = _send_back(tensor, host) if written else None
+    return External(dtype.name, shape, host.data_ptr(), host, finish, not on_device)
+
+
+def _chained(first, then):
+    """Both of two calls without arguments; None where there is none."""
+    if first is None or then is None:
+        return first or then
+
+    def both() -> None:
+        first()
+        then()
+
+    return both
+
+
+def _of_another_device(param: str, place: str, number: int) -> QuadrantsRuntimeError:
+    kind, home = memory.dlpack_device() or (_CUDA, 0)
+    arch = "cuda" if kind == _CUDA else "amdgpu"
+    return QuadrantsRuntimeError(
+        f"Argument {param} is on {place}, and kernels run on cuda:{home}; copy it to cuda:{home}, or have kernels run "
+        f"on cuda:{number} with qd.init(arch=qd.{arch}, device={number})"
+    )
 
 
 def _shared(dtype, shape: tuple, pointer: int, array) -> External:
@@ -246,26 +291,39 @@ def _shared(dtype, shape: tuple, pointer: int, array) -> External:
     return External(dtype.name, shape, pointer, array, lambda: after_use(array))
 
 
-def _send_back(tensor, host) -> None:
-    with interop_torch.loaded().no_grad():
-        tensor.detach().copy_(host)
+def _send_back(tensor, copy):
+    def finish() -> None:
+        with interop_torch.loaded().no_grad():
+            tensor.detach().copy_(copy)
+
+    return finish
 
 
 # ---------------------------------------------------------------- arrays on CUDA of other packages
 
 
-def _describe_cuda(array, dtype) -> External:
+def _describe_cuda(array, dtype, written: bool, param: str) -> External:
     interface = array.__cuda_array_interface__
-    shape = tuple(interface["shape"])
-    if memory.on_device() and (memory.dlpack_device() or (0, 0))[0] == _CUDA:
-        return _shared(dtype, shape, interface["data"][0], array)
+    shape, pointer = tuple(interface["shape"]), interface["data"][0]
+    home = memory.dlpack_device() if memory.on_device() else None
+    if home is not None and home[0] == _CUDA:
+        number = memory.owner(pointer)
+        if number not in (-1, home[1]):
+            raise _of_another_device(param, f"cuda:{number}", number)
+        return _shared(dtype, shape, pointer, array)
     if not (hasattr(array, "get") and hasattr(array, "set")):
         raise TypeError(
             f"kernels of this arch cannot reach a {type(array).__module__}.{type(array).__name__} on a CUDA device; "
             "copy it to a NumPy array first"
         )
-    host = np.ascontiguousarray(array.get())
-    return External(dtype.name, shape, _address(host), host, lambda: array.set(host), not memory.on_device())
+    host = np.require(array.get(), requirements=["C", "W", "E"])
+    if host.shape != shape or host.dtype != np.dtype(interface["typestr"]):
+        raise TypeError(
+            f"get() of a {type(array).__module__}.{type(array).__name__} gave {host.dtype} values of shape "
+            f"{host.shape}, but it says that it has {interface['typestr']} values of shape {shape}"
+        )
+    finish = (lambda: array.set(host)) if written else None
+    return External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
 
 
 def _is_row_major(interface: dict) -> bool:

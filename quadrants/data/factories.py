@@ -88,7 +88,9 @@ def struct_field(
     """
     context.require()
     if context.python_arch():
-        raise NotImplementedError("the python arch has no fields of structs; make one field per member")
+        from quadrants.data import python_struct  # imports torch
+
+        return python_struct.make_struct_field(members, methods, shape, offset)
     if shape is None and offset is not None:
         raise QuadrantsSyntaxError("shape cannot be None when offset is set")
     shape, _, offset = parse_placement(shape, None, offset)

@@ -103,8 +103,8 @@ class NumpyExchange(DeviceExchange):
     def to_torch(self, device=None, *, copy=True):
         """The content as a torch tensor on `device`. `copy` as in `to_numpy`.
 
-        Without a device a copy is on torch's default device, the CPU unless the program chose another one, also if the
-        data is on a GPU; a view is where the data is.
+        device: None is torch's default device for a copy, the CPU unless a program chose another one, and where the
+        data is for a view.
 
         `ValueError` if `copy=False` and there is no view, or the device is another one.
         """

@@ -39,13 +39,20 @@ def is_home(device) -> bool:
     return mine is not None and _same(device, mine)
 
 
+def is_elsewhere(device) -> bool:
+    """True if a tensor on this torch device lies on another device of the kind that kernels run on."""
+    mine = home()
+    return mine is not None and mine.type == device.type and not _same(device, mine)
+
+
 def _same(device, mine) -> bool:
     # A device without number stands for any of its type.
     return device.type == mine.type and (device.index is None or mine.index is None or device.index == mine.index)
 
 
 def export(container, shaped, device, copy):
-    """The content of `container` as a tensor on `device` (None: see `_target`).
+    """The content of `container` as a tensor on `device`. None: for a copy torch's default device, the CPU unless a
+    program chose another one; for a view where the data is.
 
     `shaped` gives arrays and tensors of canonical shape the extents that the caller asked for; `copy` as in `to_numpy`.
     """
@@ -57,9 +64,9 @@ def export(container, shaped, device, copy):
     if not memory.is_device(container._memory()):
         return _export_host(torch, container, shaped, device, copy)
     mine = home()
-    target = _target(torch, device, copy, mine)
-    here = mine is not None and _same(target, mine)
     reason = container._no_view_reason() if mine is not None else "torch cannot see the memory of this arch"
+    target = _target(torch, device, mine if copy is not True and reason is None else None)
+    here = mine is not None and _same(target, mine)
     if copy is False:
         if reason is not None:
             raise ValueError(f"Zero-copy not available for dtype={container.dtype}: {reason}; pass copy=True")
@@ -76,17 +83,15 @@ def export(container, shaped, device, copy):
     return torch.from_numpy(shaped(container._to_numpy(None, True))).to(target)
 
 
-def _target(torch, device, copy, mine):
-    """Where a tensor goes: without a device a view stays where the data is, a copy is on torch's default device."""
+def _target(torch, device, place):
+    """The device that a tensor is wanted on: `device`, or where there is none `place`, or what is usual."""
     if device is not None:
         return torch.device(device)
-    if copy is True:
-        return torch.empty(0).device
-    return mine or torch.device("cpu")
+    return place if place is not None else torch.empty(0).device
 
 
 def _export_host(torch, container, shaped, device, copy):
-    target = _target(torch, device, copy, torch.device("cpu"))
+    target = _target(torch, device, None if copy is True else torch.device("cpu"))
     if target.type != "cpu" and copy is False:
         raise ValueError(f"copy=False is incompatible with device transfer (cpu -> {target})")
     tensor = torch.from_numpy(shaped(container._to_numpy(None, copy)))

@@ -70,6 +70,13 @@ def dlpack_device() -> tuple | None:
     return memory.dlpack_device()
 
 
+def owner(address: int) -> int:
+    """The number of the device that this memory is on; -1 where it is on all of them, or nobody knows."""
+    from quadrants.runtime import memory
+
+    return memory.owner(address)
+
+
 def stream() -> int:
     """Handle of the stream that containers are read and written on, as other packages number streams."""
     from quadrants.runtime import memory

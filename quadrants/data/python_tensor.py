@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from quadrants.data import dtypes, shapes
+from quadrants.data.python_element import NumberCell, element, live
 from quadrants.ir.types import DType
 from quadrants.lang.matrix import Matrix
 
@@ -17,7 +18,8 @@ class PythonTensor(torch.Tensor):
     """A zeroed container of numbers, vectors or matrices. `shape` is that of the container, `size()` has the element
     axes too. Elements are NumPy numbers, or live vectors and matrices; torch's own operations give plain tensors.
 
-    Raises IndexError for indices outside the container, negative ones included.
+    More indices than axes go into the elements, `v[i, j, 2]`; with slices the result is a plain tensor on the same
+    memory. Raises IndexError for indices outside the container, negative ones included.
     """
 
     __torch_function__ = torch._C._disabled_torch_function_impl
@@ -91,11 +93,12 @@ class PythonTensor(torch.Tensor):
 
     def __getitem__(self, key):
         at = self._checked(key)
-        if len(at) < len(self._batch):
-            return torch.from_numpy(self._items[at])
-        if self._element_shape:
-            return Matrix._view(self._items[at], self._kind)
-        return element(self._items, at)
+        found = self._items[at]
+        if not isinstance(found, np.ndarray):
+            return element(self._items, at)
+        if len(at) == len(self._batch) and all(isinstance(i, int) for i in at):
+            return live(found)
+        return torch.from_numpy(found)
 
     def __setitem__(self, key, value) -> None:
         if isinstance(value, Matrix):
@@ -103,15 +106,19 @@ class PythonTensor(torch.Tensor):
         self._items[self._checked(key)] = np.asarray(value)
 
     def _checked(self, key) -> tuple:
-        at = tuple(int(i) for i in _flat(key))
+        at = tuple(i if isinstance(i, slice) else int(i) for i in _flat(key))
         if not self._batch and at == (0,):
             at = ()
-        if len(at) > len(self._batch):
+        if len(at) > self._items.ndim:
             raise IndexError(f"Field with dim {len(self._batch)} accessed with indices of dim {len(at)}")
-        for i, extent in zip(at, self._batch):
-            if not 0 <= i < extent:
+        for i, extent in zip(at, self._items.shape):
+            if not isinstance(i, slice) and not 0 <= i < extent:
                 raise IndexError(f"indices {at} are outside a container of shape {self._batch}")
         return at
+
+    def number_cell(self, key) -> NumberCell:
+        """The place of one number."""
+        return NumberCell(self._items, self._checked(key))
 
     def fill(self, value) -> None:
         """Set every element to a number, or to the entries of a vector or matrix."""
@@ -177,23 +184,3 @@ def _flat(key) -> list:
     if isinstance(key, (tuple, list)):
         return [i for part in key for i in _flat(part)]
     return [key]
-
-
-def _number_class(name: str):
-    """A NumPy number that knows its place in memory, so that atomics can write it."""
-    return type(f"Element_{name}", (getattr(np, name),), {"_place": None})
-
-
-_NUMBERS: dict = {}
-
-
-def element(items: np.ndarray, at: tuple):
-    """The number at `at` as it is now: later writes do not change it."""
-    value, name = items[at], items.dtype.name
-    if name == "bool":  # NumPy's booleans have no subclasses
-        return value
-    if name not in _NUMBERS:
-        _NUMBERS[name] = _number_class(name)
-    number = _NUMBERS[name](value)
-    number._place = (items, at)
-    return number

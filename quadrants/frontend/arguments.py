@@ -16,7 +16,7 @@ from quadrants.errors import (
 from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
-from quadrants.ir.types import PRIMITIVES, primitive, tensor_type
+from quadrants.ir.types import PRIMITIVES, tensor_type
 from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
@@ -127,10 +127,10 @@ class Arguments:
             return self.object_ref(source, x)
         return x
 
-    def object_ref(self, source: tuple, x, members=None) -> ObjectRef:
+    def object_ref(self, source: tuple, x, members=None, lifts: bool = False) -> ObjectRef:
         found = self.bound.get(source)
         if found is None:
-            found = self.bound[source] = ObjectRef(x, source, members)
+            found = self.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
         return found
 
     # ------------------------------------------------------------ arrays
@@ -238,7 +238,7 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
-        lifted = _lifted(obj) and type(x) in (int, float, bool)
+        lifted = ref.lifts and type(x) in (int, float, bool)
         if self.record is not None:
             self.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
@@ -247,7 +247,9 @@ class Arguments:
             return self.view_parameter(source, name, None, x)
         if lifted:
             return self._lifted_primitive(source, name, x)
-        return self.wrap_object(source, x)
+        if needs_reference(x):
+            return self.object_ref(source, x, lifts=ref.lifts and _is_part(x))
+        return x
 
     def _lifted_primitive(self, source: tuple, name: str, x):
         if self.frame.in_static:
@@ -255,8 +257,8 @@ class Arguments:
                 f"'{name}' is a run-time value because its class was decorated with template_primitives=False; "
                 "it cannot be used inside qd.static()."
             )
-        t = self.default_fp if isinstance(x, float) else (primitive("u1") if isinstance(x, bool) else self.default_ip)
-        return self.scalar_parameter(source, name, t)
+        # A bool is the integer that Python takes it for: later it may be another one.
+        return self.scalar_parameter(source, name, self.default_fp if isinstance(x, float) else self.default_ip)
 
     def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
         if name not in ref.members:
@@ -346,6 +348,7 @@ def describe_array(x, annotation=None):
 
 def describe_external(x, annotation):
     """The same for a NumPy array or torch tensor: the annotation says which trailing axes are the element."""
+    x = np.asarray(x) if isinstance(x, np.ndarray) else x  # of a subclass that describes itself otherwise, the memory
     name = x.dtype.name if isinstance(x, np.ndarray) else str(x.dtype).removeprefix("torch.")
     dtype = BY_NUMPY_NAME.get(name)
     if dtype is None:
@@ -380,11 +383,15 @@ def _mode(obj, name: str, a) -> str:
     return "type" if ann.is_scalar(base) or ann.compound_kind(base) else "value"
 
 
-def _lifted(obj) -> bool:
+def _lifts(obj) -> bool:
+    """Whether the class of an object makes numbers that are its members run-time values."""
     return getattr(type(obj), "_qd_template_primitives", True) is False
+
+
+def _is_part(obj) -> bool:
+    """Whether an object inside of one that lifts its numbers does so as well."""
+    return getattr(type(obj), "_qd_data_oriented", False) or dataclasses.is_dataclass(obj)
 
 
 def _is_template_annotation(a) -> bool:
     return ann.is_template(a)
-
-

@@ -21,6 +21,7 @@ from quadrants.ir.types import DType, i32, result_struct
 from quadrants.lang import access, structs, tensor, typed
 from quadrants.lang.access import SlicedValue
 from quadrants.lang.annotations import tuple_items
+from quadrants.lang.constant_key import constant_key
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -480,13 +481,12 @@ def _seen_by_trace(mode: str, value):
 def _identity(x):
     if isinstance(x, (Value, StructCell)):
         return id(x)
-    if isinstance(x, (bool, int, float, str, type(None))):
-        return (type(x), x)
+    if not isinstance(x, (bool, int, float, str, type(None), tuple, frozenset)):
+        return id(x)
     try:
-        hash(x)
+        return constant_key(x)
     except TypeError:
         return id(x)
-    return id(x) if not isinstance(x, (tuple, frozenset)) else x
 
 
 def _describe(params) -> str:

@@ -11,7 +11,7 @@ from quadrants.frontend.structcell import StructCell
 from quadrants.ir.names import extents_of
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
-from quadrants.lang import access, typed
+from quadrants.lang import access
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
@@ -95,7 +95,7 @@ class Memory:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
         exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
         if decl.clamp:
-            exprs = self._clamp(decl, exprs)
+            exprs = access.clamped(exprs, self.extents(decl))
         elif self.check_bounds:
             exprs = self._check_cell(decl, exprs)
         return self.cell(decl, exprs)
@@ -113,7 +113,7 @@ class Memory:
     def array_cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
         """The cell of a view's array: clamped where that is asked for, checked where views are not."""
         if decl.clamp:
-            exprs = self._clamp(decl, exprs)
+            exprs = access.clamped(exprs, self.extents(decl))
         elif self.check_bounds and not self.debug:
             exprs = self._check_cell(decl, exprs)
         return self._cell(decl, exprs)
@@ -140,14 +140,6 @@ class Memory:
         extents = self.extents(decl)
         self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
-
-    def _clamp(self, decl: ArrayDecl, exprs: tuple) -> tuple:
-        """Indices limited to the array, as `boundary="clamp"` asks."""
-        out = []
-        for e, n in zip(exprs, self.extents(decl)):
-            last = typed.binary("sub", Value(n), Value(Const(1, i32)))
-            out.append(typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32))).expr)
-        return tuple(out)
 
     def check_tensor_index(self, exprs: tuple, shape: tuple) -> tuple:
         held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)

@@ -32,12 +32,14 @@ class ArrayRef:
 class ObjectRef:
     """A template object or dataclass argument whose attributes are followed at trace time.
 
-    `members`: for a dataclass parameter, the annotation of every field; None for other objects.
+    `members`: for a dataclass parameter, the annotation of every field; None for other objects. `lifts`: numbers that
+    are members are run-time values (`data_oriented(template_primitives=False)`).
     """
 
     obj: Any
     source: tuple  # (parameter number, path)
     members: Any = None
+    lifts: bool = False
     immutable: bool = True
 
 

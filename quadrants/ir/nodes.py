@@ -403,4 +403,4 @@ class Module:
     loc: Any = None
     def_lines: dict = field(default_factory=dict)  # where the functions begin that statements name
     regions: list = field(default_factory=list)  # outer before inner, in order
-    written: list = field(default_factory=list)  # arrays of integers that it may write
+    written: list = field(default_factory=list)  # array arguments, and fields of integers, that it may write

@@ -10,7 +10,7 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.ir.nodes import Binary, Cast, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
 from quadrants.ir.types import DType, StructType, TensorType, i32, tensor_type, u1
 from quadrants.lang import constants, scope, tensor, typed
 from quadrants.lang.unpacked import unpacked_row
@@ -101,13 +101,40 @@ def subscript(v: Value, indices: tuple) -> Value:
         raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
     if any(isinstance(x, slice) for x in flat):
         return _slice(v, flat, shape)
-    exprs = tuple(index_expr(x, k) for k, x in enumerate(flat))
+    return component(v, _within(v, tuple(index_expr(x, k) for k, x in enumerate(flat)), shape))
+
+
+def _within(v: Value, exprs: tuple, shape: tuple) -> tuple:
+    """Indices of components as the array of `v` asks for them: clamped, checked where all are, or as they are."""
+    if _is_clamped(v.place):
+        return clamped(exprs, shape)
     for k, e in enumerate(exprs):
         _check_constant(e, shape[k], k)
     tracer = scope.current()
     if tracer is not None and tracer.check_bounds and not all(isinstance(e, Const) for e in exprs):
-        exprs = tracer.check_tensor_index(exprs, shape)
-    return component(v, exprs)
+        return tracer.check_tensor_index(exprs, shape)
+    return exprs
+
+
+def _is_clamped(place) -> bool:
+    while isinstance(place, (ElemPlace, MemberPlace)):
+        place = place.base
+    return isinstance(place, Cell) and place.array.clamp
+
+
+def clamped(exprs: tuple, extents) -> tuple:
+    """Each of these indices limited to `[0, extent - 1]`, as `boundary="clamp"` asks."""
+    return tuple(_limited(e, n) for e, n in zip(exprs, extents))
+
+
+def _limited(e, extent):
+    if isinstance(extent, int):
+        if isinstance(e, Const):
+            return Const(min(e.value, extent - 1), i32)
+        last = Value(Const(extent - 1, i32))
+    else:
+        last = typed.binary("sub", Value(extent), Value(Const(1, i32)))
+    return typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32))).expr
 
 
 def component(v: Value, exprs: tuple) -> Value:
@@ -141,10 +168,7 @@ def _slice(v: Value, flat: list, shape: tuple) -> Value:
         [Const(i, i32) for i in _static_slice(x, shape[k])] if isinstance(x, slice) else [index_expr(x, k)]
         for k, x in enumerate(flat)
     ]
-    for k, axis in enumerate(axes):
-        for e in axis:
-            _check_constant(e, shape[k], k)
-    axes = [[_hold(e) for e in axis] for axis in axes]
+    axes = [[_hold(_within(v, (e,), (shape[k],))[0]) for e in axis] for k, axis in enumerate(axes)]
     if len(axes) == 1:
         picked = [component(v, (e,)) for e in axes[0]]
     else:

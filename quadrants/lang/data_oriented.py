@@ -12,7 +12,8 @@ def data_oriented(cls=None, *, stable_members: bool = False, template_primitives
         cls: the class.
         stable_members: a promise that array members are never rebound after the first launch.
         template_primitives: True bakes int, float and bool members into the kernel when it is compiled; False makes the
-            ones that are read run-time values, read again at each launch.
+            ones that are read run-time values, read again at each launch, also those of data_oriented objects and
+            dataclass instances that are members. A bool is then an integer.
     """
     if cls is None:
         return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)

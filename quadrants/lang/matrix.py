@@ -11,17 +11,18 @@ import numpy as np
 
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.types import DType
-from quadrants.lang import kernel_hook, swizzle
+from quadrants.lang import kernel_hook, swizzle, tensor_like
 from quadrants.lang.matrix_containers import MatrixContainers, VectorContainers
 from quadrants.lang.matrix_factories import MatrixFactories
 from quadrants.lang.matrix_methods import MatrixMethods
 from quadrants.lang.matrix_ops import MatrixOperators, operand
 from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
+from quadrants.lang.tensor_like import TensorLike
 
 MAX_SUGGESTED_ENTRIES = 144
 
 
-class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
+class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, TensorLike):
     """A small matrix (or vector: the rank follows the nesting of `arr`) with one element dtype.
 
     Args:
@@ -147,7 +148,7 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators):
         # Dunder probes (copy, pickle, NumPy protocols) arrive before `_data` is set.
         found = None if name.startswith("_") else swizzle.indices(name, self._shape)
         if found is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            return tensor_like.attribute(self, name)
         return self._element(found[0]) if len(found) == 1 else wrap(self._data[list(found)])
 
     def __setattr__(self, name: str, value: Any) -> None:

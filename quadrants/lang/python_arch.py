@@ -128,6 +128,8 @@ _MEANING: dict[str, Callable] = {
     "atomic_min": _atomic("atomic_min", lambda x, y: apply(np.minimum, x, y)),
     "atomic_exchange": _atomic("atomic_exchange", lambda x, y: y),
     "atomic_cas": _cas,
+    "isnan": lambda x: apply(np.isnan, x),
+    "isinf": lambda x: apply(np.isinf, x),
     "assume_in_range": _first,
     "loop_unique": _first,
 }

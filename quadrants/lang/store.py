@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from quadrants.ir.types import DType
 from quadrants.lang.primitive_types import from_numpy_type, wrap_int
 
 
@@ -44,6 +45,20 @@ def truncated(value: Any, kind: str = "i") -> Any:
         return np.array([whole(x) for x in value.flat], object).reshape(value.shape)
     narrow = isinstance(value, np.floating) and not isinstance(value, float)
     return whole(value) if narrow and np.isfinite(value) else value
+
+
+def check_integer(value: int, dtype: DType, place: str) -> None:
+    """TypeError unless an integer passed for a parameter of type `dtype` fits in 64 bits with its sign; all that do
+    wrap to the width of the type.
+    """
+    if dtype.kind == "u" and value < 0:
+        raise TypeError(
+            f"{place}: {value} is negative, but the parameter has the unsigned type {dtype}; pass a number >= 0 or "
+            "declare the parameter signed"
+        )
+    low, high = (0, 1 << 64) if dtype.kind == "u" else (-(1 << 63), 1 << 63)
+    if dtype.kind in "iu" and not low <= value < high:
+        raise TypeError(f"{place}: {value} does not fit in 64 bits, and the parameter has the type {dtype}")
 
 
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:

@@ -147,7 +147,11 @@ def convert(value: Any, kind: Any, key: str) -> Any:
     if dtype.is_real:
         return float(value)
     # Wrapped: the value a kernel would see, whatever the size of the Python int.
-    return int(value != 0) if dtype.kind == "b" else wrap_int(int(value), dtype)
+    if dtype.kind == "b":
+        return int(value != 0)
+    if not -(1 << 63) <= value < 1 << 64:
+        raise TypeError(f"{value} does not fit in 64 bits and cannot be a member of type {dtype}")
+    return wrap_int(int(value), dtype)
 
 
 def _convert_struct(value: Any, kind: StructType, key: str) -> Struct:

@@ -45,8 +45,8 @@ def mix(x, y, a):
 
 @qd.func
 def step(edge, x):
-    """0.0 where `x < edge`, else 1.0, as `default_fp`."""
-    return qd.select(x < edge, 0.0, 1.0)
+    """1.0 where `x >= edge`, else 0.0, also where one of them is NaN; as `default_fp`."""
+    return qd.select(x >= edge, 1.0, 0.0)
 
 
 @qd.func

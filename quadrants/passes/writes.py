@@ -1,4 +1,8 @@
-"""Which integers a kernel may write: stacks have lengths that come from them, and these are kept between launches."""
+"""Which arrays a kernel may write.
+
+Arrays of other packages that it only reads need not be writable, nor be copied back. Integers, of fields too, are what
+stacks have their lengths from, and these are kept between launches.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ def note_writes(module: Module) -> Module:
         if isinstance(node, Cell):
             found.update((array.id, array) for array in (node.array, *(node.array.components or ())))
         stack += children(node)
-    module.written = [a for a in module.arrays if a.id in found and _holds_integers(a)]
+    module.written = [a for a in module.arrays if a.id in found and (a.kind == "array" or _counts_writes(a))]
     return module
 
 
@@ -32,5 +36,5 @@ def _indices(place) -> list:
     return out
 
 
-def _holds_integers(array) -> bool:
-    return array.kind in ("field", "array") and element_dtype(array.type).is_integral
+def _counts_writes(array) -> bool:
+    return array.kind == "field" and element_dtype(array.type).is_integral

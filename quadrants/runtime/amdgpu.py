@@ -1,4 +1,4 @@
-"""The AMD backend: HIP text through HIPRTC, launched by the HIP runtime on the first visible device.
+"""The AMD backend: HIP text through HIPRTC, launched by the HIP runtime on one device of those that are visible.
 
 Written against the documented interface; no machine of the project has such a device.
 """
@@ -12,7 +12,7 @@ from quadrants._ext.core import Device, device_count
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated, registry
-from quadrants.runtime.device import BinaryBackend
+from quadrants.runtime.device import BinaryBackend, chosen_device
 from quadrants.toolchain import hiprtc
 
 
@@ -41,19 +41,26 @@ def chip_name(version: int) -> str:
     return f"gfx{major}{minor:x}{stepping:x}"
 
 
+def _node_number(ordinal: int, visible: str, count: int) -> int:
+    """Which of the system's processors a visible device is; those that are named otherwise than by number count on."""
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    if ordinal < len(names) and names[ordinal].isdigit() and int(names[ordinal]) < count:
+        return int(names[ordinal])
+    return min(ordinal, count - 1)
+
+
 class AmdBackend(BinaryBackend):
     """Kernels as modules of the HIP runtime."""
 
-    dlpack_device = (10, 0)
     compiler = hiprtc
 
     def __init__(self):
-        super().__init__("hip", Device("hip"))
+        super().__init__("hip", Device("hip", chosen_device("hip")))
+        self.dlpack_device = (10, self.device.ordinal)
         nodes = _nodes()
         if not nodes:
             raise QuadrantsRuntimeError("the system shows no AMD device under /sys/class/kfd")
-        visible = os.environ.get("HIP_VISIBLE_DEVICES", "").split(",")[0].strip()
-        node = nodes[int(visible) if visible.isdigit() and int(visible) < len(nodes) else 0]
+        node = nodes[_node_number(self.device.ordinal, os.environ.get("HIP_VISIBLE_DEVICES", ""), len(nodes))]
         self.arch = chip_name(node["gfx_target_version"])
         self.multiprocessors = max(1, node.get("simd_count", 4) // max(1, node.get("simd_per_cu", 4)))
 

@@ -11,10 +11,11 @@ from quadrants import banner, session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType, primitive
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import kind_of
+from quadrants.lang.store import check_integer, store_value
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
 from quadrants.runtime.recipe import Recipe
@@ -39,18 +40,22 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
-        writes=([sources[k] for k in recipe.written], [cell.writes for cell in recipe.written_cells]),
+        writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
         kept=_kept(recipe, sources),
     )  # fmt: skip
+
+
+def _written_integers(recipe: Recipe, sources: list) -> list:
+    """Where the integers come from that the kernel may write. Views do not say what they are of."""
+    slots = [(k, recipe.slots[k].type) for k in recipe.written]
+    return [sources[k] for k, t in slots if t is None or element_dtype(t).is_integral]
 
 
 def _kept(recipe: Recipe, sources: list) -> KeptDepths | None:
     kept = recipe.kept
     if kept is None:
         return None
-    return KeptDepths(
-        kept.places, kept.values, [sources[k] for k in kept.slots], [cell.writes for cell in kept.cells]
-    )
+    return KeptDepths(kept.places, kept.values, [sources[k] for k in kept.slots], [cell.writes for cell in kept.cells])
 
 
 @dataclasses.dataclass(slots=True, frozen=True)
@@ -91,7 +96,7 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
 def _members_and_packing(kernel, args: tuple, recipe: Recipe):
     members, pack, sources, index_of = [], [], [], {}
     count = len(kernel.parameters)
-    for slot in recipe.slots:
+    for number, slot in enumerate(recipe.slots):
         source, place = slot.param, (slot.param, slot.path)
         if slot.path:
             if place not in index_of:
@@ -115,7 +120,10 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             sample = _resolve(args[slot.param], slot.path)
             # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
             element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
-            python = external_packer(name, slot.shape, slot.ndim, element) if signature.is_external(sample) else None
+            python = None
+            if signature.is_external(sample):
+                written = number in recipe.written
+                python = external_packer(name, slot.shape, slot.ndim, element, written=written)
             if element and python:
                 pack.append(("call", source, slot.offset, python))
             else:
@@ -148,16 +156,19 @@ class _Held:
             self.external.finish()
 
 
-def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False):
+def external_packer(
+    name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False, written: bool = True
+):  # fmt: skip
     """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
     kernels reach them, in Fortran order, with a gradient.
 
     element: extents that the trailing axes must have; None where the token of the array has settled that. gradient:
-    whether it is the gradient that is passed; a tensor without one gets zeros.
+    whether it is the gradient that is passed; a tensor without one gets zeros. written: whether the kernel may write to
+    the array.
     """
 
     def pack(value, block, offset: int):
-        described = external.describe_external(value, name)
+        described = external.describe_external(value, name, written)
         if gradient:
             described = external.placed(described.grad)
         if element is not None and tuple(described.shape[ndim:]) != element:
@@ -185,6 +196,8 @@ def packer(t, name: str):
 
 def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
     data = _entries(t, name, value)
+    if data.dtype.kind == "O":
+        data = _whole_numbers(data, t.dtype, name)
     if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
         raise QuadrantsRuntimeTypeError(
             f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
@@ -196,9 +209,24 @@ def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
     if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
         raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
     data = data[tuple(slice(n) for n in t.shape)]
+    if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
+        check_integer(int(data.min()), t.dtype, f"Argument {name}")
     with np.errstate(all="ignore"):
         raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
     block[offset : offset + len(raw)] = raw
+
+
+def _whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
+    """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
+    if dtype.is_real or not _all_whole(data):
+        return data
+    for x in data.flat:
+        check_integer(int(x), dtype, f"Argument {name}")
+    return store_value(data, np.dtype(dtype.numpy_name))
+
+
+def _all_whole(data: np.ndarray) -> bool:
+    return data.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) for x in data.flat)
 
 
 def _entries(t: TensorType, name: str, value) -> np.ndarray:
@@ -208,7 +236,10 @@ def _entries(t: TensorType, name: str, value) -> np.ndarray:
         return value
     if isinstance(value, (list, tuple)):
         try:
-            return np.asarray(value)
+            data = np.asarray(value)
+            # NumPy takes integers of more than 63 bits beside others for real numbers.
+            exact = np.asarray(value, object) if data.dtype.kind == "f" and not t.dtype.is_real else data
+            return exact if _all_whole(exact) else data
         except ValueError:
             raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
     if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
@@ -260,10 +291,14 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
             _pack_tensor_member(kind, f"{name}.{key}", item, block, offset + at)
         else:
             number = np.asarray(item)
+            if number.dtype.kind == "O":
+                number = _whole_numbers(number, kind, f"{name}.{key}")
             if number.dtype.kind not in "biuf" or (number.dtype.kind == "f" and not kind.is_real):
                 raise QuadrantsRuntimeTypeError(
                     f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
                 )
+            if number.dtype.kind in "iu":
+                check_integer(int(number), kind, f"Argument {name}.{key}")
             with np.errstate(all="ignore"):
                 raw = number.astype(kind.numpy_name).tobytes()
             block[offset + at : offset + at + len(raw)] = raw
@@ -456,5 +491,3 @@ def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str
 
 def _tuple(items) -> str:
     return "(" + ", ".join(str(i) for i in items) + ")"
-
-

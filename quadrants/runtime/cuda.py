@@ -1,4 +1,4 @@
-"""The CUDA backend: CUDA C++ through NVRTC, launched by the driver on the first visible device."""
+"""The CUDA backend: CUDA C++ through NVRTC, launched by the driver on one device of those that are visible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quadrants._ext.core import Device, DeviceBuffer, device_count
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated, registry
-from quadrants.runtime.device import BinaryBackend
+from quadrants.runtime.device import BinaryBackend, chosen_device
 from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import nvrtc
 
@@ -25,14 +25,14 @@ def probe() -> bool:
 class CudaBackend(BinaryBackend):
     """Kernels as modules of the driver, in the device's primary context, which torch and cupy use too."""
 
-    dlpack_device = (2, 0)
     compiler = nvrtc
 
     def __init__(self):
         if session.current_cfg().offline_cache is False:
             # Nothing is on disk, so a kernel will be compiled soon: the compiler starts while the device does.
             nvrtc.prepare()
-        super().__init__("cuda", Device("cuda"))
+        super().__init__("cuda", Device("cuda", chosen_device("cuda")))
+        self.dlpack_device = (2, self.device.ordinal)
         self.arch = f"sm_{self.device.attribute('compute_capability')}"
 
     def allocate(self, nbytes: int) -> DeviceBuffer:
@@ -41,7 +41,7 @@ class CudaBackend(BinaryBackend):
         if cupy is None or nbytes == 0:
             return super().allocate(nbytes)
         try:
-            with cupy.cuda.Device(0), cupy.cuda.Stream.null:
+            with cupy.cuda.Device(self.device.ordinal), cupy.cuda.Stream.null:
                 taken = cupy.get_default_memory_pool().malloc(nbytes)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise QuadrantsRuntimeError(

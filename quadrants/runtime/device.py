@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from types import ModuleType
 
+from quadrants import _logging as logging
 from quadrants import profiler, session
-from quadrants._ext.core import DeviceBuffer, DeviceProgram
+from quadrants._ext.core import DeviceBuffer, DeviceProgram, device_count
 from quadrants.emit.stack_record import MOST_ROWS
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build
+
+
+def chosen_device(vendor: str) -> int:
+    """The number of the device that the options ask for, the first one where they name none.
+
+    Warns where several processes of one launcher share it without having been told to.
+    """
+    number = session.current_cfg().device
+    if number >= 0:
+        return number
+    rank = os.environ.get("LOCAL_RANK", "")
+    if rank.isdigit() and int(rank) > 0 and device_count(vendor) > 1:
+        logging.warn(
+            f"LOCAL_RANK is {rank}, but no device was chosen: this process shares device 0 with others. Write "
+            f"qd.init(device={rank}), or set QD_DEVICE."
+        )
+    return 0
 
 
 class DeviceBackend(Backend):
@@ -58,6 +77,7 @@ class DeviceBackend(Backend):
 
     def plan(self, kernel, args: tuple, recipe: Recipe, code):
         """Describe to the launch core how to launch the tasks of that code."""
+        self.device.refuse_capture(recipe.name)  # loading code would spoil the graph that is recorded
         self._check_block(recipe)
         self._check_shared(recipe)
         handles, keepalive = self.functions(code, recipe)

@@ -25,6 +25,11 @@ def dlpack_device() -> tuple | None:
     return registry.current().dlpack_device
 
 
+def owner(address: int) -> int:
+    """The number of the device that this memory is on; -1 where it is on all of them, or nobody knows."""
+    return registry.current().device.owner(address)
+
+
 def stream_handle() -> int:
     """The stream of containers as `__cuda_array_interface__` numbers streams: 1 is the legacy default stream."""
     return 1

@@ -45,8 +45,8 @@ class Recipe:
     address is part of the block. times: where begin and end of every task are found, -1 unless the kernel profiler
     is on. tasks: their names, and task_ids what they are in every process. regions: loops and checkpoints around them.
     status: where a launch finds the number of the checkpoint to begin at and, 4 bytes on, leaves that of the one that
-    ended it, -1 without checkpoints; labels: what the user calls them. written: numbers of the slots whose integers the
-    kernel may write, and written_cells the fields. keep: what must live as long as the plan.
+    ended it, -1 without checkpoints; labels: what the user calls them. written: numbers of the slots whose arrays the
+    kernel may write, and written_cells the fields of integers. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,

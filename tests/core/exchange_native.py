@@ -75,9 +75,16 @@ static int destroy(void *event) { made--; return 0; }
 static int record(void *event, void *stream) { return note(RECORD, stream, event); }
 static int wait_(void *event, void *stream) { return failing ? 7 : note(WAIT, stream, event); }
 static const char *describe(int status) { return "it is broken"; }
+int64_t recorded = -1, questions = 0;
+static int is_capturing(int32_t *answer, void *stream) {
+    questions++;
+    *answer = (int64_t) stream == recorded;
+    return failing ? 7 : 0;
+}
 qd_device_api driver = {
     .name = "noting", .open = open_, .launch = launch, .event_create = create, .event_record = record,
-    .event_wait = wait_, .event_destroy = destroy, .describe = describe,
+    .event_wait = wait_, .event_destroy = destroy, .is_capturing = is_capturing,
+    .describe = describe,
 };
 """)
 

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 
+import late_native
 import numpy as np
 import pytest
 from core_native import Recorder, entry, make_array, words
@@ -252,3 +253,17 @@ class TestCapsules:
     def test_too_many_axes_are_refused(self):
         with pytest.raises(ValueError, match="at most 16 axes"):
             core.dlpack_capsule(None, 64, (1, 0), 2, 32, (1,) * 17, (1,) * 17, False)
+
+
+def test_memory_of_a_device_in_a_cycle():
+    """The collector takes cycles apart in any order; memory goes back to its device all the same."""
+    made = late_native.device()
+    gc.collect()
+    before = late_native.number("memory")
+    for _ in range(3):
+        cycle = [core.DeviceBuffer(made, 64)]
+        cycle.append(cycle)
+        assert late_native.number("memory") == before + 1
+        del cycle
+        gc.collect()
+        assert late_native.number("memory") == before

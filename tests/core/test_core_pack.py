@@ -34,13 +34,13 @@ def wrapped(value, dtype):
 
 
 @pytest.mark.parametrize("dtype", [name for name in INTEGERS if name[0] == "i"])
-@given(value=st.one_of(st.integers(-(2**70), 2**70), st.integers(-300, 300)))
+@given(value=st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-300, 300)))
 def test_signed_integers_wrap_to_the_width(dtype, value):
     assert ECHOES[dtype](value) == wrapped(value, dtype)
 
 
 @pytest.mark.parametrize("dtype", [name for name in INTEGERS if name[0] == "u"])
-@given(value=st.one_of(st.integers(0, 2**70), st.integers(0, 300)))
+@given(value=st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 300)))
 def test_unsigned_integers_wrap_to_the_width(dtype, value):
     assert ECHOES[dtype](value) == wrapped(value, dtype)
 
@@ -49,6 +49,20 @@ def test_unsigned_integers_wrap_to_the_width(dtype, value):
 @pytest.mark.parametrize("value", [-1, -(2**80), np.int8(-3)])
 def test_negative_numbers_for_unsigned_are_refused(dtype, value):
     with pytest.raises(TypeError, match=f"is negative.*{dtype}"):
+        ECHOES[dtype](value)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("value", [2**64, 2**64 + 5, 10**30, 10**5000], ids=["2**64", "2**64+5", "1e30", "1e5000"])
+def test_numbers_beyond_64_bits_are_refused(dtype, value):
+    with pytest.raises(TypeError, match=f"does not fit in 64 bits.*{dtype}"):
+        ECHOES[dtype](value)
+
+
+@pytest.mark.parametrize("dtype", [name for name in INTEGERS if name[0] == "i"])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**64 - 1, np.uint64(2**63)])
+def test_numbers_beyond_63_bits_are_refused_for_signed(dtype, value):
+    with pytest.raises(TypeError, match=f"does not fit in 64 bits.*{dtype}"):
         ECHOES[dtype](value)
 
 

@@ -78,6 +78,7 @@ def install(monkeypatch, dlpack=None) -> FakeDevice:
     monkeypatch.setattr(memory, "allocate", device.allocate)
     monkeypatch.setattr(memory, "borrow", lambda nbytes: types.SimpleNamespace(buffer=device.allocate(nbytes)))
     monkeypatch.setattr(memory, "dlpack_device", lambda: dlpack)
+    monkeypatch.setattr(memory, "owner", lambda address: -1)
     monkeypatch.setattr(memory, "stream", lambda: 1)
     return device
 

@@ -10,8 +10,8 @@ from fake_device import device_of, install
 
 import quadrants as qd
 from quadrants._ext.core import set_array_producers
-from quadrants.data import external, factories, staging
-from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.data import external, factories, interop_torch, memory, staging
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import f32
 
 pytestmark = pytest.mark.usefixtures("runtime")
@@ -38,6 +38,12 @@ def add_to(target: qd.types.ndarray(), source: qd.types.ndarray()):
 def norms(v: qd.types.ndarray(dtype=qd.math.vec2), out: qd.types.ndarray()):
     for i in range(v.shape[0]):
         out[i] = v[i].norm_sqr()
+
+
+@qd.kernel
+def add_matrix(target: qd.types.ndarray(ndim=2), source: qd.types.ndarray(ndim=2)):
+    for I in qd.grouped(target):
+        target[I] += source[I]
 
 
 @pytest.mark.parametrize("dtype", [t for t in DTYPES if t.name != "u1"], ids=str)
@@ -77,12 +83,17 @@ def test_small_and_empty(device, make):
     assert np.array_equal(a, expected)
 
 
-def test_read_only_arrays_are_written_through(device):
+def test_read_only_arrays_are_only_read(device):
+    """A copy of such an array is not copied back."""
     for order in "CF":
         a = np.array([[1.0, 2], [3, 4]], order=order)
+        b = np.ones_like(a)
         a.flags.writeable = False
-        double(a)
-        assert a.tolist() == [[2, 4], [6, 8]]
+        add_matrix(b, a)
+        assert b.tolist() == [[2, 3], [4, 5]]
+        with pytest.raises(ValueError, match="read-only"):
+            double(a)
+        assert a.tolist() == [[1, 2], [3, 4]]
 
 
 def test_an_array_given_twice_is_one_array(device):
@@ -193,6 +204,46 @@ def used(monkeypatch):
     monkeypatch.setattr(external, "before_use", lambda array: used.append(("before", array)))
     monkeypatch.setattr(external, "after_use", lambda array: used.append(("after", array)))
     return used
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("home", [0, 1])
+def test_arrays_on_another_cuda_device_are_refused(runtime, monkeypatch, used, home):
+    """With both devices and what to write instead, before their package is asked for anything."""
+    install(monkeypatch, dlpack=(2, home))
+    foreign = Readable(np.ones(4, np.float32))
+    for owner in (home, -1):
+        monkeypatch.setattr(memory, "owner", lambda address, owner=owner: owner)
+        double(foreign)
+    used.clear()
+    monkeypatch.setattr(memory, "owner", lambda address: 3)
+    expected = rf"Argument a is on cuda:3, and kernels run on cuda:{home}; .*qd\.init\(arch=qd\.cuda, device=3\)"
+    with pytest.raises(QuadrantsRuntimeError, match=expected):
+        double(foreign)
+    assert used == [] and foreign.array.tolist() == [4, 4, 4, 4]
+
+
+@pytest.mark.cpu_only
+def test_tensors_on_another_cuda_device_are_refused(runtime, monkeypatch, used):
+    """A tensor that says so stands for one; devices of another kind go over the host as before."""
+    torch = pytest.importorskip("torch", reason="needs the package torch")
+    install(monkeypatch, dlpack=(2, 1))
+    monkeypatch.setattr(interop_torch, "home", lambda: torch.device("cuda", 1))
+
+    class Elsewhere(torch.Tensor):
+        device = torch.device("cuda", 0)
+
+        def cpu(self):
+            raise AssertionError("it must not go over the host")
+
+    there = torch.ones(4).as_subclass(Elsewhere)
+    for tensor in (there, torch.ones(4, requires_grad=True).as_subclass(Elsewhere)):
+        with pytest.raises(QuadrantsRuntimeError, match="Argument a is on cuda:0, and kernels run on cuda:1"):
+            double(tensor)
+    assert there.sum() == 4
+    here = torch.ones(4)
+    double(here)
+    assert here.tolist() == [2, 2, 2, 2]
 
 
 @pytest.mark.cpu_only

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from language_kit import raises
 
 import quadrants as qd
@@ -127,3 +129,84 @@ def test_swizzles_and_slices_with_effects_on_the_right(arch):
     assert v.to_numpy().tolist() == [[2, 10], [5 - 3, 6 - 12], [7 * 13, 8 * 5]] and z[None] == 13
     # a: z times its old value (4), x * 10; then y is read before it grows, and z + 100
     assert out.to_numpy().tolist() == [10, 5, 112, 2, 12, 2, 3, 2]
+
+
+def bool_containers():
+    """Something for each kind of memory that holds two u1, and how to look at it."""
+    field, array, foreign = qd.field(qd.u1, shape=2), qd.ndarray(qd.u1, shape=2), np.zeros(2, bool)
+    return [(field, field.to_numpy), (array, array.to_numpy), (foreign, foreign.copy)]
+
+
+# What is left of (0, 1) where the right side counts as true: + and - of booleans wrap around at 2.
+BOOLS = {"+=": [1, 0], "-=": [1, 0], "^=": [1, 0], "|=": [1, 1], "&=": [0, 1], "*=": [0, 1]}
+
+
+@qd.kernel
+def plus(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] += 2
+        a[i] += y
+        a[i] += 2.5
+
+
+@qd.kernel
+def minus(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] -= y
+
+
+@qd.kernel
+def exclusive(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] ^= y
+
+
+@qd.kernel
+def either(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] |= y
+
+
+@qd.kernel
+def both(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] &= y
+
+
+@qd.kernel
+def product(a: qd.Tensor, y: qd.i32):
+    for i in range(2):
+        a[i] *= y
+
+
+@pytest.mark.parametrize("kernel, op", list(zip((plus, minus, exclusive, either, both, product), BOOLS)))
+def test_arrays_of_bools(arch, kernel, op):
+    for container, look in bool_containers():
+        container[1] = True
+        kernel(container, 2)
+        values = (look() if not isinstance(container, np.ndarray) else container).view(np.uint8).tolist()
+        assert values == BOOLS["+=" if kernel is plus else op], (op, type(container))
+
+
+def test_many_threads_change_one_bool(arch):
+    """Every change counts: an odd number of them turns it round."""
+    flag = qd.field(qd.u1, shape=())
+
+    @qd.kernel
+    def turn(n: qd.i32):
+        for i in range(n):
+            flag[None] += 2
+
+    @qd.kernel
+    def find(n: qd.i32):
+        for i in range(n):
+            flag[None] |= i == 7777
+
+    turn(10001)
+    assert flag[None] == 1
+    turn(10001)
+    assert flag[None] == 0
+    find(7000)
+    assert flag[None] == 0
+    find(10000)
+    assert flag[None] == 1

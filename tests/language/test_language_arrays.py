@@ -112,15 +112,28 @@ def test_numpy_memory(arch):
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_read_only_memory_is_passed_like_any_other(arch, order):
+def test_read_only_memory_is_not_written(arch, order):
+    """A kernel that writes refuses it and takes the next array; one that reads takes both alike."""
+
+    @qd.kernel
+    def total(a: qd.types.ndarray(ndim=2)) -> qd.i64:
+        s = qd.i64(0)
+        for i in range(1):
+            s += a[0, 0] + a[0, 1] + a[1, 0] + a[1, 1]
+        return s
+
     for writeable in (False, True, False):
         a = np.array([[1, 2], [3, 4]], np.int64, order=order)
         a.flags.writeable = writeable
-        double(a)
-        assert a.tolist() == [[2, 4], [6, 8]]
-    constant = np.frombuffer(np.arange(4.0).tobytes())
-    double(constant)
-    assert constant.tolist() == [0, 2, 4, 6]
+        assert total(a) == 10
+        if writeable:
+            double(a)
+            assert a.tolist() == [[2, 4], [6, 8]]
+            continue
+        with pytest.raises(ValueError, match="Argument .* is read-only, and the kernel writes to it"):
+            double(a)
+        assert a.tolist() == [[1, 2], [3, 4]]
+    assert specialisations(total) == 1
 
 
 def test_captured_arrays_need_constant_indices(arch):
@@ -240,3 +253,57 @@ def test_same_array_as_input_and_output(arch):
     x = np.arange(5.0)
     copy(x, x)
     assert x.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_clamped_components(arch):
+    """Indices of components are limited like those of cells: in loads, stores, atomics, slices, and as constants."""
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.vector(3, qd.i32), ndim=1, boundary="clamp"), i: qd.i32, k: qd.i32):
+        a[i][k] += 10
+        a[3][k] = a[i][k] + a[0][7]
+
+    a = qd.Vector.ndarray(3, qd.i32, shape=4)
+    a.from_numpy(np.arange(12, dtype=np.int32).reshape(4, 3))
+    run(a, 1, 100_000_000)
+    assert a.to_numpy().tolist() == [[0, 1, 2], [3, 4, 15], [6, 7, 8], [9, 10, 17]]
+    run(a, 100_000_000, -100_000_000)
+    assert a.to_numpy().tolist() == [[0, 1, 2], [3, 4, 15], [6, 7, 8], [21, 10, 17]]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_clamped_components_of_matrices(init, debug):
+    init(debug=debug)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.matrix(2, 3, qd.i32), ndim=1, boundary="clamp"), i: qd.i32, j: qd.i32):
+        a[0][i, j] = 90
+        a[1][i, :] = a[0][j, :]
+
+    a = qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
+    a.from_numpy(np.arange(12, dtype=np.int32).reshape(2, 2, 3))
+    run(a, 100_000_000, -100_000_000)
+    assert a.to_numpy().tolist() == [[[0, 1, 2], [90, 4, 5]], [[6, 7, 8], [0, 1, 2]]]
+
+
+def test_clamped_components_of_views(arch):
+    @qd.kernel
+    def run(a: qd.BufferView[qd.types.vector(3, qd.i32), "clamp"], i: qd.i32):  # noqa: F821 - no forward reference
+        a[0][i] = 5
+
+    a = qd.Vector.ndarray(3, qd.i32, shape=4)
+    run(a[2:4], 100_000_000)
+    run(a[1:2], -100_000_000)
+    assert a.to_numpy().tolist() == [[0, 0, 0], [5, 0, 0], [0, 0, 5], [0, 0, 0]]
+
+
+def test_rows_of_matrices_are_checked(init):
+    init(debug=True)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.types.matrix(2, 3, qd.i32), ndim=1), i: qd.i32):
+        a[0][i, :] = qd.Vector([1, 2, 3])
+
+    a = qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
+    with pytest.raises(qd.QuadrantsAssertionError, match="Out of bound access to a"):
+        run(a, 7)

@@ -207,3 +207,47 @@ def test_many_parameters(arch, tmp_path):
     assert kernel_with(600, "qd.i32", "{}", tmp_path)(*range(600)) == 600 * 599 // 2
     arrays = [np.full(2, i, np.int32) for i in range(100)]
     assert kernel_with(100, "qd.types.ndarray()", "{}[1]", tmp_path)(*arrays) == 4950
+
+
+@pytest.mark.parametrize("dtype", [qd.i32, qd.i64, qd.u8, qd.u64])
+def test_members_and_entries_of_more_than_64_bits(arch, dtype):
+    """Arguments by value follow one rule: integers of 64 bits wrap to the width, others are refused."""
+    unsigned = dtype in (qd.u8, qd.u64)
+    pair, box = qd.types.vector(2, dtype), qd.types.struct(a=dtype)
+
+    @qd.kernel
+    def entry(x: pair) -> dtype:
+        return x[0]
+
+    @qd.kernel
+    def member(x: box) -> dtype:
+        return x.a
+
+    top = 2**64 - 1 if unsigned else 2**63 - 1
+    expected = {qd.i32: -1, qd.i64: top, qd.u8: 255, qd.u64: top}[dtype]
+    assert entry([top, 1]) == expected
+    assert member(box(a=top)) == expected
+    for value in (top + 1, 2**64, 10**30):
+        with pytest.raises(TypeError, match="does not fit in 64 bits"):
+            entry([value, 1])
+        held = box(a=0)
+        held.a = value
+        with pytest.raises(TypeError, match="does not fit in 64 bits"):
+            member(held)
+    with pytest.raises(TypeError, match="does not fit in 64 bits"):
+        box(a=2**64)
+    if unsigned:
+        held.a = -1
+        for call in (lambda: entry([-1, 1]), lambda: entry(np.array([-1, 1])), lambda: member(held)):
+            with pytest.raises(TypeError, match="is negative"):
+                call()
+    with pytest.raises(TypeError, match="float64"):
+        entry([2.5, 1])
+
+
+def test_fill_with_more_than_64_bits(arch):
+    for filled in (qd.field(qd.u64, shape=2), qd.ndarray(qd.u64, shape=2)):
+        filled.fill(2**64 - 1)
+        assert filled[1] == 2**64 - 1
+        with pytest.raises(TypeError, match="does not fit in 64 bits"):
+            filled.fill(2**64)

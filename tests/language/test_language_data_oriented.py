@@ -252,6 +252,82 @@ def test_numbers_at_run_time(arch):
     assert live.read() == 2.5
 
 
+@qd.data_oriented
+class Counter:
+    def __init__(self):
+        self.count = 1
+
+
+@dataclasses.dataclass
+class Settings:
+    count: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    count: int = 1
+
+
+@qd.data_oriented(template_primitives=False)
+class Nests:
+    def __init__(self, inner):
+        self.inner = inner
+        self.deep = Counter()
+        self.deep.inner = inner
+
+    @qd.kernel
+    def read(self) -> qd.i32:
+        return self.inner.count
+
+    @qd.kernel
+    def read_deep(self) -> qd.i32:
+        return self.deep.inner.count
+
+
+@pytest.mark.parametrize("cls", [Counter, Live, Settings, Frozen])
+def test_numbers_of_nested_objects_at_run_time(arch, cls):
+    """Members of data_oriented objects and dataclasses inside follow the class around them."""
+    nests = Nests(cls(1) if cls is Live else cls())
+    if cls is Live:
+        nests.inner.count = 1
+    assert (nests.read(), nests.read_deep()) == (1, 1)
+    object.__setattr__(nests.inner, "count", 9)
+    assert (nests.read(), nests.read_deep()) == (9, 9)
+    nests.inner = Counter()
+    assert (nests.read(), nests.read_deep()) == (1, 9)
+    nests.inner.count = 2.5
+    with pytest.raises(TypeError, match="was lifted as an integer kernel argument"):
+        nests.read()
+
+
+def test_bools_at_run_time_are_integers(arch):
+    @qd.data_oriented(template_primitives=False)
+    class Switch:
+        def __init__(self):
+            self.on = True
+
+        @qd.kernel
+        def read(self) -> qd.i32:
+            r = self.on * 10
+            if self.on:
+                r += 100
+            if not self.on:
+                r += 1000
+            return r
+
+    switch = Switch()
+    assert switch.read() == 110
+    switch.on = 2
+    assert switch.read() == 120
+    switch.on = False
+    assert switch.read() == 1000
+    switch.on = np.bool_(True)
+    assert switch.read() == 110
+    switch.on = 0.5
+    with pytest.raises(TypeError, match="was lifted as an integer kernel argument"):
+        switch.read()
+
+
 def test_stable_members(arch):
     @qd.data_oriented(stable_members=True)
     class Stable:

@@ -2,6 +2,8 @@
 
 import functools
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -223,3 +225,31 @@ def test_errors_name_what_the_user_wrote(arch):
 def test_errors_of_arguments_name_the_factory(arch, called, make):
     with pytest.raises(TypeError, match=rf"^{re.escape(called)}\(\) "):
         make()
+
+
+IMPORTS = ["import quadrants.kernel", "import quadrants.kernel as module", "from quadrants.kernel import Kernel"]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("line", IMPORTS)
+def test_importing_the_module_of_the_decorator(tmp_path, line):
+    """The module that is called like the decorator does not take its place, whichever comes first."""
+    program = tmp_path / "program.py"
+    program.write_text(f"""
+{line}
+import quadrants as qd
+qd.init(arch=qd.cpu)
+
+@qd.kernel
+def plain(x: qd.i32) -> qd.i32:
+    return x + 1
+
+@qd.kernel(graph=True)
+def graph(x: qd.i32) -> qd.i32:
+    return x + 2
+
+import quadrants.kernel
+print([plain(1), graph(1), type(plain) is quadrants.kernel.Kernel or type(plain).__name__])
+""")
+    done = subprocess.run([sys.executable, program], text=True, capture_output=True)
+    assert done.stdout.splitlines()[-1:] == ["[2, 3, True]"], done.stderr

@@ -292,3 +292,122 @@ def test_values_that_their_class_guards_are_asked_for_once(arch):
     assert asked == []
     assert [config(other), config(three), config(Frozen(4))] == [4, 3, 4]
     assert specialisations(config) == 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Amount:
+    x: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    amount: Amount
+
+
+class Compared:
+    def __init__(self, x):
+        self.x = x
+
+    def __eq__(self, other):
+        return self.x == other.x
+
+    def __hash__(self):
+        return hash(self.x)
+
+
+@qd.func
+def plus_half(x: qd.template()):
+    y = x
+    y += 0.5
+    return y
+
+
+@qd.func
+def inverse(x: qd.template(), one):
+    return one / x
+
+
+@qd.kernel
+def of_number(a: qd.template(), one: qd.f64) -> qd.types.vector(2, qd.f64):
+    return qd.Vector([plus_half(a), inverse(a, one)])
+
+
+@qd.kernel
+def of_first(a: qd.template(), one: qd.f64) -> qd.types.vector(2, qd.f64):
+    return qd.Vector([plus_half(a[0]), inverse(a[0], one)])
+
+
+@qd.kernel
+def of_member(a: qd.template(), one: qd.f64) -> qd.types.vector(2, qd.f64):
+    return qd.Vector([plus_half(a.x), inverse(a.x, one)])
+
+
+@qd.kernel
+def of_nested(a: qd.template(), one: qd.f64) -> qd.types.vector(2, qd.f64):
+    return qd.Vector([plus_half(a.amount.x), inverse(a.amount.x, one)])
+
+
+HOLDERS = pytest.mark.parametrize(
+    "make, run",
+    [
+        (lambda x: x, of_number),
+        (lambda x: (x,), of_first),
+        (Amount, of_member),
+        (lambda x: Order(Amount(x)), of_nested),
+        (Compared, of_member),
+    ],
+    ids=["number", "tuple", "dataclass", "nested", "class"],
+)
+
+
+@HOLDERS
+@pytest.mark.filterwarnings("ignore:A dataclass is passed")
+def test_equal_constants_of_other_kinds_are_other_kernels(init, make, run):
+    """2 and 2.0 are equal in Python, and so is all that holds them."""
+    init(default_fp=qd.f64)
+    for _ in range(2):
+        assert run(make(2), 1.0).to_list() == [2, 0.5]
+        assert run(make(2.0), 1.0).to_list() == [2.5, 0.5]
+    assert specialisations(run) == 2
+
+
+@HOLDERS
+@pytest.mark.filterwarnings("ignore:A dataclass is passed")
+def test_minus_zero_is_a_constant_of_its_own(init, make, run):
+    init(default_fp=qd.f64, fast_math=False)
+    for _ in range(2):
+        assert run(make(0.0), 1.0).to_list() == [0.5, np.inf]
+        assert run(make(-0.0), 1.0).to_list() == [0.5, -np.inf]
+        assert run(make(np.float64(-0.0)), 1.0).to_list() == [0.5, -np.inf]
+
+
+def test_minus_zero_in_one_kernel(init):
+    """The functions that a kernel is split into have constants of their own, too."""
+    init(default_fp=qd.f64, fast_math=False)
+
+    @qd.func
+    def inverse_of_first(x: qd.template(), one):
+        return one / x[0]
+
+    plus, minus = (0.0,), (-0.0,)
+    out = qd.field(qd.f64, shape=6)
+
+    @qd.kernel
+    def run(one: qd.f64):
+        for i in range(1):
+            out[0], out[1] = inverse(0.0, one), inverse(-0.0, one)
+            out[2], out[3] = inverse_of_first(plus, one), inverse_of_first(minus, one)
+            out[4], out[5] = inverse_of_first((0,), one), inverse_of_first((0.0,), one)
+
+    run(1.0)
+    assert out.to_numpy().tolist() == [np.inf, -np.inf, np.inf, -np.inf, np.inf, np.inf]
+
+
+def test_nan_is_one_constant(arch):
+    @qd.kernel
+    def step(a: qd.template(), b: qd.f32) -> qd.f32:
+        return a + b
+
+    for x in (float("nan"), float("nan"), np.nan, float("inf") - float("inf")):
+        assert np.isnan(step(x, 1.0))
+    assert specialisations(step) == 1

@@ -245,3 +245,147 @@ def test_numpy_arguments(python) -> None:
         warnings.simplefilter("error")
         double(a)
     assert a.tolist() == [2, 2, 2]
+
+
+# ---------------------------------------------------------------- elements, fields without axes, fields of structs
+
+
+def test_elements_are_like_tensors(python) -> None:
+    v = qd.Vector.field(3, qd.f32, shape=(2, 2))
+    v[1, 0] = qd.Vector([1, 2, 3])
+    one = v[1, 0]
+    assert one.tolist() == [1, 2, 3] and one.shape == (3,) and one.dtype == torch.float32
+    assert one.numpy().tolist() == [1, 2, 3] and torch.sum(one).item() == 6
+    assert torch.dot(one, v[1, 0]).item() == 14 and torch.stack([one, one]).shape == (2, 3)
+    assert (one + 1).tolist() == [2, 3, 4] and one.sum() == 6
+    one.mul_(2)
+    assert v[1, 0].tolist() == [2, 4, 6]
+    assert not hasattr(one, "no_such_attribute") and not hasattr(one, "__array_interface__")
+
+
+def test_more_indices_go_into_elements(python) -> None:
+    v, m = qd.Vector.field(3, qd.f32, shape=(2, 2)), qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
+    v[1, 0, 2] = 9
+    assert v[1, 0, 2] == 9 and v[1, 0].tolist() == [0, 0, 9]
+    m[1, 0, 2] = 5
+    assert m[1, 0].tolist() == [0, 0, 5] and m[1][0, 2] == 5
+    with pytest.raises(IndexError):
+        v[1, 0, 3]
+    with pytest.raises(IndexError):
+        v[1, 0, 0, 0]
+
+
+def test_slices(python) -> None:
+    """They share the memory, as tensors or, of an element, as vectors."""
+    v, f = qd.Vector.field(3, qd.f32, shape=(2, 2)), qd.field(qd.i32, shape=5)
+    v[:, 0] = torch.tensor([1.0, 2.0, 3.0])
+    assert v[1, 0].tolist() == [1, 2, 3] and v[:, 0].shape == (2, 3) and v[0].shape == (2, 3)
+    assert v[1, 0, 1:].tolist() == [2, 3]
+    part = v[1, 0][0:2]
+    part[1] = 7
+    part += qd.Vector([1, 1])
+    assert v[1, 0].tolist() == [1, 7, 3] and part.tolist() == [2, 8]
+    f[1:3] = 4
+    f[1:3] += 1
+    assert f.to_numpy().tolist() == [0, 5, 5, 0, 0] and f[0:3].sum().item() == 10
+    with pytest.raises(IndexError):
+        v[2, :]
+
+
+def test_fields_without_axes(python) -> None:
+    z, v, m = (
+        qd.field(qd.i32, shape=()), qd.Vector.field(3, qd.f32, shape=()), qd.Matrix.field(2, 2, qd.f32, shape=())
+    )  # fmt: skip
+
+    @qd.kernel
+    def step():
+        z[None] += 2
+        qd.atomic_add(z[None], 3)
+        qd.atomic_add(v[None][1], 4)
+        qd.atomic_add(v[None], qd.Vector([1, 1, 1]))
+        m[None][0, 1] += z[None]
+        for I in qd.grouped(z):
+            z[I] += 10
+
+    step()
+    assert z[None] == 15 and z[()] == 15 and v[None].tolist() == [1, 5, 1] and m[None].tolist() == [[0, 5], [0, 0]]
+    assert list(range(z[None]))[-1] == 14 and z.shape == ()
+    v[None, 2] = 8
+    assert v[None][2] == 8
+
+
+@pytest.mark.parametrize("shape", [4, (2, 3), ()])
+def test_fields_of_structs(python, shape) -> None:
+    @qd.dataclass
+    class Cell:
+        a: qd.f32
+        v: qd.types.vector(3, qd.f32)
+        n: qd.types.struct(k=qd.i32)
+
+        @qd.func
+        def scaled(self):
+            return self.a * self.v
+
+    cells = Cell.field(shape=shape)
+
+    @qd.kernel
+    def step():
+        for I in qd.grouped(cells):
+            cells[I].a = 2
+            cells[I].v = qd.Vector([1, 2, 3])
+            cells[I].v[1] += 5
+            cells[I].n.k += 1
+            qd.atomic_add(cells[I].a, 1)
+            cells.v[I] = cells[I].scaled()
+
+    step()
+    at = tuple(extent - 1 for extent in cells.shape) or None
+    assert cells[at].a == 3 and cells[at].v.tolist() == [3, 21, 9] and cells[at].n.k == 1
+    assert cells.to_numpy()["v"].shape == (*cells.shape, 3) and cells.keys == ["a", "v", "n"]
+    assert cells.n.k.to_numpy().sum() == np.prod(cells.shape)
+    cells[at] = Cell(a=5, v=[1, 1, 1], n={"k": 6})
+    assert cells.a[at] == 5 and cells[at].n.k == 6
+    other = Cell.field(shape=shape)
+    other.copy_from(cells)
+    other.fill(0)
+    other.from_numpy(cells.to_numpy())
+    assert other[at].n.k == 6 and other.a[at] == 5
+    assert cells.grad.a[at] == 0
+    if shape:
+        with pytest.raises(IndexError):
+            cells[(9,) * len(cells.shape)]
+
+
+def test_fields_of_structs_by_their_members(python) -> None:
+    s = qd.Struct.field({"a": qd.f32, "b": qd.i32}, shape=4)
+    s[1].a = 3
+    s.b[2] = 7
+    assert s[1].a == 3 and s[2].b == 7 and s.get_member_field("b").to_numpy().tolist() == [0, 0, 7, 0]
+    with pytest.raises(AttributeError, match="no member 'c'"):
+        print(s.c)
+
+
+def test_what_is_no_number(python) -> None:
+    f, v = qd.field(qd.f32, shape=2), qd.Vector.field(2, qd.f32, shape=1)
+    f[0], v[0] = float("nan"), qd.Vector([1.0, float("inf")])
+
+    @qd.kernel
+    def look():
+        return [qd.math.isnan(f[0]), qd.math.isnan(f[1]), qd.math.isinf(v[0]).to_list(), qd.math.isnan(v[0]).to_list()]
+
+    assert look() == [True, False, [0, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("arch", [qd.cpu, qd.python])
+def test_vectors_are_no_tensors_of_other_archs(arch) -> None:
+    qd.init(arch)
+    try:
+        v = qd.Vector([1.0, 2.0])
+        assert hasattr(v, "tolist") == (arch == qd.python)
+        if arch == qd.cpu:
+            with pytest.raises(TypeError):
+                torch.sum(v)
+        else:
+            assert torch.sum(v).item() == 3
+    finally:
+        qd.reset()

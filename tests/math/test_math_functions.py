@@ -308,3 +308,20 @@ def test_randn_rejects_other_dtypes(compile_error):
         return qd.randn(qd.i32)
 
     compile_error(run, "qd.randn supports dt=qd.f32 and dt=qd.f64, got i32")
+
+
+@pytest.mark.parametrize("fast_math", [True, False])
+def test_step_of_nan_is_zero(init, fast_math):
+    """Neither side of the edge: the value in front of it."""
+    init(fast_math=fast_math)
+    nan = float("nan")
+
+    @qd.kernel
+    def run(edge: qd.f32, x: qd.f32) -> qd.types.vector(4, qd.f32):
+        both = qd.math.step(qd.Vector([edge, 1.0]), x)
+        return qd.Vector([qd.math.step(edge, x), qd.math.step(nan, x), both.x, both.y])
+
+    assert run(nan, 1.0).to_list() == [0, 0, 0, 1]
+    assert run(1.0, nan).to_list() == [0, 0, 0, 0]
+    assert run(1.0, 1.0).to_list() == [1, 0, 1, 1]
+    assert run(1.0, 0.5).to_list() == [0, 0, 0, 0]

@@ -92,7 +92,7 @@ def test_defaults_after_init_are_the_known_ones():
     session.init()
     shown = dict(session.current_cfg().items())
     machine = {"arch", "cpu_max_num_threads", "offline_cache_file_path", "template_path"}
-    ours = {"emulate": False}
+    ours = {"emulate": False, "device": -1}
     assert {k: v for k, v in shown.items() if k not in machine} == {**CFG_DEFAULTS, **ours}
     assert shown["cpu_max_num_threads"] == config.hardware_threads() >= 1
     assert shown["template_path"] == []
