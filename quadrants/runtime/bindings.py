@@ -109,6 +109,8 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
         elif slot.kind == "grad":
             element = slot.type.shape if isinstance(slot.type, TensorType) else None
             pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element, True)))
+        elif slot.kind == "flags":
+            pack.append(("call", source, slot.offset, flags_packer(name, slot.shape, slot.ndim)))
         elif slot.kind == "view":
             pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
@@ -146,6 +148,20 @@ class _Held:
     def finish(self) -> None:
         if self.external.finish is not None:
             self.external.finish()
+
+
+def flags_packer(name: str, shape_offset: int, ndim: int):
+    """A function of the launch core's "call" code for the flags of a foreign array (`data.check_flags`)."""
+
+    def pack(value, block, offset: int):
+        flags = external.flags_of(value)
+        flags._name = name
+        struct.pack_into("=Q", block, offset, flags.arr.ptr)
+        if shape_offset >= 0:
+            struct.pack_into(f"={ndim}i", block, shape_offset, *flags.shape[:ndim])
+        return flags
+
+    return pack
 
 
 def external_packer(name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False):
@@ -444,5 +460,3 @@ def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str
 
 def _tuple(items) -> str:
     return "(" + ", ".join(str(i) for i in items) + ")"
-
-
