@@ -61,7 +61,7 @@ valgrind: build
 
 # Random differentiable kernels: other ones each time.
 nightly: build
-	QD_AD_PROGRAMS=2000 QD_TEST_TIMEOUT=14400 $(RUN)/python -m pytest tests/ad/test_random_programs.py
+	QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=14400 $(RUN)/python -m pytest tests/fuzz/test_derivatives.py
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88
