@@ -60,10 +60,8 @@ def test_programs_have_enough_of_everything(texts):
 @pytest.mark.cpu_only
 def test_numbers_lie_in_containers_of_every_kind(texts):
     kinds = "dense(qd.i, 2).dense(qd.i, 2)|dense(qd.ij, (2, 1))|order='ji'|offset=|Struct.field|Layout.AOS|layout=SOA"
-    kinds += (
-        "|cells.place|qd.ndarray(qd.f64|Vector.ndarray(|layout=(1, 0)|State_|Matrix.field|np.zeros"
+    kinds += "|cells.place|qd.ndarray(qd.f64|Vector.ndarray(|layout=(1, 0)|State_|Matrix.field|np.zeros"
     kinds += "|.place(x, x.grad"
-    )
     for wanted in kinds.split("|"):
         assert sum(wanted in text for text in texts) >= 2, wanted
 
