@@ -365,8 +365,15 @@ class Writer:
         for scope, size in zip(scopes, sizes, strict=True):
             del scope[size:]
 
+    def parallel(self, name: str) -> None:
+        """The head of a loop over all elements."""
+        if self.pick((0, 0, 1)):
+            self.write(f"qd.loop_config({self.pick(('serialize=True', 'block_dim=32', 'parallelize=2'))})")
+        over = (f"range({N})", f"range({N})", f"qd.ndrange({N})", "weights", f"range(0, {self.at('n', '0')} * 0 + {N})")
+        self.write(f"for {name} in {self.pick(over)}:")
+
     def task(self) -> None:
-        self.write(f"for i in range({N}):")
+        self.parallel("i")
         self.depth = 1
         for source in (self.at("x", self.index()), "c"):
             name = self.name("f")
@@ -393,7 +400,7 @@ class Writer:
     def reader(self, target: str) -> None:
         """A loop that adds to `target` what it makes of z and u."""
         u, step = self.at("u", self.pick(("k", "3 - k"))), self.pick(("2", self.at("n", "k"), "k"))
-        self.write(f"for k in range({N}):")
+        self.parallel("k")
         self.write(f"    t = {self.at('z', self.pick(('k', 'k', 'k ^ 1', '3 - k')))}")
         if target == "r":
             self.write(f"    t += qd.sin({self.at('y', 'k')})")
