@@ -2,6 +2,11 @@
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 
+template <class... A> QD_SIMT_FN int printf(const char *format, A... values) {
+    static_assert(sizeof...(A) <= 32, "a device prints no more than 32 values in one call");
+    return qd_simt.api->print(format, values...);
+}
+
 #define QD_SIMT_CUDA_SHUFFLES(T)                                                                        \
     QD_SIMT_TOGETHER T __shfl_sync(unsigned mask, T v, int lane, int width = 32) {                        \
         return qd_simt_shuffle(QD_SIMT_SHUFFLE, 0, mask, v, lane, width);                               \

@@ -133,9 +133,6 @@ QD_SIMT_FN long long clock64() { return (long long)qd_simt.api->clock(); }
 QD_SIMT_FN long long wall_clock64() { return (long long)qd_simt.api->clock(); }
 QD_SIMT_FN int clock() { return (int)qd_simt.api->clock(); }
 QD_SIMT_FN void qd_exit() { qd_simt.api->leave(); }
-template <class... A> QD_SIMT_FN int printf(const char *format, A... values) {
-    return qd_simt.api->print(format, values...);
-}
 
 /* ---- atomic operations: plain ones, for the same reason */
 

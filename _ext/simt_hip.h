@@ -18,6 +18,10 @@ typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 
+template <class... A> QD_SIMT_FN int printf(const char *format, A... values) {
+    return qd_simt.api->print(format, values...);
+}
+
 #define QD_SIMT_HIP_SHUFFLES(T)                                                                         \
     QD_SIMT_TOGETHER T __shfl(T v, int lane, int width = 64) {                                           \
         return qd_simt_shuffle(QD_SIMT_SHUFFLE, 1, 0, v, lane, width);                                  \

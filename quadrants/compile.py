@@ -128,7 +128,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
             differentiate(traced.module, kernel.mode, options)
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
-        pipeline.run(traced.module, observer.ir, device=dialect.parallel == "grid")
+        device, wide = dialect.parallel == "grid", dialect.signed_wraps
+        pipeline.run(traced.module, observer.ir, device=device, wide_addresses=wide)
     return traced
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Cell, Intrinsic, Module, Store
+from quadrants.ir.nodes import MEMORY, Atomic, Call, Choice, Intrinsic, Module, Store
 from quadrants.ir.types import element_dtype
 
 
@@ -29,10 +29,10 @@ def _written_in_functions(module: Module) -> set:
     used, written = set(), set()
     for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):
         for node in walk.walk(body):
-            if isinstance(node, Cell) and is_function:
+            if isinstance(node, MEMORY) and is_function:
                 used.add(node.array.number)
             elif isinstance(node, (Store, Atomic)):
-                written.add(_array_number(node.place))
+                written |= _numbers(node.place)
     return used & written
 
 
@@ -49,7 +49,7 @@ def only_read(task, candidates: set) -> set:
     while bodies:
         called = bool(seen)
         for node in walk.walk(bodies.pop()):
-            if isinstance(node, Cell) and called:
+            if isinstance(node, MEMORY) and called:
                 return set()
             if isinstance(node, (Store, Atomic)):
                 written |= _numbers(node.place)
@@ -62,11 +62,8 @@ def only_read(task, candidates: set) -> set:
 
 
 def _numbers(place) -> set:
-    """The array that a place is in, also as the arrays of its components."""
-    cell = walk.root_cell(place)
-    return set() if cell is None else {cell.array.number, *(c.number for c in cell.array.components or ())}
-
-
-def _array_number(place) -> int:
-    cell = walk.root_cell(place)
-    return -1 if cell is None else cell.array.number
+    """The arrays that a place may be in."""
+    found = walk.root(place)
+    if isinstance(found, Choice):
+        return set().union(*map(_numbers, found.places))
+    return {found.array.number} if isinstance(found, MEMORY) else set()

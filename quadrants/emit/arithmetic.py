@@ -4,19 +4,19 @@
     a * b - c   (int32_t)((uint32_t)a * b - c)
     x += y      x += (uint32_t)y
 
-Where no overflow can be seen it is written plainly (see `ranges`).
+Where no overflow can be seen it is written plainly (see `ir.ranges`), and so are addresses, in every dialect.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from quadrants.emit.ranges import Ranges, carries
-from quadrants.emit.spelling import INFIX, UNARY, paren
+from quadrants.emit.spelling import CLEARER, EXACT, INFIX
+from quadrants.emit.text import Text, cast, infix, prefix
 from quadrants.ir import nodes as n
+from quadrants.ir.ranges import ARITHMETIC as WRAPPING
+from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, primitive
-
-WRAPPING = ("add", "sub", "mul")
 
 
 class SignedArithmetic:
@@ -27,66 +27,101 @@ class SignedArithmetic:
     text: Any
     constant: Any
     ranges: Ranges | None = None
-    indexing = False  # inside the index of a cell
 
     def wraps(self, e) -> bool:
         """Whether an expression needs unsigned arithmetic."""
-        if not isinstance(e, (n.Binary, n.Unary)) or not isinstance(e.type, DType) or self.indexing:
+        if not isinstance(e, (n.Binary, n.Unary)) or not isinstance(e.type, DType):
             return False
-        if self.ranges is None or not self.may_wrap(e.op, e.type) or getattr(e, "loc", None) is not None:
+        if self.ranges is None or not self.may_wrap(e.op, e.type):
+            return False
+        if isinstance(e, n.Binary) and (e.exact or e.loc is not None):
             return False
         return self.ranges.overflows(e)
 
     def may_wrap(self, op: str, t: DType) -> bool:
         return t.kind == "i" and t.bits >= 32 and op in (*WRAPPING, "neg") and not self.dialect.signed_wraps
 
-    def wrapped(self, e):
-        """Text and precedence of an expression that `wraps`."""
-        return f"({self.type(e.type)}){paren(*self.unsigned(e), UNARY)}", UNARY
+    def wrapped(self, e) -> Text:
+        """An expression that `wraps`."""
+        return cast(self.type(e.type), self.unsigned(e))
 
-    def unsigned(self, e):
-        """Text and precedence of an expression computed in the unsigned type of its width."""
+    def unsigned(self, e) -> Text:
+        """An expression computed in the unsigned type of its width."""
         if isinstance(e, n.Const) and e.value >= 0:
             return self.constant(e.value, unsigned_of(e.type))
         if not self.wraps(e):
-            return f"({self.type(unsigned_of(e.type))}){self.text(e, UNARY)}", UNARY
+            return cast(self.type(unsigned_of(e.type)), self.text(e))
         if isinstance(e, n.Unary):
-            text, have = self.unsigned(e.a)
-            # Two signs in a row are a decrement.
-            return f"-{paren(text, -1 if text.startswith('-') else have, UNARY)}", UNARY
-        symbol, need = INFIX[e.op]
+            return prefix("-", self.unsigned(e.a))
         # One unsigned operand makes the operation unsigned.
         natural = [self.wraps(x) or isinstance(x, n.Const) and x.value >= 0 for x in (e.a, e.b)]
-        left = paren(*self.unsigned(e.a), need) if natural[0] or not natural[1] else self.text(e.a, need)
-        right = paren(*self.unsigned(e.b), need + 1) if natural[1] else self.text(e.b, need + 1)
-        return f"{left} {symbol} {right}", need
+        left = self.unsigned(e.a) if natural[0] or not natural[1] else self.text(e.a)
+        right = self.unsigned(e.b) if natural[1] else self.text(e.b)
+        return infix(*INFIX[e.op], left, right)
 
-    def unsigned_operand(self, op: str, e) -> str:
+    def unsigned_operand(self, op: str, e) -> Text:
         """The right side of `x += e`, `x -= e` or `x *= e`."""
         if self.may_wrap(op, e.type) and self.ranges is not None:
-            return self.unsigned(e)[0]
+            return self.unsigned(e)
         return self.text(e)
 
     def counts_freely(self, count, t: DType) -> bool:
         """Whether a shift may be asked for more places than there are: then its count is taken modulo the width, as the
-        CPU does, where a device would clamp it.
+        CPU does, where a device would clamp it. count: None where nothing is known of it.
         """
         if self.dialect.signed_wraps or t.bits < 8:
             return False
-        if isinstance(count, str) or self.ranges is None:
+        if count is None or self.ranges is None:
             return True
         low, high = self.ranges.of(count)
         return low < 0 or high >= max(t.bits, 32)
 
-    def elementwise(self, op: str, t: DType) -> str:
-        """The spelling of an operation on the elements of tensors."""
-        symbol = INFIX[op][0]
-        return f"(({self.type(t)})(({self.type(unsigned_of(t))}){{a}} {symbol} {{b}}))"
+    def elementwise(self, op: str, t: DType, a: Text, b: Text) -> Text:
+        """An operation on elements of tensors."""
+        return cast(self.type(t), infix(*INFIX[op], cast(self.type(unsigned_of(t)), a), b))
 
-    def carried(self, e) -> bool:
-        """Whether the operands of an expression are inside an index, too."""
-        return self.indexing and carries(e)
+    def negated(self, t: DType, a: Text) -> Text:
+        """The negative of an element of a tensor."""
+        return cast(self.type(t), prefix("-", cast(self.type(unsigned_of(t)), a)))
+
+    # ------------------------------------------------------------ addresses
+
+    def index(self, e) -> Text:
+        """Between brackets any width will do."""
+        return self.exact(e, settled=not _is_computed(e))
+
+    def exact(self, e, settled: bool = False) -> Text:
+        """Arithmetic that does not overflow its type. settled: what it is an operand of has that type in any case, so
+        that C converts; else one operand has to be written in it.
+        """
+        if isinstance(e, n.Binary) and e.exact:
+            # A sum to the right is computed by itself, in the type of its own operands.
+            first = self.exact(e.a)
+            symbol, precedence = EXACT[e.op]
+            second = self.exact(e.b, settled=not _is_computed(e.b))
+            return infix(symbol, precedence, first, second, CLEARER.get(precedence, 0))
+        if isinstance(e, n.Const):
+            return self.constant(e.value, primitive("i32") if settled and _fits_int(e.value) else e.type)
+        if isinstance(e, n.Cast) and settled and not e.bits and _widens(e):
+            return self.text(e.a)
+        return self.text(e)
 
 
 def unsigned_of(t: DType) -> DType:
     return primitive(f"u{t.bits}")
+
+
+def _is_computed(e) -> bool:
+    """Whether an operand, without the casts that C makes by itself, is computed in a type of its own."""
+    if isinstance(e, n.Cast) and not e.bits and _widens(e):
+        return False
+    return isinstance(e, n.Binary)
+
+
+def _fits_int(value: int) -> bool:
+    return -(2**31) < value < 2**31
+
+
+def _widens(e) -> bool:
+    """Whether C makes this cast by itself for an operand beside one of the wider type."""
+    return e.a.type.kind == "i" and e.a.type.bits < e.type.bits or e.a.type.kind in "bu" and e.a.type.bits < 32

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from quadrants.emit.text import element
+from quadrants.emit.text import name as identifier
 from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType, TensorType, size_align
@@ -26,7 +28,7 @@ _LIGHT = 24
 _HARMLESS = (n.Declare, n.Store, n.Eval, n.If, n.Comment, n.Continue)
 _VALUES = (
     n.Const, n.Load, n.Unary, n.Binary, n.Select, n.Cast, n.Make, n.Elem, n.Member, n.MatOp, n.Extent, n.VarPlace,
-    n.Cell, n.ElemPlace, n.MemberPlace, n.Atomic,
+    n.Slot, n.ElemPlace, n.MemberPlace, n.Atomic,
 )  # fmt: skip
 
 
@@ -50,7 +52,7 @@ def batch_of(task, count) -> Batch | None:
     loop = task.loop
     if loop.config is not None and loop.config.block_dim is not None or task.collective or task.reductions:
         return None
-    if isinstance(count, int) and count < FEWEST or not loop.vars or not _is_light(task.body):
+    if isinstance(count, int) and count < FEWEST or not loop.vars or not _is_light(task):
         return None
     body = [_as_store(s) for s in task.body]
     finder = _Loads(body, loop.vars)
@@ -71,26 +73,27 @@ def print_loads(p, batch: Batch) -> tuple:
         p.statement(s)
     registers: dict = {}
     for e in batch.loads:
-        text = p.text(e)
+        text = p.text(e).bare
         if text not in registers:
-            cell = e.place if isinstance(e.place, n.Cell) else e.place.base
+            slot = e.place if isinstance(e.place, n.Slot) else e.place.base
             taken = [name for name, _ in registers.values()]
-            name = f"qd_{cell.array.name}_in"
+            name = f"qd_{slot.array.name}_in"
             registers[text] = (f"{name}{len(taken) + 1}" if name in taken else name, p.type(e.type))
             p.put(f"{registers[text][0]}[qd_k] = {text};")
-    p.loaded = {id(e): f"{registers[text][0]}[qd_k]" for e, text in [(e, p.text(e)) for e in batch.loads]}
+    held = {text: element(identifier(name), identifier("qd_k")) for text, (name, _) in registers.items()}
+    p.loaded = {id(e): held[text] for e, text in [(e, p.text(e).bare) for e in batch.loads]}
     lines, p.lines, p.line_of = p.lines, [], None
     return tuple(f"{t} {name}[{batch.times}];" for name, t in registers.values()), tuple(lines)
 
 
-def _is_light(body) -> bool:
+def _is_light(task) -> bool:
     """Whether there are only assignments, conditions and arithmetic on values, and few of those."""
-    for node in walk.walk(body):
+    for node in walk.walk(task.body):
         if not isinstance(node, (*_HARMLESS, *_VALUES)) or isinstance(node, n.Binary) and node.loc is not None:
             return False
-        if isinstance(node, n.Cell) and node.array.kind == "shared":
+        if isinstance(node, n.Slot) and node.array.kind == "shared":
             return False
-    work, atomics = cost.estimate(body)
+    work, atomics = cost.of_task(task)
     return work <= _LIGHT and atomics <= 2
 
 
@@ -174,19 +177,17 @@ class _Loads:
                 self.value(below)
 
     def indices(self, place) -> None:
-        while isinstance(place, (n.ElemPlace, n.MemberPlace)):
-            for index in getattr(place, "indices", ()):
-                self.value(index)
-            place = place.base
-        for index in getattr(place, "indices", ()):
-            self.value(index)
+        for below in walk.children(place):
+            if isinstance(below, (n.ElemPlace, n.MemberPlace, n.Slot)):
+                self.indices(below)
+            else:
+                self.value(below)
 
     def load(self, e) -> None:
-        cell = e.place
-        if isinstance(cell, n.ElemPlace) and all(isinstance(i, n.Const) for i in cell.indices):
-            cell = cell.base
-        known = isinstance(cell, n.Cell) and all(map(self.decided, cell.indices))
-        if not known or cell.array.components is not None:
+        slot = e.place
+        if isinstance(slot, n.ElemPlace) and all(isinstance(i, n.Const) for i in slot.indices):
+            slot = slot.base
+        if not isinstance(slot, n.Slot) or not self.decided(slot.index):
             self.indices(e.place)
         elif isinstance(e.type, (DType, TensorType)):
             self.found.append(e)
@@ -205,7 +206,7 @@ class _Loads:
     def decided(self, e) -> bool:
         """Whether the number of the iteration and the arguments decide a value."""
         for node in walk.walk([e]):
-            if isinstance(node, (n.Cell, n.Atomic)):
+            if isinstance(node, (n.Slot, n.Atomic)):
                 return False
             if isinstance(node, n.VarPlace):
                 var = node.var

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from quadrants.emit.printer import Printer, _c_string
+from quadrants.emit import text as t_
+from quadrants.emit.printed import pieces
+from quadrants.emit.printer import Printer
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType
@@ -64,17 +66,10 @@ class BlockPrinter(Printer):
         var = s.var
         if var.shared:
             self.uses_frame = True
-            self.put_marked(f"{self.dialect.frame}{var.name} = {self.text(s.init)};")
+            self.put_marked(f"{self.dialect.frame}{var.name} = {self.text(s.init).bare};")
             return
         const = "" if var.mutable else "const "
-        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.assigned(var, s.init)};")
-
-    def assigned(self, var, e) -> str:
-        """A value on its way into a variable."""
-        self.indexing = self.ranges is not None and self.ranges.only_indexes(var)
-        text = self.text(e)
-        self.indexing = False
-        return text
+        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.text(s.init).bare};")
 
     def stmt_Store(self, s) -> None:
         place = s.place
@@ -83,9 +78,7 @@ class BlockPrinter(Printer):
             if compound:
                 self.put_marked(compound)
                 return
-        target, _ = self.place(place)
-        value = self.assigned(place.var, s.value) if isinstance(place, n.VarPlace) else self.text(s.value)
-        self.put_marked(f"{target} = {value};")
+        self.put_marked(f"{self.place(place).bare} = {self.text(s.value).bare};")
 
     def _compound(self, place, value) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
@@ -99,23 +92,24 @@ class BlockPrinter(Printer):
         ):
             return ""
         if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
-            return f"{self.place(place)[0]} {symbols[value.op]}= {self.unsigned_operand(value.op, value.b)};"
+            operand = self.unsigned_operand(value.op, value.b)
+            return f"{self.place(place).bare} {symbols[value.op]}= {operand.bare};"
         return ""
 
     def stmt_Eval(self, s) -> None:
-        self.put_marked(f"{self._plain_update(s.value) or self.text(s.value)};")
+        self.put_marked(f"{self._plain_update(s.value) or self.text(s.value).bare};")
 
     def _plain_update(self, e) -> str:
         """`place += value` for an update that no other thread can see half done."""
         symbols = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
-        if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or e.plain or self._private(e.place)):
+        if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or e.plain or self.private(e.place)):
             return ""
         if not isinstance(e.type, DType) or e.type.bits < 32:
             return ""
-        return f"{self.place(e.place)[0]} {symbols[e.op]}= {self.unsigned_operand(e.op, e.args[0])}"
+        return f"{self.place(e.place).bare} {symbols[e.op]}= {self.unsigned_operand(e.op, e.args[0]).bare}"
 
     def stmt_If(self, s) -> None:
-        cond = self.text(s.cond)
+        cond = self.text(s.cond).bare
         if not s.then and s.orelse:
             self.put_marked(f"if (!({cond})) {{")
             self.block(s.orelse)
@@ -125,7 +119,7 @@ class BlockPrinter(Printer):
         self.block(s.then)
         while len(s.orelse) == 1 and isinstance(s.orelse[0], n.If):
             s = s.orelse[0]
-            self.put(f"}} else if ({self.text(s.cond)}) {{")
+            self.put(f"}} else if ({self.text(s.cond).bare}) {{")
             self.block(s.then)
         if s.orelse:
             self.put("} else {")
@@ -146,9 +140,9 @@ class BlockPrinter(Printer):
             self.put(self.dialect.unroll[s.unroll])
         for var, (begin, end) in zip(s.vars, s.bounds):
             if s.backward:
-                self.put_marked(self.backward_header(var, self.text(begin, 10), self.text(end)))
+                self.put_marked(self.backward_header(var, self.text(begin), self.text(end)))
             else:
-                self.put_marked(self.for_header(var, self.text(begin), self.text(end, 9)))
+                self.put_marked(self.for_header(var, self.text(begin), self.text(end)))
             self.depth += 1
         if empty_rank:
             self.depth += 1
@@ -160,21 +154,23 @@ class BlockPrinter(Printer):
         if label:
             self.put(f"{label}:;")
 
-    def backward_header(self, var, begin: str, end: str) -> str:
-        return f"for ({self.type(var.type)} {var.name} = {end}; {var.name}-- > {begin};) {{"
+    def backward_header(self, var, begin: t_.Text, end: t_.Text) -> str:
+        test = t_.infix(">", t_.RELATION, t_.name(f"{var.name}--"), begin)
+        return f"for ({self.type(var.type)} {var.name} = {end.bare}; {test.bare};) {{"
 
-    def for_header(self, var, begin: str, end: str) -> str:
-        return f"for ({self.type(var.type)} {var.name} = {begin}; {var.name} < {end}; ++{var.name}) {{"
+    def for_header(self, var, begin: t_.Text, end: t_.Text) -> str:
+        test = t_.infix("<", t_.RELATION, t_.name(var.name), end)
+        return f"for ({self.type(var.type)} {var.name} = {begin.bare}; {test.bare}; ++{var.name}) {{"
 
     def stmt_While(self, s) -> None:
         self.break_labels.append("")
         if not s.pre:
-            self.put_marked(f"while ({self.text(s.cond)}) {{")
+            self.put_marked(f"while ({self.text(s.cond).bare}) {{")
         else:
             self.put_marked("while (1) {")
             self.block(s.pre)
             self.depth += 1
-            self.put(f"if (!({self.text(s.cond)})) break;")
+            self.put(f"if (!({self.text(s.cond).bare})) break;")
             self.depth -= 1
         self.block(s.body)
         self.put("}")
@@ -193,14 +189,14 @@ class BlockPrinter(Printer):
         if self.result_name is None:  # a kernel: results go to the argument block
             for k, value in enumerate(s.values):
                 self.uses_frame = True
-                self.put_marked(f"{self.dialect.result}{k} = {self.text(value)};")
+                self.put_marked(f"{self.dialect.result}{k} = {self.text(value).bare};")
             return
         if not s.values:
             self.put_marked("return;")
         elif len(s.values) == 1:
-            self.put_marked(f"return {self.text(s.values[0])};")
+            self.put_marked(f"return {self.text(s.values[0]).bare};")
         else:
-            self.put_marked(f"return {self.prelude.literal(self.result_name, [self.text(v) for v in s.values])};")
+            self.put_marked(f"return {self.literal(self.result_name, self.texts(s.values)).bare};")
 
     result_name: object = None
 
@@ -208,22 +204,20 @@ class BlockPrinter(Printer):
         self.uses_check = True
         kinds = "".join("f" if v.type.is_real else "i" for v in s.values)
         name = self.prelude.need("check", "fail", kinds)
-        args = "".join(f", {self.text(v)}" for v in s.values)
-        self.put_marked(f"if (!({self.text(s.cond)})) {name}({self.lane()}, {s.site}{args});")
+        failure = t_.call(name, self.lane(), t_.name(str(s.site)), *self.texts(s.values))
+        self.put_marked(f"if (!({self.text(s.cond).bare})) {failure.bare};")
 
     def stmt_Print(self, s) -> None:
         self.prelude.need("print")
-        fmt, args = "", []
-        for part in s.parts:
-            if isinstance(part, str):
-                fmt += part.replace("%", "%%")
-                continue
-            e, spec = part
-            conversion, text = self._print_argument(e, spec)
-            fmt += conversion
-            args.append(text)
-        tail = "".join(f", {a}" for a in args)
-        self.put_marked(f"qd_print({self.lane()}, {_c_string(fmt)}{tail});")
+        lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
+        if len(lines) > 1:
+            self.put_marked(f"{self.prelude.need('print', 'together')} {{")
+            self.depth += 1
+        for form, values in lines:
+            self.put_marked(f"{t_.call('qd_print', self.lane(), t_.string(form), *values).bare};")
+        if len(lines) > 1:
+            self.depth -= 1
+            self.put("}")
 
     def _print_argument(self, e, spec: str):
         t = e.type
@@ -231,12 +225,12 @@ class BlockPrinter(Printer):
         body = spec[: len(spec) - len(letter)]
         if t.is_real:
             default = "f" if t.bits <= 32 else ("f" if body else ".12f")
-            return f"%{body}{letter or default}", f"(double){self.text(e, 15)}"
+            return f"%{body}{letter or default}", t_.cast("double", self.text(e))
         if t.bits <= 32:
             wide = "int" if t.kind != "u" else "unsigned"
-            return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", f"({wide}){self.text(e, 15)}"
+            return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
         wide = "long long" if t.kind == "i" else "unsigned long long"
-        return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", f"({wide}){self.text(e, 15)}"
+        return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
 
     def stmt_Comment(self, s) -> None:
         self.put(f"{self.dialect.comment} {s.text}")

@@ -6,11 +6,11 @@ from quadrants.ir import cost, walk
 from quadrants.ir.nodes import Call, Check, For, Module, Rand, While
 
 
-def unroll(body: list) -> int:
+def unroll(task) -> int:
     """Iterations whose loads are worth having in flight together."""
-    if any(isinstance(node, (For, While, Call)) for node in walk.walk(body)):
+    if any(isinstance(node, (For, While, Call)) for node in walk.walk(task.body)):
         return 1
-    work, atomics = cost.estimate(body)
+    work, atomics = cost.of_task(task)
     return 1 if atomics or work > 60 else 4 if work > 20 else 8
 
 
@@ -37,7 +37,7 @@ def functions_with_lane(module: Module) -> set:
     for f in module.functions:
         for node in walk.walk(f.body):
             kind = type(node).__name__
-            if kind in ("Cell", "Extent", "Rand", "Check", "Print", "Builtin"):
+            if kind in ("Cell", "Slot", "Extent", "Rand", "Check", "Print", "Builtin"):
                 names.add(f.name)
             elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
                 names.add(f.name)

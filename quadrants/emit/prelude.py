@@ -37,8 +37,10 @@ The printer asks while it prints and splices the rendered text in front of the k
     random  "normal", dtype   (qd_rng *) f32 f64: standard normal
     check   "fail", kinds     kinds: a string of "i" and "f", one for each value. (lane, site, values...): records the
                               first failure and leaves the current work; never returns
-    check   op, dtype         add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>"
+    check   op, dtype, *types add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>";
+                              types: result and operands, where that is done for the elements of tensors
     print                     (lane, format, ...)
+    print   "together"        what precedes a block of several prints that are one line; where one takes too few values
 
 Rendering is cheap because each template file is a set of macros, one a function, compiled once per environment. The
 macros of a family are looked up in `<dialect>/prelude/<family>.j2`, `builtin/<dialect>/prelude/<family>.j2`, the same

@@ -69,6 +69,13 @@ def lane(p, part: str = "lane") -> str:
 
 
 def cast(p, op: str, source: DType, target: DType) -> str:
+    if op == "whole" and source in (f32, f64):
+        return p.add("cast", f"qd_whole_{source}", "whole", source, needs=(source, i64))
+    if op == "to_integer" and source in (f32, f64) and target.is_integral and target is not u1:
+        whole = ("cast", "whole", source, i64)
+        name = f"qd_{target}_from_{source}"
+        macro = "to_i64" if target is i64 else "to_integer"
+        return p.add("cast", name, macro, source, target, p.need(*whole), needs=(source, target, i64, whole))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
@@ -181,7 +188,7 @@ def random(p, op: str, t: DType | None = None) -> str:
     raise ValueError(f"random numbers have the types f16 f32 f64 i32 u32 i64 u64 (normal: f32 f64), not {t}")
 
 
-def check(p, op: str, what) -> str:
+def check(p, op: str, what, *tensors) -> str:
     if op == "fail":
         if len(what) > FAIL_VALUES or set(what) - {"i", "f"}:
             raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i' or 'f', not '{what}'")
@@ -193,10 +200,16 @@ def check(p, op: str, what) -> str:
         return p.add("check", "qd_exit", "exit")
     if op not in ("add", "sub", "mul", "shl") or what.kind not in "iu":
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
-    return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
+    if not tensors:
+        return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
+    element = ("check", op, what)
+    name = p.unique("_".join(["qd_checked", op, *map(suffix, tensors)]), ("check", op, *tensors))
+    return p.add("check", name, "elementwise", p.need(*element), *tensors, needs=(*tensors, element))
 
 
-def print_(p) -> str:
+def print_(p, part: str = "") -> str:
+    if part == "together":
+        return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
 
 

@@ -14,15 +14,13 @@ from quadrants.emit.forms import form_of
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
-from quadrants.emit.printer import cell_unit
-from quadrants.emit.ranges import Ranges
-from quadrants.emit.spelling import ADD, UNARY, comment
+from quadrants.emit.spelling import comment
 from quadrants.emit.stack_record import KeptDepths, StackPlan
+from quadrants.emit.text import ADD, UNARY
 from quadrants.ir import cost
-from quadrants.ir.nodes import (
-    Const,
-    Module,
-)
+from quadrants.ir.nodes import Const, Module
+from quadrants.ir.places import elements
+from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
 from quadrants.ir.types import element_dtype, result_struct
 
@@ -194,7 +192,7 @@ class Renderer:
         return name in self.loop_text
 
     def element_type(self, decl) -> str:
-        t = decl.type if cell_unit(decl) > 1 else element_dtype(decl.type)
+        t = decl.type if elements(decl) > 1 else element_dtype(decl.type)
         return self.prelude.type(t)
 
     # ------------------------------------------------------------ tasks
@@ -210,7 +208,6 @@ class Renderer:
         in_heap = self.in_heaps.get(t.name, [])
         if in_heap:
             p.parameters |= {v.id: v for v in self.depths}
-            p.interleaved = {decl.id: stacks.place_of(decl, t.gate) for decl in in_heap}
         trips = (("i64", self.layout.depths[t.trips.id]),) if in_heap and t.trips is not None else None
         form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap), trips)
         p.leaves_by_return = form.name == "flat" and form.batch is None
@@ -218,7 +215,7 @@ class Renderer:
             p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
         loads = print_loads(p, form.batch) if form.batch is not None else ((), ())
         for declare, _ in t.reductions:
-            opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init)};")
+            opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init).bare};")
         p.statements(t.body if form.batch is None else form.batch.body)
         count, p.depth = len(p.lines), 2 if form.name else 0
         for _, final in t.reductions:
@@ -269,7 +266,7 @@ class Renderer:
 
     def before(self, p: BlockPrinter, t, axes: list) -> list:
         """Declarations of the values that a task computes from the arguments."""
-        lines = [f"const {p.type(d.var.type)} {d.var.name} = {p.text(d.init)};" for d in t.pre]
+        lines = [f"const {p.type(d.var.type)} {d.var.name} = {p.text(d.init).bare};" for d in t.pre]
         self.loop_text = "\n".join(lines + [f"{a['begin']} {a['end']}" for a in axes])
         return lines
 
@@ -290,7 +287,7 @@ class Renderer:
                 },
             )
         if t.reductions:
-            piece.unroll = features.unroll(t.body)
+            piece.unroll = features.unroll(t)
         if len(piece.loop) > 1 and not _is_narrow(piece.count):
             piece.take_axis = self.prelude.need("index", "take_axis")
 
@@ -304,7 +301,7 @@ class Renderer:
         for var, (begin, end) in zip(loop.vars, loop.bounds):
             zero = isinstance(begin, Const) and begin.value == 0
             known = isinstance(begin, Const) and isinstance(end, Const)
-            b, e = p.text(begin, ADD + 1), p.text(end, UNARY if zero else ADD)
+            b, e = p.text(begin).at(ADD + 1), p.text(end).at(UNARY if zero else ADD)
             count = max(0, end.value - begin.value) if known else None
             out.append(
                 {

@@ -23,7 +23,7 @@ def module() -> n.Module:
     a, b, extent = n.Var("a", f32), n.Var("b", f32), n.Var("n", i32)
     i, j, total = n.Var("i", i32), n.Var("j", i32), n.Var("total", f32, mutable=True, shared=True)
     x = n.ArrayDecl("x", "array", f32, 1, number=0)
-    cell = n.Cell(x, (_load(i),), f32)
+    cell = n.Slot(x, _load(i), f32)
     where = n.Loc((("sample.py", 1, "sample"),))
     product = n.Return((n.Binary("mul", _load(a), _load(b), f32),))
     blend = n.Function("blend", [a, b], [product], (f32,), doc="A product.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.emit.dialects import Dialect
-from quadrants.emit.printer import cell_unit
+from quadrants.ir.places import elements
 from quadrants.ir.types import element_dtype
 
 
@@ -12,7 +12,7 @@ def declarations(task, dialect: Dialect, prelude) -> list:
     dynamic = dynamic_bytes(task, dialect) > 0
     lines = [dialect.shared_pool] if dynamic else []
     for decl, offset in task.shared_arrays:
-        whole = cell_unit(decl) > 1
+        whole = elements(decl) > 1
         count = 1
         for extent in decl.shape:
             count *= extent

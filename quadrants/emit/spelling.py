@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from quadrants.emit.text import ADD, AND, BAND, BOR, BXOR, EQUALITY, MUL, OR, RELATION, SHIFT, UNARY
 from quadrants.ir.types import DType
-
-# Precedences of C, higher binds tighter.
-PRIMARY, UNARY, MUL, ADD, SHIFT, RELATION, EQUALITY, BAND, BXOR, BOR, AND, OR, TERNARY = range(16, 3, -1)
 
 INFIX = {
     "add": ("+", ADD), "sub": ("-", ADD), "mul": ("*", MUL), "truediv": ("/", MUL),
@@ -15,13 +13,19 @@ INFIX = {
 }  # fmt: skip
 
 # Arithmetic on one bit: sums and differences are taken mod 2.
-BOOLEAN = {"add": ("^", BXOR), "sub": ("^", BXOR), "mul": ("&", BAND)}
+BOOLEAN = {"add": ("^", BXOR), "sub": ("^", BXOR), "mul": ("&", BAND), "max": ("|", BOR), "min": ("&", BAND)}
+
+# Arithmetic of addresses: no divisor is zero, and no number is negative.
+EXACT = {**INFIX, "raw_div": ("/", MUL), "raw_mod": ("%", MUL)}
 
 # IR name -> name in the prelude.
 FUNCTIONS = {
     "floordiv": "floordiv", "mod": "floormod", "raw_div": "rawdiv", "raw_mod": "rawmod", "max": "max", "min": "min",
     "atan2": "atan2", "pow": "pow", "bit_shr": "bit_shr",
 }  # fmt: skip
+
+# In parentheses these read better, and compilers warn less, inside other operators than the grammar asks.
+CLEARER = {BAND: UNARY, BXOR: UNARY, BOR: UNARY, EQUALITY: UNARY, SHIFT: UNARY, OR: EQUALITY}
 
 WRAPS = frozenset(("add", "sub", "mul", "shl", "shr", "bit_and", "bit_or", "bit_xor", "neg", "bit_not"))
 
@@ -31,10 +35,6 @@ def narrow(op: str, t: DType) -> bool:
     if t.name == "f16":
         return op in ("add", "sub", "mul", "truediv", "neg")
     return t.is_integral and t.bits in (8, 16) and op in WRAPS
-
-
-def paren(text: str, have: int, need: int) -> str:
-    return text if have >= need else f"({text})"
 
 
 def comment(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from quadrants.ad.size_trees import Size, reads_cells
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.emit.stack_record import KeptDepths, StackPlan
-from quadrants.ir.nodes import Cell, Extent, Module, VarPlace
+from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
 from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir
@@ -123,7 +123,7 @@ def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
     arrays: dict = {}
     values = set()
     for node in walk_ir(code):
-        if isinstance(node, Cell) and node.array.kind in ("field", "array"):
+        if isinstance(node, MEMORY) and node.array.kind in ("field", "array"):
             arrays[node.array.number] = node.array
         elif isinstance(node, VarPlace) and node.var.id in layout.values:
             values.add((layout.values[node.var.id], size_align(node.var.type)[0]))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quadrants.emit.text import call, name
 from quadrants.ir.stacks import FLOAT, constant, depths_of, kind_of, kinds_of
 from quadrants.ir.types import size_align
 
@@ -32,12 +33,6 @@ def worker_rows(printer, stacks: list) -> list:
         lines.append(f"char *qd_{kind}s = frame->qd_{kind}_heap + worker * frame->qd_{kind}_stride;")
         lines += _pointers(printer, [d for d in stacks if kind_of(d) == kind], "{bytes}", "({t} *)qd_{kind}s")
     return lines
-
-
-def place_of(decl, gate) -> str:
-    """What the number of a slot is multiplied by, and the row of the thread, if its pointer does not know that."""
-    claims = gate is not None and kind_of(decl) == FLOAT
-    return f"{gate.rows.name} + {gate.row.name}" if claims else "qd_rows"
 
 
 def rows_name(gate) -> str:
@@ -88,7 +83,8 @@ def _bytes(printer, decl) -> str:
     known = row_bytes(decl)
     if known is not None:
         return f"(int64_t){known}"
-    return f"qd_stack_bytes({printer.text(decl.source.count)}, sizeof({printer.type(decl.type)}))"
+    slots, slot = printer.text(decl.source.count), name(f"sizeof({printer.type(decl.type)})")
+    return call("qd_stack_bytes", slots, slot).bare
 
 
 def preparation(printer, stacks: list, kept: list) -> list:
@@ -111,8 +107,8 @@ def preparation(printer, stacks: list, kept: list) -> list:
 
 def _recall(printer, depth) -> None:
     """Statements that set a depth that the launch may know already."""
-    name = depth.count.place.var.name
-    held, here = f"{printer.dialect.args}{name}", printer.text(depth.count)
+    variable = depth.count.place.var.name
+    held, here = f"{printer.dialect.args}{variable}", printer.text(depth.count).bare
     before, printer.lines = printer.lines, []
     printer.depth += 1
     for s in depth.statements:

@@ -48,15 +48,15 @@ def _continues(group: list, s) -> bool:
     first, cell = _target(group[0]), _target(s, len(group))
     if first is None or cell is None or _source(s).var is not _source(group[0]).var or s.loc != group[0].loc:
         return False
-    return cell is first or cell.array is first.array and all(map(_same, cell.indices, first.indices))
+    return cell is first or cell.array is first.array and _same(cell.index, first.index)
 
 
 def _target(s, k: int = 0):
-    """The cell of an aligned vector of whose component k a statement adds component k of a variable, or None."""
+    """The slot of an aligned vector of whose component k a statement adds component k of a variable, or None."""
     if not isinstance(s, n.Eval) or not isinstance(s.value, n.Atomic) or s.value.op != "add" or s.value.plain:
         return None
     place, value = s.value.place, s.value.args[0]
-    if not isinstance(place, n.ElemPlace) or not isinstance(place.base, n.Cell) or not _is_component(place.indices, k):
+    if not isinstance(place, n.ElemPlace) or not isinstance(place.base, n.Slot) or not _is_component(place.indices, k):
         return None
     cell = place.base
     t = cell.type
@@ -79,9 +79,15 @@ def _is_component(indices: tuple, k: int) -> bool:
 
 
 def _same(a, b) -> bool:
-    """Whether two indices, evaluated one after the other, are the same: parts of the same variable or number."""
+    """Whether two indices, evaluated one after the other, are the same: the same sums of variables and numbers."""
     if a is b:
         return True
+    if isinstance(a, n.Binary) and isinstance(b, n.Binary):
+        return a.op == b.op and a.type is b.type and _same(a.a, b.a) and _same(a.b, b.b)
+    if isinstance(a, n.Cast) and isinstance(b, n.Cast):
+        return a.type is b.type and a.bits == b.bits and _same(a.a, b.a)
+    if isinstance(a, n.Extent) and isinstance(b, n.Extent):
+        return a.array is b.array and a.axis == b.axis
     if isinstance(a, n.Const) and isinstance(b, n.Const):
         return bool(a.value == b.value)
     if isinstance(a, n.Load) and isinstance(b, n.Load):

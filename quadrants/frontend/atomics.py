@@ -7,9 +7,10 @@ from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.statements import LazyTensor, OldValue
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Cell, Const, Eval
+from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Eval
 from quadrants.ir.types import StructType, TensorType, element_dtype, promote, tensor_type, u1
 from quadrants.lang import tensor, typed
+from quadrants.lang.debug_checks import REPORTED
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -96,7 +97,18 @@ class Atomics:
 
     def emit_atomic(self, op: str, place, args: tuple, t):
         """An atomic whose old value is declared only if somebody reads it."""
+        if self.debug and not self.ad_mode and op in REPORTED and t.kind in "iu":
+            return self._reported_atomic(op, place, args[0], t)
         node = Atomic(op, place, args, t)
         stmt = Eval(node)
         self.emit(stmt)
         return OldValue(self, self.block, stmt, node)
+
+    def _reported_atomic(self, op: str, place, arg, t):
+        """The same with a report of overflow, which needs the old value: so no reduction gathers such updates."""
+        arg = self.temp(Value(arg)).expr
+        old = self.declare("old", Atomic(op, place, (arg,), t), mutable=False)
+        self.emit(Eval(Binary(op, old.expr, arg, t, self.reported_loc())))
+        found = OldValue(self, self.block, None, None)
+        found.value = old
+        return found

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.outside import cell_outside, outside_axis
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
@@ -94,7 +97,12 @@ class Memory:
             exprs = self._clamp(decl, exprs)
         elif self.check_bounds:
             exprs = self._check_cell(decl, exprs)
-        return self._cell(decl, exprs)
+        return self.cell(decl, exprs)
+
+    def cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
+        """The cell at i32 indices; a constant that is outside makes no address."""
+        axis = outside_axis(decl, exprs)
+        return self._cell(decl, exprs) if axis is None else cell_outside(self, decl, exprs, axis)
 
     @staticmethod
     def _cell(decl: ArrayDecl, exprs: tuple) -> Value:
@@ -110,8 +118,9 @@ class Memory:
         return self._cell(decl, exprs)
 
     def _index(self, x, axis: int, decl: ArrayDecl):
-        if isinstance(x, int) and x < 0 and decl.kind == "field":
-            return Const(int(x), i32)
+        constant = access.constant_of(x) if isinstance(x, Value) else x
+        if isinstance(constant, (int, np.integer)) and constant < 0 and decl.kind == "field":
+            return Const(int(constant), i32)
         if isinstance(x, Value) and x.is_scalar and x.type.is_integral and x.type.bits > 32:
             self.log_warning(f"Field index {axis} not int32, casting into int32 implicitly")
         return access.index_expr(x, axis)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.ir.nodes import Cell
+from quadrants.frontend.outside import is_outside
+from quadrants.ir.nodes import Cell, Const
 from quadrants.ir.types import u64
 from quadrants.lang import tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -16,6 +17,8 @@ def _get_addr(tracer, f, indices) -> Value:
     if kind_of(f) not in ("field", "matrix_field"):
         raise QuadrantsTypeError("qd.get_addr takes a field of numbers, vectors or matrices, and its indices.")
     cell = tracer.subscript_object(f, (indices,)).place
+    if is_outside(tracer, cell):  # what stands for it is no memory of the field
+        return Value(Const(0, u64))
     if cell.array.components is not None:
         first = cell.array.components[0]
         cell = Cell(first, cell.indices, first.type)

@@ -1,58 +1,18 @@
-"""print, assert and their format strings."""
+"""print, assert and their messages."""
 
 from __future__ import annotations
 
 import ast
-import string
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.format_strings import FormatStrings, Formatted, check_spec, is_container
 from quadrants.ir.nodes import Print
-from quadrants.ir.types import DType, StructType, TensorType, f64
+from quadrants.ir.types import StructType, TensorType, f64
 from quadrants.lang import access, tensor, typed
-from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
-SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
 
-
-class Formatted:
-    """A format string met in a kernel: literal texts and (value, spec) pairs in order."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts):
-        self.parts = parts
-
-
-def check_spec(spec: str, t: DType) -> str:
-    """The C conversion for `spec` (printf text without the percent sign), or an error naming both."""
-    if not spec:
-        return ""
-    body = spec.rstrip(string.ascii_letters)
-    letters = spec[len(body) :]
-    if len(letters) > 1:
-        raise QuadrantsTypeError(f"'{spec}' is not supported: one conversion letter at most")
-    if letters and letters in "csnp":
-        raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
-    if not all(c in "0123456789.+-# " for c in body):
-        raise QuadrantsSyntaxError(
-            f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
-        )
-    if letters:
-        fits = letters in (REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED)
-        if letters not in SIGNED + UNSIGNED + REAL:
-            raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
-        if not fits:
-            raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
-    return spec
-
-
-def _is_container(x) -> bool:
-    """Whether something is a field, array or view, whose content is not known while the kernel is compiled."""
-    return bool(kind_of(x) or kind_of(getattr(x, "obj", None))) or hasattr(x, "decl")
-
-
-class Output:
+class Output(FormatStrings):
     """Part of the tracer."""
 
     def trace_print(self, node) -> None:
@@ -73,10 +33,11 @@ class Output:
 
     def _print_value(self, value, spec: str, parts: list) -> None:
         if isinstance(value, Formatted):
-            for text, item, item_spec in value.parts:
-                parts.append(text)
-                if item is not None:
-                    self._print_value(item, item_spec, parts)
+            for part in value.parts:
+                if isinstance(part, str):
+                    parts.append(part)
+                else:
+                    self._print_value(*part, parts)
             return
         if isinstance(value, str):
             parts.append(value)
@@ -91,7 +52,7 @@ class Output:
             return
         if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
             if not hasattr(value, "as_value"):
-                if _is_container(value):
+                if is_container(value):
                     raise QuadrantsTypeError(
                         "Invalid constant scalar data type: a field, array or view cannot be printed in a kernel; "
                         "print elements of it, or print(x.to_numpy()) on the host."
@@ -106,57 +67,6 @@ class Output:
             self._print_value(list(rows), spec, parts)
             return
         parts.append((v.expr, check_spec(spec, v.type)))
-
-    # ------------------------------------------------------------ format strings
-
-    def format_string(self, node: ast.JoinedStr):
-        parts = []
-        for piece in node.values:
-            if isinstance(piece, ast.Constant):
-                parts.append((piece.value, None, ""))
-                continue
-            spec = ""
-            if piece.format_spec is not None:
-                if any(not isinstance(p, ast.Constant) for p in piece.format_spec.values):
-                    raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-                spec = "".join(p.value for p in piece.format_spec.values)
-            parts.append(("", self.eval(piece.value), spec))
-        if all(not isinstance(item, Value) and not hasattr(item, "as_value") for _, item, _ in parts):
-            if not any(spec or _is_container(item) for _, item, spec in parts):
-                return "".join(text + ("" if item is None else str(item)) for text, item, _ in parts)
-        return Formatted(parts)
-
-    def format_method(self, text: str, args: list, kwargs: dict) -> Formatted:
-        """`"...".format(...)` with positional, indexed and keyword fields."""
-        parts, used, auto = [], set(), 0
-        for literal, name, spec, _ in string.Formatter().parse(text):
-            if name is None:
-                parts.append((literal, None, ""))
-                continue
-            if "{" in (spec or ""):
-                raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-            if name == "" or name.isdigit():
-                at = auto if name == "" else int(name)
-                auto += name == ""
-                if at >= len(args):
-                    raise QuadrantsSyntaxError(
-                        f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
-                    )
-                used.add(at)
-                parts.append((literal, args[at], spec))
-            else:
-                if name not in kwargs:
-                    raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
-                used.add(name)
-                parts.append((literal, kwargs[name], spec))
-        for key in kwargs:
-            if key not in used:
-                raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
-        unused = [k for k in range(len(args)) if k not in used]
-        if unused:
-            expected = len(args) - len(unused)
-            raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
-        return Formatted(parts)
 
     # ------------------------------------------------------------ assert
 
@@ -173,13 +83,13 @@ class Output:
             return [ast.unparse(node.test)], []
         percent = isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod)
         if percent and isinstance(node.msg.left, ast.Constant):
-            message = self._percent_message(node.msg)
+            message = self.percent_message(node.msg)
         else:
             message = self.eval(node.msg)
         texts, values = [""], []
         parts: list = []
         if isinstance(message, Formatted):
-            message = Formatted([(t, item, "") for t, item, _ in message.parts])
+            message = Formatted([part if isinstance(part, str) else (part[0], "") for part in message.parts])
         self._print_value(message if isinstance(message, (Formatted, Value)) else str(message), "", parts)
         for part in _merge(parts):
             if isinstance(part, str):
@@ -189,19 +99,6 @@ class Output:
                 values.append(typed.cast_expr(expr, f64) if expr.type.is_real else expr)
                 texts.append("")
         return texts, values
-
-    def _percent_message(self, node) -> Formatted:
-        args = self.eval(node.right)
-        args = list(args) if isinstance(args, tuple) else [args]
-        pieces = node.left.value.replace("%%", "\0").split("%")
-        parts = [(pieces[0].replace("\0", "%"), None, "")]
-        if len(pieces) - 1 != len(args):
-            raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
-        for piece, arg in zip(pieces[1:], args):
-            tail = piece.lstrip("0123456789.+-# ")[1:]
-            parts.append(("", arg, ""))
-            parts.append((tail.replace("\0", "%"), None, ""))
-        return Formatted(parts)
 
 
 def _is_tensor(x) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.outside import is_outside
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
@@ -154,6 +155,8 @@ class Simt:
             raise QuadrantsSyntaxError(
                 "'qd.volatile_load' requires an lvalue: an element of a field, an array or a shared array"
             )
+        if is_outside(self, target.place):
+            return target
         if self.is_local_place(target.place):
             raise QuadrantsTypeError(
                 "'qd.volatile_load': function-scope local arrays are not visible to other threads; read the variable"

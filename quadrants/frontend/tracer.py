@@ -6,6 +6,7 @@ State that every part shares: the block being filled, the stack of frames, decla
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 
 from quadrants import banner
@@ -57,6 +58,8 @@ from quadrants.ir.types import DType, StructType, f32, f64, i32
 from quadrants.lang import typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Tracer(
@@ -113,6 +116,7 @@ class Tracer(
         self.purity = False
         self.kernel_name = ""
         self.warned: set = set()
+        self.outside: set = set()
         self.stack_matters = False
         self.parameter_annotations: dict = {}
         self.prints = False
@@ -156,6 +160,17 @@ class Tracer(
                 )
             )
         return out
+
+    def reported_loc(self) -> Loc:
+        """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
+
+        A func that stays a function has many callers, so its report cannot name one.
+        """
+        frames = self.error_frames()
+        k = len(frames) - 1
+        while k > 0 and self.frames[k].kind == "inline" and frames[k].file.startswith(_PACKAGE):
+            k -= 1
+        return Loc(self.loc().frames, banner.format_frame(frames[k]).rstrip("\n"))
 
     def translate_error(self, error: BaseException) -> BaseException:
         """The user's banner around an error met while tracing; foreign exceptions become compilation errors."""

@@ -64,7 +64,7 @@ class Views:
         )  # fmt: skip
         self.add_array(decl)
         variables = tuple(
-            Var(self.global_name(f"{name}_{part}"), i32, mutable=False, level=0) for part in ("offset", "size")
+            Var(self.global_name(f"{name}_{part}"), i32, natural=True) for part in ("offset", "size")
         )
         offset, size = (Value(self.variable(v).expr) for v in variables)
         ref = self.bound[source] = ViewRef(decl, offset, size, variables)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
+    MEMORY,
     Atomic,
     Binary,
     Call,
-    Cell,
     Const,
     For,
     If,
@@ -53,6 +53,14 @@ def estimate(body, seen: tuple = ()) -> tuple:
     return min(work, 10**12), min(atomics, 10**12)
 
 
+def of_task(task) -> tuple:
+    """What one iteration of a task costs, as `estimate` says; found once, so that lowered addresses do not count."""
+    if not task.cost:
+        task.cost = estimate(task.body)
+    found: tuple = task.cost
+    return found
+
+
 def _node(node, seen: tuple) -> tuple:
     if isinstance(node, Call) and id(node.func) not in seen:
         work, atomics = estimate(node.func.body, (*seen, id(node.func)))
@@ -64,7 +72,7 @@ def _node(node, seen: tuple) -> tuple:
         return OPERATIONS.get(node.op, 1) * _elements(node.type), 0
     if isinstance(node, MatOp):
         return 2 * max(_elements(a.type) for a in node.args), 0
-    return int(isinstance(node, (Cell, Rand, Print))), 0
+    return int(isinstance(node, (*MEMORY, Rand, Print))), 0
 
 
 def _elements(t) -> int:
@@ -81,7 +89,7 @@ def _trips(loop: For) -> int:
 
 def grain_of(task) -> int:
     """Iterations that are worth a wake-up of another thread."""
-    work, atomics = estimate(task.body)
+    work, atomics = of_task(task)
     return max(1, min(65536, CHUNK // max(1, work + ATOMIC * atomics)))
 
 
@@ -97,7 +105,7 @@ def effort(module) -> int:
                 level = 2
             elif not _is_known(node):
                 return 3
-        work, atomics = estimate(task.body)
+        work, atomics = of_task(task)
         total += (work + ATOMIC * atomics) * (_trips(task.loop) if task.loop is not None else 1)
     return level if total <= CHUNK else 3
 
@@ -125,7 +133,7 @@ def runs_alone(task, threads: int) -> bool:
     config = task.loop.config if task.loop is not None else None
     if task.loop is None or config is not None and config.parallelize:
         return False
-    work, atomics = estimate(task.body)
+    work, atomics = of_task(task)
     # The more threads there are, the more often the line of a cell is in the cache of another core.
     contended = ATOMIC * (1 + threads / 4)
     return atomics > 0 and work * threads <= work + contended * atomics

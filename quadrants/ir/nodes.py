@@ -1,118 +1,24 @@
 """Node kinds of the structured IR. Pure data: typed expressions, explicit places, statements, tasks, functions.
 
-A *place* says where a load, store or atomic goes; there are no raw pointers, so that a dialect without pointers can
-print
-every node. Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend
-binds those to a `Declare` or an `Eval`, so that evaluation order is the order of statements.
+Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend binds those to a
+`Declare` or an `Eval`, so that evaluation order is the order of statements. Places are in `ir.memory`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
-_ids = count()
-
-
-@dataclass(slots=True, frozen=True)
-class Loc:
-    """Where a node came from: one frame per inlined function, outermost first, as (file, line, function)."""
-
-    frames: tuple
-
-    @property
-    def file(self) -> str:
-        return self.frames[-1][0]
-
-    @property
-    def line(self) -> int:
-        return self.frames[-1][1]
-
-
-# ---------------------------------------------------------------- declarations
-
-
-@dataclass(slots=True, eq=False)
-class Var:
-    """A variable of a function or task. `shared` is set by task splitting: it lives in the kernel's frame."""
-
-    name: str
-    type: Any
-    mutable: bool = False
-    by_ref: bool = False
-    shared: bool = False
-    level: int = 0
-    temporary: bool = False  # made by the frontend, not named by the user
-    id: int = field(default_factory=lambda: next(_ids))
-
-
-@dataclass(slots=True, eq=False)
-class ArrayDecl:
-    """Memory a kernel can index: a dense field, an array argument or an array shared by the threads of a block.
-
-    `levels` (fields): (axis, extent, divisor, stride in scalar elements); the element index of canonical index I is
-    `sum((I[axis] - index_offset[axis]) // divisor % extent * stride)`. Array arguments are row-major over their
-    run-time extents
-    in `layout` order, and then have `levels=None`. `component_strides` gives the distance between components of one
-    cell, in
-    scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
-    `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
-    it is validated, that of one u8 per number, and `needed` whether the derivative in reverse mode reads the array.
-    """
-
-    name: str
-    kind: str  # "field" | "array"; "shared": memory of a block, "stack": of a thread, both no part of the arguments
-    type: Any  # cell type: DType or TensorType
-    ndim: int
-    shape: tuple | None = None
-    levels: tuple | None = None
-    index_offset: tuple | None = None
-    components: tuple | None = None
-    layout: tuple | None = None
-    clamp: bool = False
-    extents: bool = True  # an array argument comes with its extents; that of a view has a size of its own
-    source: Any = None  # how the launch finds the memory: opaque to IR and emit
-    number: int = -1
-    label: str = ""
-    grad: Any = None
-    dual: Any = None
-    flags: Any = None
-    needed: bool = False
-    id: int = field(default_factory=lambda: next(_ids))
-
-
-# ---------------------------------------------------------------- places
-
-
-@dataclass(slots=True, eq=False)
-class VarPlace:
-    var: Var
-    type: Any
-
-
-@dataclass(slots=True, eq=False)
-class Cell:
-    array: ArrayDecl
-    indices: tuple
-    type: Any
-
-
-@dataclass(slots=True, eq=False)
-class ElemPlace:
-    """A component of a tensor place; one index per axis."""
-
-    base: Any
-    indices: tuple
-    type: Any
-
-
-@dataclass(slots=True, eq=False)
-class MemberPlace:
-    base: Any
-    name: str
-    type: Any
-
+from quadrants.ir.memory import MEMORY as MEMORY
+from quadrants.ir.memory import ArrayDecl as ArrayDecl
+from quadrants.ir.memory import Cell as Cell
+from quadrants.ir.memory import Choice as Choice
+from quadrants.ir.memory import ElemPlace as ElemPlace
+from quadrants.ir.memory import Loc as Loc
+from quadrants.ir.memory import MemberPlace as MemberPlace
+from quadrants.ir.memory import Slot as Slot
+from quadrants.ir.memory import Var as Var
+from quadrants.ir.memory import VarPlace as VarPlace
 
 # ---------------------------------------------------------------- expressions
 
@@ -138,11 +44,14 @@ class Unary:
 
 @dataclass(slots=True, eq=False)
 class Binary:
+    """`exact`: integers that do not overflow, or only where the index that they are part of is out of range anyway."""
+
     op: str
     a: Any
     b: Any
     type: Any
     loc: Any = None  # set where debug mode wants to report overflow
+    exact: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -445,6 +354,7 @@ class Task:
     sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
     trips: Var | None = None  # the iterations of the loop, where sizing finds that
     gate: Gate | None = None  # set by `passes.gates`
+    cost: tuple = ()  # what `ir.cost.estimate` says of the body, before addresses are part of it
 
 
 @dataclass(slots=True, eq=False)

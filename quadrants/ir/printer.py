@@ -151,6 +151,10 @@ def place(p) -> str:
         return p.var.name
     if isinstance(p, n.Cell):
         return f"{p.array.name}[{', '.join(map(expr, p.indices))}]"
+    if isinstance(p, n.Slot):
+        return f"{p.array.name}{{{expr(p.index)}}}"
+    if isinstance(p, n.Choice):
+        return f"({' | '.join(map(place, p.places))})[{expr(p.index)}]"
     if isinstance(p, n.ElemPlace):
         return f"{place(p.base)}[{', '.join(map(expr, p.indices))}]"
     if isinstance(p, n.MemberPlace):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Cell, Const
+from quadrants.ir.nodes import MEMORY, Const
 from quadrants.ir.types import element_dtype, size_align
 
 # What a thread of a device may declare for itself: what it could keep in registers, or almost.
@@ -16,7 +16,7 @@ def of_task(task) -> list:
     """The stacks that a task uses, in order of appearance."""
     found: dict = {}
     for node in walk.walk(task.body):
-        if isinstance(node, Cell) and node.array.kind == "stack":
+        if isinstance(node, MEMORY) and node.array.kind == "stack":
             found[node.array.id] = node.array
     return list(found.values())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from quadrants.ir.nodes import Cell, Store, Task
+from quadrants.ir.nodes import MEMORY, Store, Task
 from quadrants.ir.types import element_dtype
 from quadrants.ir.walk import root, walk
 
@@ -22,10 +22,10 @@ def stacks_of(task: Task) -> Stacks:
     found: dict = {}
     pushes = 0
     for node in walk(task.body):
-        if isinstance(node, Cell) and node.array.kind == "stack":
+        if isinstance(node, MEMORY) and node.array.kind == "stack":
             found[node.array.id] = element_dtype(node.array.type)
         elif isinstance(node, Store):
             place = root(node.place)
-            pushes += isinstance(place, Cell) and place.array.kind == "stack"
+            pushes += isinstance(place, MEMORY) and place.array.kind == "stack"
     reals = sum(t.is_real for t in found.values())
     return Stacks(reals, len(found) - reals, pushes)

@@ -81,10 +81,17 @@ PRIMITIVES = {t.name: t for t in (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16,
 REAL = frozenset((f16, f32, f64))
 INTEGRAL = frozenset(t for t in PRIMITIVES.values() if t not in REAL)
 
+SMALLEST_NORMAL = {f32: 2.0**-126, f64: 2.0**-1022}
+
 
 def primitive(name: str) -> DType:
     """The singleton of that name, e.g. 'f32'."""
     return PRIMITIVES[name]
+
+
+def flushed(value: float, t: DType) -> float:
+    """A real number as it is where subnormal numbers of type `t` are flushed to 0, whose sign they keep."""
+    return value * 0.0 if abs(value) < SMALLEST_NORMAL.get(t, 0.0) else value
 
 
 def promote(a: DType, b: DType) -> DType:

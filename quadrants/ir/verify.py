@@ -108,7 +108,7 @@ def _condition(e, known: set, node) -> None:
 
 def _place(p, known: set, node) -> None:
     root = p
-    while not isinstance(root, (n.VarPlace, n.Cell)):
+    while isinstance(root, (n.ElemPlace, n.MemberPlace)):
         root = root.base
     if isinstance(root, n.VarPlace) and root.var.id not in known and not root.var.shared:
         _fail(f"{root.var.name} is used before it is declared", node)

@@ -17,7 +17,7 @@ _SLOTS = {
     )
     for kind in vars(n).values()
     if isinstance(kind, type)
-    and kind.__module__ == n.__name__
+    and kind.__module__ in (n.__name__, n.Var.__module__)
     and hasattr(kind, "__slots__")
     and not issubclass(kind, _LEAVES)
 }
@@ -129,9 +129,9 @@ def root_var(place):
 
 
 def root_cell(place):
-    """The cell a place is part of, or None when it is a variable."""
+    """The cell or slot that a place is part of, or None when it is a variable."""
     found = root(place)
-    return found if isinstance(found, n.Cell) else None
+    return found if isinstance(found, n.MEMORY) else None
 
 
 def has_effects(body, params=()) -> bool:

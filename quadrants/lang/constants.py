@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.nodes import Const
-from quadrants.ir.types import DType, f16, f32, i64, u1, u32, u64
+from quadrants.ir.types import DType, f16, f32, flushed, i64, u1, u32, u64
 from quadrants.lang import scope
 
 NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -23,10 +23,10 @@ def wrap(value: int, t: DType) -> int:
 
 
 def round_to(value: float, t: DType) -> float:
-    """The nearest value of the real type `t`."""
+    """The nearest value of the real type `t`; for f32 one that is subnormal is 0, as it is on all archs in a launch."""
     if t is f32:
         try:
-            return struct.unpack("f", struct.pack("f", value))[0]
+            return flushed(struct.unpack("f", struct.pack("f", value))[0], f32)
         except OverflowError:
             return float("inf") if value > 0 else float("-inf")
     if t is f16:

@@ -18,9 +18,8 @@ from quadrants.ir.types import (
     promote,
     tensor_type,
     u1,
-    u64,
 )
-from quadrants.lang import constants, scope
+from quadrants.lang import constants, debug_checks, scope
 from quadrants.lang.value import Value
 
 
@@ -180,28 +179,9 @@ def binary(name: str, x, y) -> Value:
     loc = None
     tracer = scope.current()
     if tracer is not None and tracer.debug:
-        if name in SHIFTS and shape is None and ta is not tb:
-            b = tracer.temp(Value(b)).expr
-            tracer.check(_shift_fits(b, ta), ("assert", ("Detected overflow for bit_shift_op",)))
-        if name in CHECKED and _checked(computed, shape):
-            loc = tracer.loc()
+        b = debug_checks.before_binary(tracer, name, ta, b, computed)
+        loc = debug_checks.report_of(tracer, name, computed)
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))
-
-
-CHECKED = ("add", "sub", "mul", "shl")
-SHIFTS = ("shl", "shr", "bit_shr")
-
-
-def _shift_fits(count, t: DType):
-    """Whether a shift count is below the width of `t`, as a u1 expression; negative counts are not."""
-    if isinstance(count, Const):
-        return Const(int(0 <= count.value < t.bits), u1)
-    return Binary("lt", Cast(count, u64), Const(t.bits, u64), u1)
-
-
-def _checked(t: DType, shape) -> bool:
-    """Whether debug mode reports overflow: scalar integers of 32 and 64 bits."""
-    return shape is None and t.is_integral and t.bits >= 32
 
 
 NEGATIVE_EXPONENT = "Negative exponent in pow(int, int) is not allowed."
@@ -229,7 +209,22 @@ def power(x, y) -> Value:
         tracer.check(binary("ge", Value(b), 0).expr, ("assert", (NEGATIVE_EXPONENT,)))
     if isinstance(b, Const) and b.value == 1 and not isinstance(a, Const):
         return Value(a)
+    if tracer is not None and tracer.debug and not ta.is_real and isinstance(b, Const) and b.value > 0:
+        return _power_by_products(tracer, Value(a), int(b.value))
     return Value(Binary("powi", a, b, _with_shape(ta, shape)))
+
+
+def _power_by_products(tracer, base: Value, exponent: int) -> Value:
+    """The same by squares and products, each of which reports an overflow of its own."""
+    result = None
+    while True:
+        base = tracer.temp(base)
+        if exponent & 1:
+            result = base if result is None else binary("mul", result, base)
+        exponent >>= 1
+        if not exponent:
+            return result
+        base = binary("mul", base, base)
 
 
 def cast(x, t) -> Value:

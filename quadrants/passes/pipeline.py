@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial, update_wrapper
+
 from quadrants.ir.nodes import Module
 from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.gates import claim_gates, count_gates
 from quadrants.passes.launch_values import compute_at_use
+from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
@@ -22,12 +25,14 @@ PASSES = (
 )
 
 
-def run(module: Module, observe=None, *, device: bool = False) -> Module:
+def run(module: Module, observe=None, *, device: bool = False, wide_addresses: bool = True) -> Module:
     """Apply every pass in order; `observe(name, module)` is called after each one (for dumps).
 
-    device: the kernel is for a device, which has to find out by itself what depends on its memory.
+    device: the kernel is for a device, which has to find out by itself what depends on its memory. wide_addresses:
+    see `lower_places`.
     """
-    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,))):
+    lower = update_wrapper(partial(lower_places, wide=wide_addresses, device=device), lower_places)
+    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,)), lower):
         module = step(module)
         if observe is not None:
             observe(step.__name__, module)

@@ -353,3 +353,23 @@ def test_conditional_expressions(arch):
     out = qd.ndarray(qd.f64, shape=10)
     choose(500_000_000, True, grid, out)
     assert out.to_numpy().tolist() == [-1, 5, 2, 1, 7, 11, 2, 7, 1, 3]
+
+
+@pytest.mark.runtime(debug=True)
+def test_shift_counts_of_vectors_in_debug(arch):
+    @qd.kernel
+    def shifted(a: qd.i32, count: qd.u8, what: qd.template()) -> qd.i32:
+        v = qd.Vector([a, a])
+        r = v
+        if qd.static(what == 0):
+            r = v << qd.Vector([count, qd.u8(1)], qd.u8)
+        elif qd.static(what == 1):
+            r = v >> count
+        else:
+            r = qd.bit_shr(v, qd.Vector([1, count], qd.i64))
+        return r[0] + r[1] * 100
+
+    assert [shifted(8, 2, what) for what in range(3)] == [32 + 1600, 202, 4 + 200]
+    for what in range(3):
+        with raises(qd.QuadrantsAssertionError, "Detected overflow for bit_shift_op"):
+            shifted(8, 32, what)

@@ -19,11 +19,13 @@ class Dialect:
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
     signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
+    flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
     for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes. shared_static: bytes that
     declarations may take.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
+    print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -46,12 +48,14 @@ class Dialect:
     launch_in_frame: bool = False
     block_bytes: int = 0
     signed_wraps: bool = True
+    flushes: tuple = ("f32",)
     block_dim: int = 0
     unroll: dict = field(default_factory=dict)
     shared: str = ""
     shared_part: str = ""
     shared_pool: str = ""
     shared_static: int = 48 * 1024
+    print_values: int = 0
     start: tuple = ()
 
 

@@ -22,4 +22,5 @@ DIALECT = Dialect(
     },
     suffixes=_SUFFIXES,
     booleans=("0", "1"),
+    flushes=("f32", "f64"),
 )

@@ -27,6 +27,7 @@ DIALECT = Dialect(
     block_bytes=32764 - 16,
     signed_wraps=False,
     block_dim=128,
+    print_values=32,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     shared="__shared__ {type} {name}[{count}];",
     shared_part="{type} *const {name} = ({type} *)(qd_shared + {offset});",

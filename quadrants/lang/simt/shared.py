@@ -12,7 +12,7 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.ir.nodes import ArrayDecl, Cell, Load
+from quadrants.ir.nodes import ArrayDecl
 from quadrants.ir.types import DType, TensorType
 from quadrants.lang import access
 from quadrants.lang.kernel_object import KernelObject
@@ -63,8 +63,9 @@ class SharedArray(KernelObject):
             return sliced(self.decl, flat, checked=True)
         if len(flat) != self.decl.ndim:
             raise QuadrantsIndexError(f"Expected {self.decl.ndim} indices, got {len(flat)}.")
-        place = Cell(self.decl, tuple(access.index_expr(x, k) for k, x in enumerate(flat)), self.decl.type)
-        return Value(Load(place, self.decl.type), place)
+        exprs = tuple(access.index_expr(x, k) for k, x in enumerate(flat))
+        found: Value = at.tracer_of("block.SharedArray").cell(self.decl, exprs)
+        return found
 
     def __getitem__(self, key: Any) -> Any:
         return self.subscript(key if isinstance(key, tuple) else (key,))

@@ -64,6 +64,16 @@ typedef struct {
     void *frame;
 } qd_lane;
 
+/* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
+__device__ static inline int64_t qd_whole_f32(float x) {
+    return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : -0x7fffffffffffffffll - 1;
+}
+
+/* Truncates to 64 bits, of which the low 32 stay. */
+__device__ static inline int32_t qd_i32_from_f32(float x) {
+    return (int32_t)qd_whole_f32(x);
+}
+
 __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
     qd_vec2_f32 r;
     r.v[0] = a.v[0] + b.v[0];
@@ -78,10 +88,10 @@ __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, float b) {
     return r;
 }
 
-__device__ static inline qd_vec2_i32 qd_index_add_vec2_i32(qd_vec2_i32 a, qd_vec2_i32 b) {
+__device__ static inline qd_vec2_i32 operator+(qd_vec2_i32 a, qd_vec2_i32 b) {
     qd_vec2_i32 r;
-    r.v[0] = a.v[0] + b.v[0];
-    r.v[1] = a.v[1] + b.v[1];
+    r.v[0] = (int32_t)((uint32_t)a.v[0] + b.v[0]);
+    r.v[1] = (int32_t)((uint32_t)a.v[1] + b.v[1]);
     return r;
 }
 
@@ -136,15 +146,15 @@ __device__ static inline qd_vec2_f32 operator/(qd_vec2_f32 a, float b) {
 
 __device__ static inline qd_vec2_f32 qd_vec2_f32_from_i32(qd_vec2_i32 a) {
     qd_vec2_f32 r;
-    r.v[0] = ((float)a.v[0]);
-    r.v[1] = ((float)a.v[1]);
+    r.v[0] = (float)a.v[0];
+    r.v[1] = (float)a.v[1];
     return r;
 }
 
 __device__ static inline qd_vec2_i32 qd_vec2_i32_from_f32(qd_vec2_f32 a) {
     qd_vec2_i32 r;
-    r.v[0] = ((int32_t)a.v[0]);
-    r.v[1] = ((int32_t)a.v[1]);
+    r.v[0] = qd_i32_from_f32(a.v[0]);
+    r.v[1] = qd_i32_from_f32(a.v[1]);
     return r;
 }
 
@@ -247,31 +257,31 @@ step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_mat2x3_f32 w = weights(offset);                                    // step:4
     qd_vec2_i32 corner = qd_vec2_i32{{0, 0}};                             // step:6
     float weight = w.v[0] * w.v[3];                                       // step:7
-    const qd_vec2_i32 t = qd_index_add_vec2_i32(base, corner);            // step:8
+    const qd_vec2_i32 t = base + corner;                                  // step:8
     const qd_vec2_f32 t_1 = weight * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t.v[0] * 16 + t.v[1]], t_1);
-    const qd_vec2_i32 t_2 = qd_index_add_vec2_i32(base, corner);          // step:9
+    const qd_vec2_i32 t_2 = base + corner;                                // step:9
     qd_atomic_add_f32(&mass[t_2.v[0] * 16 + t_2.v[1]], weight);
     qd_vec2_i32 corner_1 = qd_vec2_i32{{0, 1}};                           // step:6
     float weight_1 = w.v[0] * w.v[4];                                     // step:7
-    const qd_vec2_i32 t_3 = qd_index_add_vec2_i32(base, corner_1);        // step:8
+    const qd_vec2_i32 t_3 = base + corner_1;                              // step:8
     const qd_vec2_f32 t_4 = weight_1 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_1) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_3.v[0] * 16 + t_3.v[1]], t_4);
-    const qd_vec2_i32 t_5 = qd_index_add_vec2_i32(base, corner_1);        // step:9
+    const qd_vec2_i32 t_5 = base + corner_1;                              // step:9
     qd_atomic_add_f32(&mass[t_5.v[0] * 16 + t_5.v[1]], weight_1);
     qd_vec2_i32 corner_2 = qd_vec2_i32{{1, 0}};                           // step:6
     float weight_2 = w.v[1] * w.v[3];                                     // step:7
-    const qd_vec2_i32 t_6 = qd_index_add_vec2_i32(base, corner_2);        // step:8
+    const qd_vec2_i32 t_6 = base + corner_2;                              // step:8
     const qd_vec2_f32 t_7 = weight_2 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_2) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_6.v[0] * 16 + t_6.v[1]], t_7);
-    const qd_vec2_i32 t_8 = qd_index_add_vec2_i32(base, corner_2);        // step:9
+    const qd_vec2_i32 t_8 = base + corner_2;                              // step:9
     qd_atomic_add_f32(&mass[t_8.v[0] * 16 + t_8.v[1]], weight_2);
     qd_vec2_i32 corner_3 = qd_vec2_i32{{1, 1}};                           // step:6
     float weight_3 = w.v[1] * w.v[4];                                     // step:7
-    const qd_vec2_i32 t_9 = qd_index_add_vec2_i32(base, corner_3);        // step:8
+    const qd_vec2_i32 t_9 = base + corner_3;                              // step:8
     const qd_vec2_f32 t_10 = weight_3 * (v[p] + qd_matmul_mat2x2_f32_vec2_f32(C[p], (qd_vec2_f32_from_i32(corner_3) - offset) * 0.0625f));
     qd_atomic_add_vec2_f32(&momentum[t_9.v[0] * 16 + t_9.v[1]], t_10);
-    const qd_vec2_i32 t_11 = qd_index_add_vec2_i32(base, corner_3);       // step:9
+    const qd_vec2_i32 t_11 = base + corner_3;                             // step:9
     qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
 }
 

@@ -1,0 +1,52 @@
+"""Numbers as literals of a C-family dialect."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from quadrants.emit.text import PRIMARY, UNARY, Text, cast, name
+from quadrants.ir.types import DType, f16, flushed, u1
+
+
+class Constants:
+    """The part of a printer that writes numbers."""
+
+    dialect: Any
+    type: Any
+
+    def constant(self, value, t: DType) -> Text:
+        if t.is_real:
+            return self.real(float(value), t)
+        value = int(value)
+        if t is u1:
+            return name(self.dialect.booleans[bool(value)])
+        suffix = self.dialect.suffixes.get(t.name, "")
+        if value == t.min and t.kind == "i" and t.bits >= 32:
+            # The literal 2147483648 has a wider type, and so has its negative.
+            return Text(f"(-{t.max}{suffix} - 1)")
+        text = Text(f"{value}{suffix}", PRIMARY if value >= 0 else UNARY)
+        return cast(self.type(t), text) if t.bits < 32 else text
+
+    def real(self, value: float, t: DType) -> Text:
+        if math.isnan(value):
+            return name(self.dialect.literals[(t.name, "nan")])
+        if math.isinf(value):
+            text = self.dialect.literals[(t.name, "inf")]
+            return name(text) if value > 0 else Text(f"-{text}", UNARY)
+        if t.name in self.dialect.flushes:
+            value = flushed(value, t)
+        digits = shortest(value, t) + ("f" if t is f16 else self.dialect.suffixes.get(t.name, ""))
+        text = Text(digits, UNARY if digits[0] == "-" else PRIMARY)
+        return cast(self.type(t), text) if t is f16 else text
+
+
+def shortest(value: float, t: DType) -> str:
+    """The shortest decimal text that reads back as the same value of type `t`."""
+    if t.bits <= 32:
+        import numpy as np
+
+        text = str(np.float32(value))
+    else:
+        text = repr(value)
+    return text if any(c in text for c in ".en") else text + ".0"

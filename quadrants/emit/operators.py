@@ -1,0 +1,69 @@
+"""Scalar operations and conversions as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.emit.spelling import BOOLEAN, CLEARER, FUNCTIONS, INFIX, narrow
+from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, cast, infix, name, prefix
+from quadrants.ir.types import DType, f16, f32, u1, u16, u32
+
+
+class Operators:
+    """The part of a printer that applies scalar operations to operands that are text already."""
+
+    dialect: Any
+    need: Any
+    type: Any
+    constant: Any
+    counts_freely: Any
+
+    def unary(self, op: str, t: DType, a: Text) -> Text:
+        if op == "neg":
+            return a if t is u1 else self.narrowed("neg", t, prefix("-", a))
+        if op == "bit_not":
+            return self.narrowed("bit_not", t, prefix("!" if t is u1 else "~", a))
+        if op == "logic_not":
+            return prefix("!", a)
+        if op in ("isnan", "isinf") and not t.is_real:
+            return name(self.dialect.booleans[False])
+        return call(self.need("scalar", op, t), a)
+
+    def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count=None) -> Text:
+        """`a op b`. count: the node of b, where that is known."""
+        found = (BOOLEAN.get(op) if t is u1 else None) or INFIX.get(op)
+        if op in ("raw_div", "truediv") and t.is_real:
+            return self.narrowed("truediv", t, infix("/", MUL, a, b))
+        if found is None:
+            function = self.need("scalar", "powi", t, tb) if op == "powi" else self.need("scalar", FUNCTIONS[op], t)
+            return call(function, a, b)
+        symbol, precedence = found
+        if op == "mul" and t is u16 and not self.dialect.signed_wraps:
+            # Both become int, which the product may exceed.
+            a = cast(self.type(u32), a)
+        if op in ("shl", "shr") and self.counts_freely(count, t):
+            b = infix("&", BAND, b, name(str(max(t.bits, 32) - 1)), UNARY)
+        return self.narrowed(op, t, infix(symbol, precedence, a, b, CLEARER.get(precedence, 0)))
+
+    def narrowed(self, op: str, t: DType, text: Text) -> Text:
+        return cast(self.type(t), text) if narrow(op, t) else text
+
+    # ------------------------------------------------------------ conversions
+
+    def converted(self, have: DType, t: DType, a: Text) -> Text:
+        """A value of type `have` as one of type `t`.
+
+        Real numbers become integers by way of 64 bits: what is behind the point is dropped, then the low bits stay. C
+        leaves undefined what does not fit, and compilers take a cast there and back for a rounding; the helper is for
+        every value what the machine does at run time.
+        """
+        if t is u1:
+            return infix("!=", EQUALITY, a, self.constant(0.0 if have.is_real else 0, have))
+        if not have.is_real or t.is_real:
+            return cast(self.type(t), a)
+        if have is f16:
+            have, a = f32, cast(self.type(f32), a)
+        return call(self.need("cast", "to_integer", have, t), a)
+
+    def bit_cast(self, have: DType, t: DType, a: Text) -> Text:
+        return call(self.need("cast", "bit_cast", have, t), a)

@@ -1,0 +1,151 @@
+"""Format strings in kernels: texts, values with a specification, and what is known before the kernel runs."""
+
+from __future__ import annotations
+
+import ast
+import string
+
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.ir.types import DType
+from quadrants.lang.kinds import kind_of
+from quadrants.lang.value import Value
+
+SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
+
+
+class Formatted:
+    """A format string met in a kernel: literal texts and (value, spec) pairs in order."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __str__(self) -> str:
+        """For messages of the time of compilation: vectors of Python scope as they print there."""
+        return "".join(part if isinstance(part, str) else str(part[0]) for part in self.parts)
+
+
+def check_spec(spec: str, t: DType) -> str:
+    """The C conversion for `spec` (printf text without the percent sign), or an error naming both."""
+    if not spec:
+        return ""
+    body = spec.rstrip(string.ascii_letters)
+    letters = spec[len(body) :]
+    if len(letters) > 1:
+        raise QuadrantsTypeError(f"'{spec}' is not supported: one conversion letter at most")
+    if letters and letters in "csnp":
+        raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+    if not all(c in "0123456789.+-# " for c in body):
+        raise QuadrantsSyntaxError(
+            f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
+        )
+    if letters:
+        fits = letters in (REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED)
+        if letters not in SIGNED + UNSIGNED + REAL:
+            raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+        if not fits:
+            raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
+    return spec
+
+
+def is_container(x) -> bool:
+    """Whether something is a field, array or view, whose content is not known while the kernel is compiled."""
+    return bool(kind_of(x) or kind_of(getattr(x, "obj", None))) or hasattr(x, "decl")
+
+
+def python_text(x, nested: bool = False) -> list:
+    """What `str(x)` writes: texts, and pairs for what the kernel prints in it, such as numbers of run time."""
+    if isinstance(x, Formatted):
+        return list(x.parts)
+    if isinstance(x, Value) or hasattr(x, "as_value") or getattr(x, "_qd_host_matrix", False) or is_container(x):
+        return [(x, "")]
+    if type(x) is dict:
+        items = [[*python_text(k, True), ": ", *python_text(v, True)] for k, v in x.items()]
+        return _listed("{", items, "}")
+    if type(x) is list:
+        return _listed("[", [python_text(item, True) for item in x], "]")
+    if type(x) is tuple:
+        return _listed("(", [python_text(item, True) for item in x], ",)" if len(x) == 1 else ")")
+    return [repr(x) if nested else str(x)]
+
+
+def _listed(first: str, items: list, last: str) -> list:
+    parts = [first]
+    for k, item in enumerate(items):
+        parts += [", ", *item] if k else item
+    return [*parts, last]
+
+
+def formatted(parts: list):
+    """A string where every value is known already, else a Formatted. parts: texts and (value, spec) pairs."""
+    out: list = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(part)
+        else:
+            out += [part] if part[1] else python_text(part[0])
+    return "".join(out) if all(isinstance(part, str) for part in out) else Formatted(out)
+
+
+class FormatStrings:
+    """Part of the tracer."""
+
+    def format_string(self, node: ast.JoinedStr):
+        parts = []
+        for piece in node.values:
+            if isinstance(piece, ast.Constant):
+                parts.append(piece.value)
+                continue
+            spec = ""
+            if piece.format_spec is not None:
+                if any(not isinstance(p, ast.Constant) for p in piece.format_spec.values):
+                    raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+                spec = "".join(p.value for p in piece.format_spec.values)
+            parts.append((self.eval(piece.value), spec))
+        return formatted(parts)
+
+    def format_method(self, text: str, args: list, kwargs: dict):
+        """`"...".format(...)` with positional, indexed and keyword fields."""
+        parts, used, auto = [], set(), 0
+        for literal, name, spec, _ in string.Formatter().parse(text):
+            parts.append(literal)
+            if name is None:
+                continue
+            if "{" in (spec or ""):
+                raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+            if name == "" or name.isdigit():
+                at = auto if name == "" else int(name)
+                auto += name == ""
+                if at >= len(args):
+                    raise QuadrantsSyntaxError(
+                        f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
+                    )
+                used.add(at)
+                parts.append((args[at], spec))
+            else:
+                if name not in kwargs:
+                    raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
+                used.add(name)
+                parts.append((kwargs[name], spec))
+        for key in kwargs:
+            if key not in used:
+                raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
+        unused = [k for k in range(len(args)) if k not in used]
+        if unused:
+            expected = len(args) - len(unused)
+            raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
+        return formatted(parts)
+
+    def percent_message(self, node: ast.BinOp) -> Formatted:
+        """`"..%d.." % (a, b)` of an assert; what its fields ask for is ignored."""
+        args = self.eval(node.right)
+        args = list(args) if isinstance(args, tuple) else [args]
+        pieces = node.left.value.replace("%%", "\0").split("%")
+        parts: list = [pieces[0].replace("\0", "%")]
+        if len(pieces) - 1 != len(args):
+            raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
+        for piece, arg in zip(pieces[1:], args):
+            tail = piece.lstrip("0123456789.+-# ")[1:]
+            parts += [(arg, ""), tail.replace("\0", "%")]
+        return Formatted(parts)

@@ -1,0 +1,284 @@
+"""Cells of arrays become elements of linear memory: the arithmetic of addresses is IR like any other.
+
+    x[i, j]         dense((2, 3))              x{i * 3 + j}
+    x[i + 1]        dense(4).dense(4)          x{((i + 1) >> 2) * 4 + ((i + 1) & 3)}
+    s[i].v[k]       v beside a scalar          s{i * 4 + 1 + k}       (one number behind another)
+    v[i][k]         components in arrays of their own, k known at run time        (v_0{i} if k == 0 else v_1{i})
+
+A user's index is an i32 whose arithmetic wraps. Address arithmetic does not: it is 64 bits wide where the target wants
+that, or where the array is too big for 32. A sum in an index may become part of the address arithmetic, `exact`, where
+that cannot be told from wrapping by an index that is in range. Let its value without wrapping be between `low` and
+`high`, and the array begin at index `first` and have `extent` indices: if it wrapped into the array it would be
+2^32 below `first` at least, or 2^32 above the last index; both can be excluded:
+
+    high < first + 2^32   and   low >= first + extent - 2^32
+
+So `x[offset + i]` is as good as `(x + offset)[i]` for any loop that counts from zero, while `f[i * i]` is not.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import cost, walk
+from quadrants.ir import nodes as n
+from quadrants.ir.places import elements, flat_index
+from quadrants.ir.ranges import ARITHMETIC, Ranges, combined
+from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
+from quadrants.ir.types import DType, i32, i64
+
+# Rows of stacks in the memory of a device, where no gate says how many there are; the skeleton declares it.
+ROWS = n.Var("qd_rows", i32)
+_ENDLESS = 1 << 31  # more indices than an i32 tells apart: an extent that only the launch knows
+
+
+def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Module:
+    """Put a Slot in place of every Cell of tasks and functions.
+
+    wide: addresses are computed in 64 bits everywhere, which compilers see through where 32 bits may wrap. device:
+    stacks that are not local lie row by row, slot k of all threads side by side.
+    """
+    for task in module.tasks:
+        cost.of_task(task)
+    depths: dict = {}
+    for task in module.tasks:
+        stacks = of_task(task)
+        depths.update((id(decl.source), decl.source) for decl in stacks)
+        lowering = _Lowering(Ranges((*task.pre, *task.body), task.loop), wide)
+        if device:
+            lowering.rows = {decl.id: _row(decl, task.gate) for decl in split(stacks)[1]}
+        lowering.task(task)
+    for function in module.functions:
+        _Lowering(Ranges(function.body), wide).block(function.body)
+    for depth in depths.values():
+        lowering = _Lowering(Ranges(depth.statements), wide)
+        lowering.block(depth.statements)
+        depth.count = lowering.node(depth.count)
+    return module
+
+
+def _row(decl, gate) -> tuple:
+    """(rows of a stack in its heap, row of this thread, or None if the stack's pointer is at the row already)"""
+    if gate is not None and kind_of(decl) == FLOAT:
+        return gate.rows, gate.row
+    return ROWS, None
+
+
+class _Lowering:
+    """Rewrites one body."""
+
+    def __init__(self, ranges: Ranges, wide: bool):
+        self.ranges = ranges
+        self.wide = wide
+        self.rows: dict = {}
+        self.slots: dict = {}  # by id of a tensor's cell: the cell, and its slot for all components
+
+    # ------------------------------------------------------------ nodes
+
+    def task(self, task) -> None:
+        if task.loop is not None:
+            task.loop.bounds = tuple(tuple(map(self.node, pair)) for pair in task.loop.bounds)
+        for body in (task.pre, task.body):
+            self.block(body)
+        for pair in task.reductions:
+            self.block(list(pair))
+
+    def block(self, body: list) -> list:
+        for s in body:
+            walk.update(s, self.node)
+        return body
+
+    def node(self, x):
+        kind = type(x)
+        if kind is list:
+            return self.block(x)
+        if kind is n.Load:
+            return self.load(x)
+        if kind is n.Cell:
+            return self.cell(x)
+        if kind is n.ElemPlace and type(x.base) is n.Cell:
+            return self.component(x)
+        return walk.rebuilt(x, self.node)
+
+    def load(self, e):
+        cell = e.place
+        if type(cell) is not n.Cell or cell.array.components is None:
+            return walk.rebuilt(e, self.node)
+        indices = self.indices(cell)
+        slots = [self.slot(part, indices, part.type) for part in cell.array.components]
+        return n.Make(tuple([n.Load(slot, slot.type) for slot in slots]), e.type)
+
+    # ------------------------------------------------------------ places
+
+    def indices(self, cell) -> tuple:
+        return tuple([self.node(e) for e in cell.indices])
+
+    def cell(self, cell):
+        assert cell.array.components is None, "a tensor that is in several arrays is no place"
+        return self.slot(cell.array, self.indices(cell), cell.type)
+
+    def slot(self, decl, indices: tuple, t):
+        return n.Slot(decl, self.address(decl, indices), t)
+
+    def component(self, place):
+        """A component of a tensor in memory: of one element, or an element itself."""
+        cell, which = place.base, tuple([self.node(e) for e in place.indices])
+        decl, t = cell.array, cell.type
+        if decl.components is not None:
+            return self.separate(decl, self.indices(cell), flat_index(which, t), place.type)
+        if id(cell) not in self.slots:
+            self.slots[id(cell)] = cell, self.cell(cell)
+        slot = self.slots[id(cell)][1]
+        if elements(decl) > 1:
+            return n.ElemPlace(slot, which, place.type)
+        base = slot.index
+        if len(which) == 1:
+            return n.Slot(decl, _sum(base, self.term(which[0], base.type, 0, t.count)), place.type)
+        rows, columns = t.shape
+        row, column = self.term(which[0], base.type, 0, rows), self.term(which[1], base.type, 0, columns)
+        return n.Slot(decl, _sum(_sum(base, _times(row, columns)), column), place.type)
+
+    def separate(self, decl, indices: tuple, which, t):
+        if isinstance(which, n.Const):
+            return self.slot(decl.components[which.value], indices, t)
+        return n.Choice(which, tuple([self.slot(part, indices, t) for part in decl.components]), t)
+
+    # ------------------------------------------------------------ addresses
+
+    def address(self, decl, indices: tuple):
+        """The number of an element, counted from the array's pointer."""
+        if decl.ndim == 0:
+            return n.Const(0, i32)
+        if decl.id in self.rows:
+            return _in_row(indices[0], *self.rows[decl.id])
+        if decl.levels is None:
+            return self.row_major(decl, indices)
+        return self.in_tree(decl, indices)
+
+    def row_major(self, decl, indices: tuple):
+        """Of an array whose extents only the launch knows: 64 bits wide as soon as it is multiplied by one."""
+        order = decl.layout or range(decl.ndim)
+        t = self.width(indices) if decl.ndim == 1 else i64
+        address = None
+        for axis in order:
+            extent = decl.shape[axis] if decl.shape is not None else _ENDLESS
+            term = self.term(indices[axis], t, 0, extent)
+            if address is not None:
+                rows = n.Const(extent, t) if decl.shape is not None else _convert(n.Extent(decl, axis, i32), t)
+                term = _sum(n.Binary("mul", address, rows, t, exact=True), term)
+            address = term
+        return address
+
+    def in_tree(self, decl, indices: tuple):
+        """Of a tree of dense nodes: the sum of digits of the indices, each times the elements of what it numbers."""
+        unit, first = elements(decl), decl.index_offset or (0,) * decl.ndim
+        t = i64 if _is_big(decl) else self.width(indices)
+        terms: dict = {}
+        address, constant = None, 0
+        for axis, extent, divisor, stride in decl.levels:
+            index, size = indices[axis], decl.shape[axis]
+            outermost = extent * divisor >= size
+            if isinstance(index, n.Const):
+                digit = (index.value - first[axis]) // divisor
+                constant += (digit if outermost else digit % extent) * (stride // unit)
+                continue
+            if axis not in terms:
+                terms[axis] = self.term(index, t, first[axis], size)
+            term = terms[axis]
+            if divisor == 1 and outermost:
+                constant -= first[axis] * (stride // unit)
+            else:
+                term = _digit(_plus(term, -first[axis]), divisor, 0 if outermost else extent)
+            term = _times(term, stride // unit)
+            address = term if address is None else _sum(address, term)
+        return n.Const(constant, t) if address is None else _plus(address, constant)
+
+    def width(self, indices: tuple) -> DType:
+        return i64 if self.wide or any(e.type.bits > 32 or e.type.name == "u32" for e in indices) else i32
+
+    # ------------------------------------------------------------ indices as terms of an address
+
+    def term(self, e, t: DType, first: int, extent: int):
+        """An index of an axis as a number of type `t`: its sums become address arithmetic where nobody can tell."""
+        if not _is_sum(e):
+            return _convert(e, t)
+        low, high = self.span(e)
+        if low < first + extent - (1 << 32) or high >= first + (1 << 32):
+            return _convert(e, t)
+        return self.exact(e, t) if t is i64 else self.exact_top(e, t)
+
+    def span(self, e) -> tuple:
+        """(least, largest) value of a sum that nowhere wraps."""
+        if not _is_sum(e):
+            return self.ranges.of(e)
+        return combined(e.op, self.span(e.a), self.span(e.b))
+
+    def exact(self, e, t: DType):
+        if not _is_sum(e):
+            return _convert(e, t)
+        return n.Binary(e.op, self.exact(e.a, t), self.exact(e.b, t), t, exact=True)
+
+    def exact_top(self, e, t: DType):
+        """In the width of the index itself, where a compiler may assume that no step on the way wraps."""
+        if not _is_sum(e):
+            return _convert(e, t)
+        parts = [self.exact_top(x, t) if _is_sum(x) and not self.ranges.overflows(x) else x for x in (e.a, e.b)]
+        return n.Binary(e.op, *parts, t, exact=True)
+
+
+def _in_row(index, rows: n.Var, row: n.Var | None):
+    """Slots of all threads with one number lie side by side."""
+    address = n.Binary("mul", _convert(index, i64), _convert(_load(rows), i64), i64, exact=True)
+    return address if row is None else _sum(address, _convert(_load(row), i64))
+
+
+def _load(var: n.Var) -> n.Load:
+    return n.Load(n.VarPlace(var, var.type), var.type)
+
+
+def _is_sum(e) -> bool:
+    """Whether an index is arithmetic that may wrap, and that nobody checks for it."""
+    return isinstance(e, n.Binary) and e.op in ARITHMETIC and e.type is i32 and e.loc is None and not e.exact
+
+
+def _convert(e, t: DType):
+    if isinstance(e, n.Const):
+        return n.Const(int(e.value), t)
+    return e if e.type is t else n.Cast(e, t)
+
+
+def _sum(a, b):
+    if isinstance(b, n.Const):
+        return _plus(a, b.value)
+    return n.Binary("add", a, b, a.type, exact=True)
+
+
+def _plus(e, constant: int):
+    if isinstance(e, n.Const):
+        return n.Const(e.value + constant, e.type)
+    if constant == 0:
+        return e
+    op = "add" if constant > 0 else "sub"
+    return n.Binary(op, e, n.Const(abs(constant), e.type), e.type, exact=True)
+
+
+def _times(e, factor: int):
+    if isinstance(e, n.Const):
+        return n.Const(e.value * factor, e.type)
+    return e if factor == 1 else n.Binary("mul", e, n.Const(factor, e.type), e.type, exact=True)
+
+
+def _digit(e, divisor: int, extent: int):
+    """`e // divisor % extent` of a number that is not negative; no remainder where `extent` is 0."""
+    if divisor > 1:
+        e = _by_bits(e, "shr", "raw_div", divisor.bit_length() - 1, divisor)
+    return _by_bits(e, "bit_and", "raw_mod", extent - 1, extent) if extent else e
+
+
+def _by_bits(e, bit_op: str, op: str, bits: int, number: int):
+    """An operation by a power of two as one on bits, else by any number."""
+    if number & (number - 1) == 0:
+        return n.Binary(bit_op, e, n.Const(bits, e.type), e.type, exact=True)
+    return n.Binary(op, e, n.Const(number, e.type), e.type, exact=True)
+
+
+def _is_big(decl) -> bool:
+    return sum(abs(stride) * (extent - 1) for _, extent, _, stride in decl.levels) >= 2**31 - 1
