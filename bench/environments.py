@@ -21,7 +21,8 @@ class BenchError(Exception):
 class Subject:
     """What is measured: how it is called in the report, what to import, and with which interpreter.
 
-    `ceiling`: the name of the ceiling that this subject measures in place of a case, or None.
+    `ceiling`: the name of the ceiling that this subject measures in place of a case, or None. `root`: the checkout that
+    is imported, where the interpreter alone does not decide it.
     """
 
     label: str
@@ -29,6 +30,7 @@ class Subject:
     python: Path
     ours: bool
     ceiling: str | None = None
+    root: Path | None = None
 
 
 def _call(*command: str) -> None:
@@ -74,12 +76,12 @@ def _make(name: str, python: str, needs: tuple[str, ...], wheels: Path | None) -
 def ours(python: str, wheels: Path | None) -> Subject:
     """The package of this checkout. `python` has it installed in editable form, unless `wheels` supplies its needs."""
     if wheels is None:
-        return Subject("ours", "quadrants", Path(python), ours=True)
+        return Subject("ours", "quadrants", Path(python), ours=True, root=ROOT)
     built_before = (ENVS / "ours" / ".installed").exists()
     interpreter = _make("ours", python, ("--no-build-isolation", "--editable", str(ROOT)), wheels)
     if built_before:
         _call(str(interpreter), "setup.py", "--quiet", "build_ext", "--inplace")
-    return Subject("ours", "quadrants", interpreter, ours=True)
+    return Subject("ours", "quadrants", interpreter, ours=True, root=ROOT)
 
 
 def peer(spec: str, python: str, wheels: Path | None) -> Subject:
@@ -94,6 +96,11 @@ def peer(spec: str, python: str, wheels: Path | None) -> Subject:
     if not Path(found).is_relative_to(interpreter.parents[1]):
         raise BenchError(f"{spec} is imported from {found or 'nowhere'}, not from its own {interpreter.parents[1]}")
     return Subject(spec, match[1], interpreter, ours=False)
+
+
+def before(python: str) -> Subject:
+    """An earlier state of this package, which another interpreter has installed."""
+    return Subject("before", "quadrants", Path(python), ours=True)
 
 
 def ceiling(name: str, python: str) -> Subject:

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from environments import BENCH, ENVS, ROOT, Subject
+from environments import BENCH, ENVS, Subject
 
 
 class Worker:
@@ -26,8 +26,8 @@ class Worker:
         environment["CUDA_CACHE_DISABLE"] = "1" if driver_cache is None else "0"
         if driver_cache is not None:
             environment["CUDA_CACHE_PATH"] = str(driver_cache)
-        if subject.ours:
-            environment["PYTHONPATH"] = str(ROOT)
+        if subject.root is not None:
+            environment["PYTHONPATH"] = str(subject.root)
         self.log = (ENVS / f"{re.sub(r'[^A-Za-z0-9.]', '-', subject.label)}-{case}.log").open("w+")
         self.process = subprocess.Popen(
             [str(subject.python), str(BENCH / "worker.py"), subject.module, case],

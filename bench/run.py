@@ -2,6 +2,7 @@
 
     python bench/run.py --peer quadrants==1.3.3 --peer taichi==1.7.4 [--only NAME] [--quick]
     python bench/run.py --arch cuda --peer quadrants==1.3.3 [--wheels DIR]
+    python bench/run.py --before ../earlier/.venv/bin/python
 
 Every peer lives in a virtual environment under .bench-envs/. A case runs in one process per package; the processes
 take turns of a fraction of a second (A B C A B C ...), so that a busy machine disturbs all of them alike, and those
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases import Case, all_cases
-from environments import ENVS, BenchError, Subject, ceiling, has_package, ours, peer
+from environments import ENVS, BenchError, Subject, before, ceiling, has_package, ours, peer
 from processes import Worker
 from report import Series, disagreement, notes, table, to_json
 
@@ -137,6 +138,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peer", action="append", default=[], metavar="NAME==VERSION", help="a package to measure beside ours"
     )
+    parser.add_argument("--before", metavar="PYTHON", help="the interpreter that has an earlier state of this package")
     parser.add_argument("--arch", default="cpu", help="where kernels run, such as cuda (default: cpu)")
     parser.add_argument("--rows", choices=("cpu", "gpu"), help="which table (default: that of the arch)")
     parser.add_argument("--emulate", action="store_true", help="run the text for the GPU on the CPU; implies --quick")
@@ -172,6 +174,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     if arguments.wheels is not None and not arguments.wheels.is_dir():
         raise BenchError(f"--wheels {arguments.wheels}: no such folder")
     subjects = [] if arguments.no_ours else [ours(arguments.python, arguments.wheels)]
+    subjects += [before(arguments.before)] if arguments.before else []
     subjects += [peer(spec, arguments.python, arguments.wheels) for spec in arguments.peer]
     if not subjects:
         raise BenchError("--no-ours leaves nothing to measure: name a package with --peer NAME==VERSION")

@@ -22,6 +22,7 @@ _MODULES = (
     "launch_torch",
     "imports",
     "bandwidth",
+    "stencils",
     "views",
     "nbody",
     "mpm",

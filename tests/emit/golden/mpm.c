@@ -284,10 +284,10 @@ static void step_1_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
     qd_vec2_f32 *restrict momentum = frame->args->momentum;
     float *restrict mass = frame->args->mass;
     const float gravity = frame->args->gravity;
-    for (int64_t qd_p = begin; qd_p < end;) {
+    for (uint64_t qd_p = begin; qd_p < (uint64_t)end;) {
         /* Iterations are numbered row by row; a chunk may begin and end inside a row. */
         const int32_t qd_row = (int32_t)(qd_p % 16);
-        int64_t qd_q = qd_p / 16;
+        uint64_t qd_q = qd_p / 16;
         const int32_t i = (int32_t)(qd_q);
         const int32_t qd_stop = (int32_t)(end - qd_p < 16 - qd_row ? qd_row + (end - qd_p) : 16);
         for (int32_t j = qd_row; j < qd_stop; ++j) {
