@@ -17,6 +17,7 @@ Observation mode sets NEEDED and checks nothing.
 from __future__ import annotations
 
 from quadrants.ad.refusals import frames_of
+from quadrants.ad.rename import uses
 from quadrants.ad.sweep import components
 from quadrants.ir.nodes import (
     Atomic,
@@ -58,6 +59,8 @@ class _Validation:
     def __init__(self, module: Module, checks: bool):
         self.module = module
         self.checks = checks
+        # The frontend keeps the old value of what a statement writes, in case: where nothing uses it, nothing is read.
+        self.used = uses(module.body)
 
     def block(self, body: list) -> list:
         out: list = []
@@ -75,9 +78,13 @@ class _Validation:
         elif isinstance(s, While):
             s.pre = self.block(s.pre) + self.reads(s.cond)
             s.body = self.block(s.body)
-        elif isinstance(s, (Declare, Store, Eval)):
+        elif isinstance(s, (Store, Eval)) or isinstance(s, Declare) and self.counts(s):
             self.access(s, out)
         out.append(s)
+
+    def counts(self, s: Declare) -> bool:
+        """Whether a declaration reads or writes anything that matters."""
+        return s.var.id in self.used or isinstance(s.init, Atomic)
 
     def access(self, s, out: list) -> None:
         """What comes before a statement that reads, and may write."""

@@ -141,6 +141,23 @@ def test_a_statement_that_reads_what_it_writes(debug):
     keeps(loss, accumulate)
 
 
+def test_the_old_value_that_an_addition_does_not_use_is_not_read(debug):
+    x, loss = place(qd.f32, (4,)), place(qd.f32, ())
+
+    @qd.real_func
+    def third(a: qd.f32) -> qd.f32:
+        return a / 3
+
+    @qd.kernel
+    def accumulate():
+        for _ in range(1):
+            for i in range(4):
+                x[0] -= third(2.0) + third(1.0)
+                x[i] += third(4.0)
+
+    keeps(loss, accumulate)
+
+
 def test_only_what_is_evaluated_counts(debug):
     x, loss = place(qd.f32, (4,)), place(qd.f32, ())
 
