@@ -363,7 +363,9 @@ class Expressions:
         return self.index(base, node.slice)
 
     def index(self, base, slice_node):
+        hint = self.hint
         indices = self.eval_indices(slice_node)
+        self.hint = hint  # of the base: arrays in the indices have names of their own
         if isinstance(base, StructCell):
             base = base.as_value()
         if isinstance(base, Value):

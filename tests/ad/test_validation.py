@@ -158,6 +158,19 @@ def test_the_old_value_that_an_addition_does_not_use_is_not_read(debug):
     keeps(loss, accumulate)
 
 
+def test_a_field_without_a_name_is_called_what_the_kernel_calls_it(debug):
+    target, source, loss = place(qd.f32, (4,)), qd.field(qd.i32, 4), place(qd.f32, ())
+
+    @qd.kernel
+    def k():
+        for i in range(4):
+            target[source[i]] += 1.0
+            loss[None] += target[source[i]]
+            target[source[i]] = 2.0
+
+    assert "'target'" in breaks(k, loss)
+
+
 def test_only_what_is_evaluated_counts(debug):
     x, loss = place(qd.f32, (4,)), place(qd.f32, ())
 
