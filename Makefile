@@ -13,7 +13,7 @@ help:
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
-	@echo "make hunt       random programs, findings shrunk (N=300 SUBJECT=programs, or derivatives; ARCHES=cpu)"
+	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu; SUBJECT=derivatives for these)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
@@ -60,12 +60,12 @@ tsan: $(READY)
 valgrind: build
 	tests/checked.sh valgrind python $(STRESS) cpu 2
 
-# Random programs against a model, or derivatives against differences; other ones each time. What is found is shrunk.
-hunt: N ?= 300
-hunt: SUBJECT ?= programs
+# Random programs against plain Python; what fails is shrunk and printed as a test. More: python -m fuzz.hunt --help
+hunt: N ?= 1000
 hunt: ARCHES ?= cpu
+hunt: SUBJECT ?= programs
 hunt: build
-	cd tests && ../$(RUN)/python -m fuzz.hunt -n $(N) --subject $(SUBJECT) --arches $(ARCHES)
+	cd tests && ../$(RUN)/python -m fuzz.hunt -n $(N) --arches $(ARCHES) --subject $(SUBJECT) $(if $(SEED),--seed $(SEED))
 
 # Random differentiable programs: other ones each time.
 nightly: build

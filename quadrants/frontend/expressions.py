@@ -293,7 +293,8 @@ class Expressions:
             return typed.binary(name, left, right)
         if getattr(left, "_qd_host_matrix", False) or getattr(right, "_qd_host_matrix", False):
             return typed.binary(name, left, right)
-        return HOST_COMPARE[name](left, right)
+        found = HOST_COMPARE[name](left, right)
+        return bool(found) if isinstance(found, np.bool_) else found  # NumPy's has no minus, and sums of it stay truth
 
     def _membership(self, op, left, right, node):
         text = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(op)]
