@@ -137,8 +137,10 @@ cdef class Launcher:
             return self.compile(args).run(tuple_items(<PyObject *> args), &frame)
         if _on_launch is not None:
             instead = _on_launch(self, args)
+            if isinstance(instead, Launcher):
+                return (<Launcher> instead).launch(tuple_items(<PyObject *> args), args, NULL)
             if instead is not None:
-                return (<Launcher?> instead).launch(tuple_items(<PyObject *> args), args, NULL)
+                return instead(*args)
         return self.launch(tuple_items(<PyObject *> args), args, NULL)
 
     cdef call_on_stream(self, tuple args, dict kwargs):

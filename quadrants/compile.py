@@ -11,6 +11,7 @@ from quadrants._ext import core
 from quadrants.argument_checks import check_arguments
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
+from quadrants.errors import QuadrantsCompilationError
 from quadrants.runtime import registry
 from quadrants.runtime.recipe import recipe_of
 from quadrants.toolchain import build, messages
@@ -22,6 +23,7 @@ OPTIONS = (
     "print_kernel_llvm_ir", "print_kernel_llvm_ir_optimized", "debug_dump_path", "ad_stack_experimental_enabled",
     "ad_stack_size", "ad_stack_sparse_threshold_bytes",
 )  # fmt: skip
+WATCHED = ("validate", "observe")  # modes in which the text depends on what the derivative reads
 
 
 def compile_kernel(kernel, args: tuple):
@@ -36,7 +38,8 @@ def compile_kernel(kernel, args: tuple):
         if runtime.side.print_non_pure and not kernel.is_pure and not kernel.materialized_kernels:
             print(f"[NOT_PURE] Debug information: not pure: {kernel.fn.__name__}")
         observer = Observer(kernel.fn.__name__, options)
-        lookup = look_up(kernel, args, options, backend) if kernel.is_pure and not observer.shows else None
+        keeps = kernel.is_pure and not observer.shows and kernel.mode not in WATCHED
+        lookup = look_up(kernel, args, options, backend) if keeps else None
         plan = lookup.load() if lookup is not None else None
         kernel.launch_observations.compiled(loaded=plan is not None)
         if plan is None:
@@ -105,6 +108,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
     from quadrants.frontend.trace import trace_kernel
     from quadrants.passes import pipeline
 
+    if kernel.mode in WATCHED:
+        options = {**options, "needed": _needed(kernel, args, options)}
     core.enter_tracing()
     try:
         with profiler.scope("trace"):
@@ -126,6 +131,28 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
         device, wide = dialect.parallel == "grid", dialect.signed_wraps
         pipeline.run(traced.module, observer.ir, device=device, wide_addresses=wide)
     return traced
+
+
+def _needed(kernel, args: tuple, options: dict):
+    """Which arrays the derivative in reverse mode reads. None where there is no derivative: that is said when it is
+    asked for.
+    """
+    from quadrants.ad.differentiate import differentiate
+    from quadrants.ad.needed import Needed
+    from quadrants.frontend.trace import trace_kernel
+
+    options = {**options, "ad_mode": "reverse"}
+    core.enter_tracing()
+    try:
+        traced = trace_kernel(
+            kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=kernel._primal.graph,
+            checkpoints=kernel._primal.checkpoints,
+        )  # fmt: skip
+        return Needed(differentiate(traced.module, "reverse", options))
+    except (RuntimeError, QuadrantsCompilationError):
+        return Needed()
+    finally:
+        core.leave_tracing()
 
 
 def source_of(kernel, args: tuple, arch=None) -> str:

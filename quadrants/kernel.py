@@ -38,7 +38,7 @@ class Kernel(Launcher):
     """A compiled-on-demand function; a call with known argument types goes straight to the launch core.
 
     Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`, `mode` ("" or that of a
-    derivative: "reverse", "forward", "validate").
+    derivative: "reverse", "forward", "validate", "observe").
     """
 
     def __init__(
@@ -85,10 +85,12 @@ class Kernel(Launcher):
         """
         return self._in_mode(AutodiffMode.REVERSE)
 
-    def _in_mode(self, mode: AutodiffMode) -> Kernel:
-        """The kernel itself for NONE, else its derivative in that mode, the same object each time."""
+    def _in_mode(self, mode: AutodiffMode | str) -> Kernel:
+        """The kernel itself for NONE, else its derivative in that mode, the same object each time. "observe": the
+        kernel, which notes what it reads and derivatives need.
+        """
         primal = self._primal
-        name = _MODES[mode]
+        name = _MODES.get(mode, mode)
         if not name:
             return primal
         found = primal._derivatives.get(name)

@@ -80,7 +80,9 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
     elif isinstance(node, Volatile) and _has_companion(root(node.place), activity):
         refusals.construct("qd.volatile_load of an array with a gradient", loc)
     elif isinstance(node, Call) and not is_differentiated(node):
-        if not node.func.pure or not (isinstance(node.type, DType) and node.type.is_integral):
+        # Of integers there is no derivative, and none of what is computed from constants.
+        scalar = node.func.pure and isinstance(node.type, DType)
+        if not scalar or node.type.is_real and any(_varied(a, activity) for a in node.args):
             refusals.construct(f"The call of the real function '{node.func.name}'", loc)
     elif isinstance(node, Cast) and node.bits and _varied(node.a, activity):
         refusals.construct("qd.bit_cast of a value with a derivative", loc)

@@ -28,8 +28,7 @@ class ReplacedFunction:
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)
-        listener.insert(record if kwargs else self, args)
-        with recording.paused():
+        with listener.replaced(record if kwargs else self, args):
             return self._func(*args, **kwargs)
 
     def grad(self, *args, **kwargs):

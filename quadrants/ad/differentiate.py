@@ -41,9 +41,11 @@ from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, 
 
 
 def differentiate(module: Module, mode: str, options) -> Module:
-    """Give `module` the body of its derivative in `mode`: "reverse", "forward", or "validate", which checks it."""
-    if mode == "validate":
-        validate(module)
+    """Give `module` the body of its derivative in `mode`: "reverse" or "forward". "validate" and "observe" keep the
+    primal and have it note what it reads; "validate" also checks what it writes.
+    """
+    if mode in ("validate", "observe"):
+        validate(module, checks=mode == "validate")
         return module
     refusals = Refusals(module.name, mode)
     learn_purity(module.functions)

@@ -32,7 +32,7 @@ def active():
 def start(listener, on_launch: Callable[[Any, tuple], Any]) -> None:
     """Call `on_launch(kernel, args)` before every launch of a kernel, with complete positional arguments.
 
-    It returns None, or the launcher to launch instead. `RuntimeError` while somebody else listens.
+    It returns None, or the launcher or another function to call instead. `RuntimeError` while somebody else listens.
     """
     global _listener, _on_launch
     check_free(listener)

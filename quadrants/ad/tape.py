@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from quadrants import session
 from quadrants.ad import recording
 from quadrants.ad.clearing import clear_all_gradients
 from quadrants.ad.grad_check import GradCheck
 from quadrants.ad.losses import loss_of
-from quadrants.data import check_flags
+from quadrants.ad.watch import Watch
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
 
@@ -31,8 +34,9 @@ class Tape:
             `needs_grad=True`, or a torch tensor of one element with `requires_grad=True`. Set to 0 on entry.
         clear_gradients: zero the gradients of all fields on entry. Those of ndarrays and torch tensors are never
             cleared: they accumulate from tape to tape.
-        validation: with `qd.init(debug=True)`, kernels check the global data access rule: what was read in a launch
-            must not be overwritten in it. `QuadrantsAssertionError` on a violation.
+        validation: with `qd.init(debug=True)`, the global data access rule is checked: what a launch has read and its
+            derivative needs must not be overwritten by it, by a later launch or by Python. `QuadrantsAssertionError`
+            on a violation; debug mode without `validation` gives a warning.
         grad_check: list of fields whose gradients are compared with finite differences on exit, which runs the
             recorded kernels again. The loss must be f64. `AssertionError` if they disagree.
 
@@ -53,6 +57,7 @@ class Tape:
         self.clear_gradients = clear_gradients
         self.validation = validation
         self.entered = False
+        self._watch: Watch | None = None
         self.gradient_evaluated = False
         self._grad_check = GradCheck(grad_check) if grad_check is not None else None
         if validation and not session.get_runtime().options.debug:
@@ -77,6 +82,9 @@ class Tape:
         self._start.zero()
         if self._grad_check is not None:
             self._grad_check.save()
+        self._watch = Watch(self.validation) if session.get_runtime().options.debug else None
+        if self._watch is not None:
+            self._watch.start()
         recording.start(self, self._record)
         return self
 
@@ -84,10 +92,24 @@ class Tape:
         recording.stop(self)
         if kind is None:
             self.grad()
+        elif self._watch is not None:
+            self._watch.stop()
 
     def insert(self, func, args) -> None:
-        """Record a call: `func.grad(*args)` will be called on the way back, after that of every later record."""
+        """Record a call: `func.grad(*args)` will be called on the way back, after that of every later record.
+
+        It may bring back what was overwritten, so that what was read before it is not checked any more.
+        """
         self._insert(func, tuple(args), AutodiffMode.NONE)
+        if self._watch is not None:
+            self._watch.forget()
+
+    @contextmanager
+    def replaced(self, func, args: tuple) -> Iterator[None]:
+        """Record a call of a function with a gradient of its own; the body calls it, and nothing in it is recorded."""
+        self._insert(func, args, AutodiffMode.NONE)
+        with recording.paused(), self._watch.aside() if self._watch is not None else nullcontext():
+            yield
 
     def grad(self) -> None:
         """Run the gradients of all records backwards; called on exit. `AssertionError` before entry or a second time.
@@ -100,6 +122,9 @@ class Tape:
             raise AssertionError("Gradients of grad can be evaluated only once.")
         recording.stop(self)
         self.gradient_evaluated = True
+        if self._watch is not None:
+            self._watch.compare()
+            self._watch.stop()
         self._start.seed()
         for func, args in reversed(self.calls):
             func.grad(*args)
@@ -109,10 +134,14 @@ class Tape:
     def _record(self, kernel, args: tuple):
         mode = AutodiffMode.VALIDATION if self.validation else AutodiffMode.NONE
         self._insert(kernel, args, mode)
-        if not self.validation:
+        if self._watch is None or kernel.checkpoints and not self.validation:
             return None
-        check_flags.clear()  # the rule holds within a launch: each starts with nothing read
-        return kernel._in_mode(mode)
+        return partial(self._launch, kernel, kernel._in_mode(mode if self.validation else "observe"))
+
+    def _launch(self, kernel, watched, *args):
+        result = watched(*args)
+        self._watch.launched(kernel.fn.__name__)
+        return result
 
     def _insert(self, func, args: tuple, mode: AutodiffMode) -> None:
         if self._grad_check is not None:

@@ -1,15 +1,23 @@
 """Validation mode: the primal, and a check that no cell is written after it was read.
 
-    v = x[i] * 2       v = x[i] * 2; x_flags[i] = 1
+    v = x[i] * 2       v = x[i] * 2; x_flags[i] = READ | NEEDED
     x[j] = v      ->   check x_flags[j] == 0; x[j] = v
 
-The derivative reads arrays as the kernel leaves them, so a cell that was read must keep its value. That counts for the
+The derivative reads arrays as the tape leaves them, so a cell that was read must keep its value. That counts for the
 statement itself too: `a[i] = a[i] * a[i]` loses what its derivative needs. `a[i] += ..` reads nothing.
+
+READ holds for the launch: in it, no cell of an array with a gradient may be written after it was read. NEEDED is what
+the derivative of the kernel in fact reads, of any array, and lasts for the tape. The launcher clears READ and keeps
+NEEDED between launches (`ad.watch`). Whether an array is needed is one answer for a whole kernel, so no two threads
+set a flag to different values.
+
+Observation mode sets NEEDED and checks nothing.
 """
 
 from __future__ import annotations
 
 from quadrants.ad.refusals import frames_of
+from quadrants.ad.rename import uses
 from quadrants.ad.sweep import components
 from quadrants.ir.nodes import (
     Atomic,
@@ -32,17 +40,27 @@ from quadrants.ir.nodes import (
 from quadrants.ir.types import TensorType, u1, u8
 from quadrants.ir.walk import children, root
 
+READ, NEEDED = 1, 2
+_LAUNCH = "after it was read in this launch. Split the kernel between the two, or write to another field."
+_EARLIER = (
+    "while the derivative of an earlier launch of the tape needs the value it had. Write to another field or cell, or "
+    "run the earlier part again on the way back (qd.ad.grad_replaced)."
+)
 
-def validate(module: Module) -> None:
-    """Give `module` the checks; `flags` of its array declarations say where the flags are."""
-    module.body = _Validation(module).block(module.body)
+
+def validate(module: Module, checks: bool = True) -> None:
+    """Give `module` the flags, and the checks; `flags` of its array declarations say where the flags are."""
+    module.body = _Validation(module, checks).block(module.body)
 
 
 class _Validation:
     """Adds the checks to the body of one kernel."""
 
-    def __init__(self, module: Module):
+    def __init__(self, module: Module, checks: bool):
         self.module = module
+        self.checks = checks
+        # The frontend keeps the old value of what a statement writes, in case: where nothing uses it, nothing is read.
+        self.used = uses(module.body)
 
     def block(self, body: list) -> list:
         out: list = []
@@ -60,9 +78,13 @@ class _Validation:
         elif isinstance(s, While):
             s.pre = self.block(s.pre) + self.reads(s.cond)
             s.body = self.block(s.body)
-        elif isinstance(s, (Declare, Store, Eval)):
+        elif isinstance(s, (Store, Eval)) or isinstance(s, Declare) and self.counts(s):
             self.access(s, out)
         out.append(s)
+
+    def counts(self, s: Declare) -> bool:
+        """Whether a declaration reads or writes anything that matters."""
+        return s.var.id in self.used or isinstance(s.init, Atomic)
 
     def access(self, s, out: list) -> None:
         """What comes before a statement that reads, and may write."""
@@ -77,16 +99,16 @@ class _Validation:
         if written is not None:
             for e in children(written):
                 out += self.reads(e)
-        if written is not None and self.flag(written) is not None:
+        if self.checks and written is not None and self.flag(written) is not None:
+            array = root(written).array
             for part in components(self.flag(written)):
-                unread = Binary("eq", Load(part, u8), Const(0, u8), u1)
-                out.append(Check(unread, self.site(root(written).array, s.loc), (), s.loc))
+                for op, limit, why in (("ne", NEEDED, _EARLIER), ("eq", 0, _LAUNCH)):
+                    fine = Binary(op, Load(part, u8), Const(limit, u8), u1)
+                    out.append(Check(fine, self.site(array, why, s.loc), (), s.loc))
 
-    def site(self, array, loc) -> int:
-        text = (
-            f"(kernel={self.module.name}) Breaks the global data access rule: '{array.label or array.name}' is written "
-            "after it was read in this launch. Split the kernel between the two, or write to another field."
-        )
+    def site(self, array, why: str, loc) -> int:
+        name = array.label or array.name
+        text = f"(kernel={self.module.name}) Breaks the global data access rule: '{name}' is written {why}"
         self.module.sites.append((("assert", (text,)), frames_of(loc), self.module.name))
         return len(self.module.sites) - 1
 
@@ -100,6 +122,13 @@ class _Validation:
         if place is at:
             return cell
         return ElemPlace(cell, place.indices, u8) if isinstance(place, ElemPlace) and place.base is at else cell
+
+    @staticmethod
+    def mark(flag, array):
+        """What the flag of a cell becomes when it is read."""
+        if array.needed:
+            return Const(READ | NEEDED, u8)
+        return Binary("bit_or", Load(flag, u8), Const(READ, u8), u8)
 
     def reads(self, e) -> list:
         """Statements that set the flags of what an expression reads, where it does read it."""
@@ -115,7 +144,7 @@ class _Validation:
         if isinstance(e, Load):
             flag = self.flag(e.place)
             if flag is not None:
-                out = [Store(part, Const(1, u8)) for part in components(flag)]
+                out = [Store(part, self.mark(part, root(e.place).array)) for part in components(flag)]
         for child in children(e):
             out += self.reads(child)
         return out

@@ -186,6 +186,13 @@ def placed(described: External, written: bool = True) -> External:
     return described._replace(pointer=copy.buffer.ptr, keepalive=keepalive, finish=finish, reached=True)
 
 
+def flags_of(obj):
+    """The ndarray of flags that validation keeps for a foreign array."""
+    from quadrants.data import check_flags  # debug mode only
+
+    return check_flags.of_foreign(obj)
+
+
 def _check_contiguous(obj) -> None:
     if isinstance(obj, np.ndarray):
         if not (obj.flags.c_contiguous or obj.flags.f_contiguous):

@@ -171,8 +171,9 @@ class Field(TokenBase):
         """True if the dual has a place in a tree."""
         return self._has_companion("dual")
 
+    @property
     def _flags(self):
-        """The u8 flags that validation keeps for this field, made when first asked for; None without a gradient."""
+        """The u8 flags that validation keeps for this field, made when first asked for."""
         from quadrants.data import check_flags
 
         return check_flags.flags_of(self)

@@ -157,6 +157,13 @@ class Ndarray(NumpyExchange, ArrayBase):
         self._items[index] = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
         self._written()
 
+    @property
+    def _flags(self) -> Ndarray:
+        """The u8 flags that validation keeps for this array, made when first asked for."""
+        from quadrants.data import check_flags
+
+        return check_flags.of_ndarray(self)
+
     # -- who has to know of writes
 
     def _written(self) -> None:

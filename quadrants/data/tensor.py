@@ -56,6 +56,11 @@ class Tensor(WrapperBase):
             self._grad = wrap(impl)
         return self._grad
 
+    @property
+    def _flags(self):
+        """The flags that validation keeps for an ndarray."""
+        return self._impl._flags
+
     def has_grad(self) -> bool:
         """True if a gradient has memory or a place for it."""
         return self._impl.has_grad()

@@ -34,8 +34,8 @@ class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 
     kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'grad' (the same, for the
-    gradient of the foreign array at `source`), 'view' (target is a ViewRef), or 'token' (nothing is passed: the
-    token of the object must match).
+    gradient of the foreign array at `source`), 'flags' (for its flags), 'view' (target is a ViewRef), or 'token'
+    (nothing is passed: the token of the object must match).
     """
 
     source: tuple

@@ -8,10 +8,12 @@ from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, Q
 from quadrants.frontend import memory
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
+from quadrants.ir.types import TensorType, tensor_type, u8
 from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
+WATCHED = ("validate", "observe")  # modes of the primal that note what it reads
 MIXED = (
     "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of "
     "it, one of loops and one of the other statements, or move the statements into the loops."
@@ -25,8 +27,9 @@ class Companions:
 
     def field_companions(self, field, decl: ArrayDecl) -> None:
         """Declare the gradient or dual of a field, where it has one, and tell the declaration of the field."""
-        if self.ad_mode == "validate":
-            self._field_flags(field, decl)
+        if self.ad_mode in WATCHED:
+            if field._is_primal and self.is_watched(decl, field.has_grad()):
+                self._field_flags(field, decl)
             return
         which = WHICH.get(self.ad_mode, "")
         has = getattr(field, f"has_{which}", None)
@@ -39,10 +42,16 @@ class Companions:
             whole = found.components
             setattr(part, which, whole[k] if whole else self._component_of(companion, k, f"{found.name}_{k}"))
 
+    def is_watched(self, decl: ArrayDecl, has_grad: bool) -> bool:
+        """Whether an array gets flags: the rule holds for all with gradients, and for what derivatives read."""
+        decl.needed = self.options["needed"].has(decl)
+        for part in decl.components or ():
+            part.needed = decl.needed
+        return decl.needed or has_grad and self.ad_mode == "validate"
+
     def _field_flags(self, field, decl: ArrayDecl) -> None:
-        flags = field._flags() if field._is_primal else None
-        if flags is None:
-            return
+        flags = field._flags
+        flags._name = field._name or decl.label  # what messages of the tape call it
         decl.flags = self.field_decl(flags, f"{decl.name}_flags")
         for k, part in enumerate(decl.components or ()):
             part.flags = self._component_of(flags, k, f"{decl.flags.name}_{k}")
@@ -86,6 +95,23 @@ class Companions:
         annotation = ann.optional_base(annotation) or annotation
         if self.ad_mode == "reverse" and ref.grad is not None and getattr(annotation, "needs_grad", None) is not False:
             ref.decl.grad = self.array_gradient(ref).decl
+        elif self.ad_mode in WATCHED and self.is_watched(ref.decl, ref.grad is not None):
+            self._array_flags(ref)
+
+    def _array_flags(self, ref: ArrayRef) -> None:
+        decl = ref.decl
+        kind = tensor_type(decl.type.shape, u8) if isinstance(decl.type, TensorType) else u8
+        flags = decl.flags = ArrayDecl(
+            name=self.array_name(f"{decl.label}_flags"), kind="array", type=kind, ndim=decl.ndim, layout=decl.layout,
+            clamp=decl.clamp, label=f"{decl.label}.flags", source=decl.source,
+        )  # fmt: skip
+        self.add_array(flags)
+        index, path = decl.source
+        if kind_of(ref.sample) == "ndarray":
+            ref.sample._flags._name = decl.label
+            self.bind_source((index, (*path, "_flags")), "array", flags)
+        else:
+            self.bind_source(decl.source, "flags", flags)
 
     def refuse_gradient(self, ref: ArrayRef) -> None:
         """A derivative kernel cannot mention the gradient of an array by hand."""

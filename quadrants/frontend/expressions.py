@@ -294,7 +294,8 @@ class Expressions:
             return typed.binary(name, left, right)
         if getattr(left, "_qd_host_matrix", False) or getattr(right, "_qd_host_matrix", False):
             return typed.binary(name, left, right)
-        return on_host(HOST_COMPARE[name], left, right)
+        found = on_host(HOST_COMPARE[name], left, right)
+        return bool(found) if isinstance(found, np.bool_) else found  # NumPy's has no minus, and sums of it stay truth
 
     def _membership(self, op, left, right, node):
         text = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(op)]
@@ -364,7 +365,9 @@ class Expressions:
         return self.index(base, node.slice)
 
     def index(self, base, slice_node):
+        hint = self.hint
         indices = self.eval_indices(slice_node)
+        self.hint = hint  # of the base: arrays in the indices have names of their own
         if isinstance(base, StructCell):
             base = base.as_value()
         if isinstance(base, Value):

@@ -78,8 +78,7 @@ def trace_kernel(
 
 def derivative_name(name: str, mode: str) -> str:
     """The name under which a kernel, or its derivative in `mode`, is compiled."""
-    suffix = {"": "", "reverse": "_reverse_grad", "forward": "_forward_grad", "validate": "_validate_grad"}
-    return name + suffix[mode]
+    return f"{name}_{mode}_grad" if mode else name
 
 
 def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:

@@ -58,7 +58,7 @@ class ArrayDecl:
     cell, in
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
     `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
-    it is validated, that of one u8 per number.
+    it is validated, that of one u8 per number, and `needed` whether the derivative in reverse mode reads the array.
     """
 
     name: str
@@ -78,6 +78,7 @@ class ArrayDecl:
     grad: Any = None
     dual: Any = None
     flags: Any = None
+    needed: bool = False
     id: int = field(default_factory=lambda: next(_ids))
 
 

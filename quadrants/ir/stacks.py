@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import MEMORY, Const
-from quadrants.ir.types import element_dtype, size_align
+from quadrants.ir.nodes import MEMORY, Const, Var
+from quadrants.ir.types import element_dtype, i32, size_align
 
 # What a thread of a device may declare for itself: what it could keep in registers, or almost.
 LOCAL_BYTES = 256
 FLOAT, INT = "float", "int"
 KINDS = (FLOAT, INT)
+# Rows of stacks in the memory of a device, where no gate says how many there are; the skeleton of a task declares it.
+ROWS = Var("qd_rows", i32)
 
 
 def of_task(task) -> list:

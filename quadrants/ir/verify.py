@@ -5,6 +5,7 @@ from __future__ import annotations
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.printer import expr, place, type_text
+from quadrants.ir.stacks import ROWS
 from quadrants.ir.types import DType, TensorType, element_dtype, i32, u1
 
 
@@ -20,7 +21,7 @@ def verify(module: n.Module) -> n.Module:
         _returns(f)
     if module.tasks:
         for t in module.tasks:
-            inner = set(known)
+            inner = known | {ROWS.id}
             for declare, _ in t.reductions:
                 inner.add(declare.var.id)
             for declare in t.pre:

@@ -22,11 +22,9 @@ from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.places import elements, flat_index
 from quadrants.ir.ranges import ARITHMETIC, Ranges, combined
-from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
+from quadrants.ir.stacks import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.types import DType, i32, i64
 
-# Rows of stacks in the memory of a device, where no gate says how many there are; the skeleton declares it.
-ROWS = n.Var("qd_rows", i32)
 _ENDLESS = 1 << 31  # more indices than an i32 tells apart: an extent that only the launch knows
 
 

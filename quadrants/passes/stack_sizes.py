@@ -18,6 +18,7 @@ from quadrants.ad import rename
 from quadrants.ad.evaluation import Evaluation
 from quadrants.ad.size_trees import Size, reads_cells, walk
 from quadrants.ir import nodes as n
+from quadrants.ir.stacks import of_task, split
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
@@ -49,7 +50,7 @@ def size_stacks(module: n.Module) -> n.Module:
 
 def _needs(module: n.Module, tasks: list) -> tuple:
     """What has to be found for some tasks: depths of stacks that depend on cells, each once; and of the tasks with
-    stacks (variable to set, statements, expression), where a task in front of them sets the bounds.
+    stacks in the heaps (variable to set, statements, expression), where a task in front of them sets the bounds.
     """
     depths: dict = {}
     counts: list = []
@@ -57,7 +58,7 @@ def _needs(module: n.Module, tasks: list) -> tuple:
     for task in tasks:
         found = [node.array for node in walk_ir(task.body) if isinstance(node, n.Cell) and node.array.kind == "stack"]
         depths.update((id(d.source), d.source) for d in found if reads_cells(d.source.size))
-        if found and task.loop is not None and not writes:
+        if split(of_task(task))[1] and task.loop is not None and not writes:
             count = iterations(module, task.loop)
             if count is not None:
                 if task.trips is None:

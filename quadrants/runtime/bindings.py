@@ -18,6 +18,7 @@ from quadrants.lang.kinds import kind_of
 from quadrants.lang.store import check_integer, store_value
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
+from quadrants.runtime.foreign import external_packer, flags_packer
 from quadrants.runtime.recipe import Recipe
 
 
@@ -114,6 +115,8 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
         elif slot.kind == "grad":
             element = slot.type.shape if isinstance(slot.type, TensorType) else None
             pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element, True)))
+        elif slot.kind == "flags":
+            pack.append(("call", source, slot.offset, flags_packer(name, slot.shape, slot.ndim)))
         elif slot.kind == "view":
             pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
@@ -141,47 +144,6 @@ def _resolve(obj, path: tuple):
     for name in path:
         obj = getattr(obj, name)
     return obj._unwrap() if kind_of(obj) == "tensor" else obj
-
-
-class _Held:
-    """Keeps a foreign array alive during a launch and copies results back after it."""
-
-    __slots__ = ("external",)
-
-    def __init__(self, described):
-        self.external = described
-
-    def finish(self) -> None:
-        if self.external.finish is not None:
-            self.external.finish()
-
-
-def external_packer(
-    name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False, written: bool = True
-):  # fmt: skip
-    """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
-    kernels reach them, in Fortran order, with a gradient.
-
-    element: extents that the trailing axes must have; None where the token of the array has settled that. gradient:
-    whether it is the gradient that is passed; a tensor without one gets zeros. written: whether the kernel may write to
-    the array.
-    """
-
-    def pack(value, block, offset: int):
-        described = external.describe_external(value, name, written)
-        if gradient:
-            described = external.placed(described.grad)
-        if element is not None and tuple(described.shape[ndim:]) != element:
-            raise ValueError(
-                f"Invalid value for argument {name} - required element_shape={element}, "
-                f"array with element shape of {tuple(described.shape[ndim:])} is provided"
-            )
-        struct.pack_into("=Q", block, offset, described.pointer)
-        if shape_offset >= 0:
-            struct.pack_into(f"={ndim}i", block, shape_offset, *described.shape[:ndim])
-        return _Held(described)
-
-    return pack
 
 
 # ---------------------------------------------------------------- arguments by value

@@ -20,7 +20,8 @@ class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
     kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'grad' (the same, for
-    the gradient of a foreign array), 'view', or 'token', which selects but is not passed.
+    the gradient of a foreign array), 'flags' (for what a tape notes of it), 'view', or 'token', which selects but is
+    not passed.
     Offsets are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents;
     `window` has those of the offset and the size of a view.
     """
@@ -155,7 +156,7 @@ def _names(tasks: list, device: bool) -> tuple:
 
 def _slot(bound, layout) -> Slot:
     param, path = bound.source
-    if bound.kind in ("array", "grad"):
+    if bound.kind in ("array", "grad", "flags"):
         offset, shape = layout.arrays.get(bound.target.number, (-1, -1))
         return Slot(param, path, bound.kind, bound.target.type, offset, shape, bound.target.ndim)
     if bound.kind == "view":

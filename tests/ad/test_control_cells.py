@@ -292,6 +292,28 @@ def test_calls_of_real_functions_that_compute_integers(stacks):
     check(k, [x], [y])
 
 
+def test_real_functions_of_constants(stacks):
+    x, y, w = field(POINTS), field(np.zeros(4)), qd.field(qd.f64, 4)
+    w.from_numpy(np.array([0.5, -0.2, 1.1, 0.7]))
+
+    @qd.real_func
+    def damp(p: qd.f64, by: qd.i32) -> qd.f64:
+        r = p
+        for _ in range(by):
+            r = qd.tanh(r + 0.3)
+        return r
+
+    @qd.kernel
+    def k(c: qd.f64):
+        for i in x:
+            v = x[i] * damp(c, i)
+            for j in range(3):
+                v = qd.sin(v) * damp(w[i], j) + 0.1 * damp(0.3, 2)
+            y[i] = v
+
+    check(k, [x], [y], 0.4)
+
+
 def test_a_real_function_that_does_something_is_refused(stacks):
     x, y, n = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, ())
 

@@ -249,3 +249,30 @@ def test_growth_near_a_limit_ends_at_what_is_needed(arch_environment, arch_name,
     assert growths(done.stderr) == [
         ("F", 0, needed[0], False), ("F", needed[0], needed[1], True), ("F", needed[1], 0, False), ("F", 0, last, False)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("long", [False, True])
+def test_loops_as_long_as_a_cell_says_around_stacks_of_any_length(init, debug, long):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True, debug=debug)
+    x, y, n, trips = field(POINTS), field(np.zeros(4)), qd.field(qd.i32, ()), qd.field(qd.i32, 4)
+    n[None] = 4
+    trips.fill(3)
+
+    @qd.kernel
+    def short_stacks():
+        for i in range(n[None]):
+            v = x[i]
+            for _ in range(2):
+                v = v * qd.sin(v)
+            y[i] = v
+
+    @qd.kernel
+    def long_stacks():
+        for i in range(n[None]):
+            v = x[i]
+            for _ in range(trips[i]):
+                v = v * qd.sin(v)
+            y[i] = v
+
+    check(long_stacks if long else short_stacks, [x], [y])

@@ -402,3 +402,17 @@ def test_shift_counts_of_vectors_in_debug(arch):
     for what in range(3):
         with raises(qd.QuadrantsAssertionError, "Detected overflow for bit_shift_op"):
             shifted(8, 32, what)
+
+
+def test_comparisons_of_computed_constants_are_those_of_literals(arch):
+    @qd.kernel
+    def computed(a: qd.f32) -> qd.types.vector(2, qd.f32):
+        both = (qd.cos(1.4) > 0.1) + (qd.cos(1.3) > 0.1)
+        return qd.Vector([a - -(qd.cos(1.4) > 0.1) * 2.0, 1.0 * both])
+
+    @qd.kernel
+    def literal(a: qd.f32) -> qd.types.vector(2, qd.f32):
+        both = (0.2 > 0.1) + (0.3 > 0.1)
+        return qd.Vector([a - -(0.2 > 0.1) * 2.0, 1.0 * both])
+
+    assert computed(1.0).to_list() == literal(1.0).to_list() == [3, 2]

@@ -1,8 +1,9 @@
-"""Random differentiable kernels as Python text, for Hypothesis.
+"""Random differentiable kernels as Python text: containers, index forms, control flow, atomics, funcs.
 
-A program reads `x` (f64, N cells), `v` (vectors of 2 f64, N cells), the integers `n` and `at` (N cells), and the
-number `c`; it adds to `y` (f64, N cells), stores `z` and `u` once per iteration, and may have a second loop that reads
-`z` and `u`. It never reads what it writes within a task, so the global data access rule holds.
+A program reads x (f64, N numbers), v (N vectors of 2 f64), the integers n and at (N numbers), and the number c; its
+kernel `program` adds to y, stores z and u once per iteration, and may have a second loop that reads z and u. The kernel
+`after` reads y, z and u and adds to r, `total` adds all to the loss. Where each of these lies is drawn, too
+(`derivative_places`). No kernel reads what it writes within a task, so the global data access rule holds for each.
 
 All numbers stay of the order of 1, whatever the trip counts, so that finite differences mean something.
 """
@@ -11,20 +12,21 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import strategies as st
-
-N = 4
+from .derivative_places import N, draw, integers
 
 HEADER = """\
+import dataclasses
+
+import numpy as np
 import quadrants as qd
 
-x = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
-y = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
-z = qd.field(qd.f64, {n}, needs_grad=True, needs_dual=True)
-v = qd.Vector.field(2, qd.f64, {n}, needs_grad=True, needs_dual=True)
-u = qd.Vector.field(2, qd.f64, {n}, needs_grad=True, needs_dual=True)
-n = qd.field(qd.i32, {n})
-at = qd.field(qd.i32, {n})
+{imports}
+SOA = qd.Layout.SOA
+vec2 = qd.types.vector(2, qd.f64)
+loss = qd.field(qd.f64, (), needs_grad=True)
+weights = qd.field(qd.f64, {n})
+
+{places}
 
 
 @qd.dataclass
@@ -72,13 +74,24 @@ def hop(k: qd.i32, by: qd.i32) -> qd.i32:
     return (r + by) % 4
 
 
+@qd.real_func
+def damp(p: qd.f64, by: qd.f64) -> qd.f64:
+    r = p
+    for k in range(2):
+        r = qd.tanh(r + by * 0.3) * 0.9
+    return r
+
+
+@qd.func
+def flip(k):
+    return 3 - k
+
+
 @qd.func
 def turn(w, angle):
     return qd.Vector([qd.cos(angle) * w[0] - qd.sin(angle) * w[1], qd.sin(angle) * w[0] + qd.cos(angle) * w[1]])
 
 
-@qd.kernel
-def program(c: qd.f64):
 """
 
 # {a}, {b}: expressions of the order of 1; so is the result.
@@ -92,6 +105,22 @@ _BINARY = (
     "({a} + {b})", "({a} - {b})", "{a} * {b}", "{a} / (1.5 + {b} * {b})", "qd.atan2({a}, 1.5 + {b} * {b})",
     "max({a}, {b})", "min({a}, {b})", "mix({a}, {b})", "(1.2 + qd.sin({a})) ** ({b} * 0.5)",
     "qd.select({a} > {b}, {a}, 0.5 * {b})", "({a} if {b} < 0.3 else {b} * {b})", "settle({a}, 2) * {b}",
+    "{b} * ({a} > {b}) + {a}", "{a} - -({a} > 0.1) * {b}", "qd.max({a}, {b}) - qd.min({a}, 0.2)",
+)  # fmt: skip
+# Indices of N cells, {k} any of them; those of _ONCE reach each cell once. Components of vectors of 2.
+_CELLS = (
+    "{k}", "{k}", "({k} + 1) % 4", "({k} + 3) % 4", "3 - {k}", "{k} ^ 1", "{k} ^ 2", "{k} & 3", "{k} & 1 | 2",
+    "~{k} & 3",
+    "{k} >> 1", "{k} // 2 + 1", "{k} << 1 & 3", "3 - ({k} & 1)", "{k} if {k} < 2 else 3", "qd.select({k} > 1, {k}, 0)",
+    "min({k} + 1, 3)", "max({k} - 1, 0)", "qd.cast(0.5 * {k}, qd.i32)", "qd.u8({k})", "qd.i64({k}) ^ 1", "{k} > 1",
+    "flip({k})", "hop({k}, 1)", "hop({k}, 0) ^ 1", "{k} - ({k} > 1)", "1 + ({k} > 1)", "-(-{k})",
+)  # fmt: skip
+# Features that can be left out (`grammar.draw.FEATURES`), and what forms with them hold.
+_MARKS = {"negated_comparison": "-("}
+_ONCE = ("i", "i", "3 - i", "i ^ 1", "(i + 1) % 4", "flip(i)", "-(i - 3)", "i + 1 & 3")
+_COMPONENTS = (
+    "0", "1", "0", "1", "{k} & 1", "{k} % 2", "1 - {k} % 2", "{k} & 1 ^ 1", "{k} > 1", "0 if {k} > 1 else 1",
+    "qd.select({k} > 2, 1, 0)", "3 - {k} & 1", "{k} >> 1 & 1",
 )  # fmt: skip
 _KEEP = ("qd.sin({e})", "qd.tanh({e})", "0.9 * qd.cos({e})", "({e}) / (1.0 + ({e}) * ({e}))")
 
@@ -99,9 +128,14 @@ _KEEP = ("qd.sin({e})", "qd.tanh({e})", "0.9 * qd.cos({e})", "({e}) / (1.0 + ({e
 class Writer:
     """Makes the program of a seed, of about `budget` statements. `floats`, `vectors`, `ints`: what is in sight."""
 
-    def __init__(self, seed: int, budget: int):
+    def __init__(self, seed: int, budget: int, off=frozenset()):
         self._random = random.Random(seed)
+        self._plain_components = "component_index" in off
+        self.reads_own = False  # whether `program` reads z and u, so that another launch of it overwrites what it needs
+        self._left_out = tuple(mark for feature, mark in _MARKS.items() if feature in off)
         self.budget = budget
+        self.places = draw(self._random, blocked="blocked_index" not in off)
+        self.places.update((name, integers(self._random, name, "blocked_index" not in off)) for name in ("n", "at"))
         self.lines: list[str] = []
         self.floats: list[str] = []
         self.vectors: list[str] = []
@@ -116,6 +150,10 @@ class Writer:
     def pick(self, choices):
         return self._random.choice(list(choices))
 
+    def form(self, forms) -> str:
+        """One of the forms that are not left out."""
+        return self.pick([f for f in forms if not any(mark in f for mark in self._left_out)])
+
     def chance(self) -> bool:
         return self._random.random() < 0.5
 
@@ -129,21 +167,30 @@ class Writer:
     def write(self, text: str) -> None:
         self.lines.append("    " * (self.depth + 1) + text)
 
+    def at(self, name: str, index: str) -> str:
+        return self.places[name].at(index)
+
+    def cell(self) -> str:
+        """An integer from 0 to 3."""
+        held = [f"({j} & 3)" for j in self.ints[1:] + self.counters]
+        return self.pick(["i", "i", self.at("at", "i"), self.at("at", "i ^ 1"), *held])
+
     def index(self) -> str:
-        which = self.pick(("plain", "plain", "modulo", "indirect", "counter", "hop"))
+        which = self.pick(("plain", "form", "form", "form", "counter"))
         if which == "plain" or which == "counter" and not self.counters:
             return "i"
         if which == "counter":
-            return f"{self.pick(self.counters)} % {N}"
-        if which == "hop":
-            return f"hop({self.pick(self.ints + self.counters)}, {self.pick((0, 1, 2))})"
-        if which == "modulo":
-            return f"({self.pick(self.ints)} + {self.pick((0, 1, 2))}) % {N}"
-        return "at[i]"
+            return self.pick(("{m} % 4", "{m} & 3", "hop({m}, 2)")).format(m=self.pick(self.counters))
+        return self.pick(_CELLS).format(k=self.cell())
+
+    def component(self) -> str:
+        forms = _COMPONENTS[:4] if self._plain_components else _COMPONENTS
+        return self.pick(forms).format(k=self.cell())
 
     def leaf(self) -> str:
-        options = [f"x[{self.index()}]", f"v[{self.index()}][{self.pick((0, 1))}]", "c", self.number()]
-        options += self.floats * 3 + [f"{w}[{self.pick((0, 1))}]" for w in self.vectors]
+        options = [self.at("x", self.index()), f"{self.at('v', self.index())}[{self.component()}]", "c", self.number()]
+        options += [f"damp(c, {self.number()})"] if self.chance() else []
+        options += self.floats * 3 + [f"{w}[{self.component()}]" for w in self.vectors]
         options += [f"{w}[{j} % 2]" for w in self.vectors for j in self.ints[1:]]
         options += [f"0.1 * {j}" for j in self.ints[1:] + self.counters]
         options += [f"{g}[{self.pick((0, 1))}, {self.pick((0, 1))}]" for g in self.matrices]
@@ -154,8 +201,8 @@ class Writer:
         if depth <= 0 or self.pick((0, 1, 2)) == 0:
             return self.leaf()
         if self.chance():
-            return self.pick(_UNARY).format(a=self.wrapped(depth - 1))
-        return self.pick(_BINARY).format(a=self.wrapped(depth - 1), b=self.wrapped(depth - 1))
+            return self.form(_UNARY).format(a=self.wrapped(depth - 1))
+        return self.form(_BINARY).format(a=self.wrapped(depth - 1), b=self.wrapped(depth - 1))
 
     def wrapped(self, depth: int) -> str:
         text = self.expr(depth)
@@ -167,11 +214,11 @@ class Writer:
 
     def vector(self) -> str:
         made = f"qd.Vector([{self.kept(1)}, {self.kept(1)}])"
-        options = [made, f"v[{self.index()}]"]
+        options = [made, self.at("v", self.index())]
         for w in self.vectors:
             options += [
                 f"turn({w}, {self.expr(1)})",
-                f"spin({w}, {self.pick(('2', 'n[i]'))})",
+                f"spin({w}, {self.pick(('2', self.at('n', 'i')))})",
                 f"0.5 * {w} + 0.5 * {made}",
                 f"{w} / (1.0 + {w}.dot({w}))",
             ]
@@ -182,6 +229,7 @@ class Writer:
         simple = f"{self.expr(1)} {self.pick(('<', '>'))} {self.number()}"
         options = [simple, f"not ({simple})", f"{simple} and {self.expr(0)} < 0.9", f"{simple} or {self.expr(0)} > 0.4"]
         options += [f"{j} % 2 == 0" for j in self.ints + self.counters] + self.flags * 2
+        options += [f"{self.at('at', self.index())} & 1", f"({self.cell()} & 1) == 1 or {self.cell()} > 2"]
         return self.pick(options)
 
     def statement(self, loops: int) -> None:
@@ -231,7 +279,11 @@ class Writer:
 
     def _count(self, loops: int) -> None:
         m = self.pick(self.counters)
-        self.write(self.pick((f"{m} += 1", f"{m} = ({m} * 3 + {self.pick(self.ints)}) % 5", f"{m} = at[{m} % {N}]")))
+        self.write(
+            self.pick(
+                (f"{m} += 1", f"{m} = ({m} * 3 + {self.pick(self.ints)}) % 5", f"{m} = {self.at('at', f'{m} % 4')}")
+            )
+        )
 
     def _flip(self, loops: int) -> None:
         b = self.pick(self.flags)
@@ -255,11 +307,10 @@ class Writer:
         self.write(f"{self.pick(self.vectors)} = {self.vector()}")
 
     def _component(self, loops: int) -> None:
-        at = self.pick(["0", "1"] + [f"{j} % 2" for j in self.ints])
-        self.write(f"{self.pick(self.vectors)}[{at}] = {self.kept(1)}")
+        self.write(f"{self.pick(self.vectors)}[{self.component()}] {self.pick(('', '', '+'))}= 0.5 * {self.kept(1)}")
 
     def _accumulate(self, loops: int) -> None:
-        cell = f"y[{self.index()}]"
+        cell = self.at("y", self.index())
         self.write(self.pick((
             f"{cell} += {self.kept(1)}", f"{cell} -= {self.kept(1)}", f"qd.atomic_add({cell}, {self.kept(1)})",
             f"qd.atomic_sub({cell}, {self.kept(1)})",
@@ -276,7 +327,8 @@ class Writer:
             self.block(loops)
 
     def _for(self, loops: int) -> None:
-        bounds = ["0", "1", "2", "3", "n[i]", "n[at[i]]", "1, n[i]", "n[i], 3"]
+        n = self.at("n", "i")
+        bounds = ["0", "1", "2", "3", n, self.at("n", self.at("at", "i")), f"1, {n}", f"{n}, 3"]
         bounds += [f"{j}" for j in self.ints] + [f"{j} % 3 + 1" for j in self.ints] + [f"{j}, 3" for j in self.ints]
         j = self.name("j")
         self.write(f"for {j} in range({self.pick(bounds)}):")
@@ -286,8 +338,9 @@ class Writer:
 
     def _product(self, loops: int) -> None:
         j, m = self.name("j"), self.name("j")
-        first = self.pick(("2", "n[i]", f"(0, {self.pick(self.ints)})"))
-        self.write(f"for {j}, {m} in qd.ndrange({first}, {self.pick(('2', '(1, 3)', 'n[at[i]]'))}):")
+        first = self.pick(("2", self.at("n", "i"), f"(0, {self.pick(self.ints)})"))
+        second = self.pick(("2", "(1, 3)", self.at("n", self.at("at", "i"))))
+        self.write(f"for {j}, {m} in qd.ndrange({first}, {second}):")
         self.ints += [j, m]
         self.block(loops + 1)
         del self.ints[-2:]
@@ -312,41 +365,70 @@ class Writer:
         for scope, size in zip(scopes, sizes, strict=True):
             del scope[size:]
 
+    def parallel(self, name: str) -> None:
+        """The head of a loop over all elements."""
+        if self.pick((0, 0, 1)):
+            self.write(f"qd.loop_config({self.pick(('serialize=True', 'block_dim=32', 'parallelize=2'))})")
+        over = (f"range({N})", f"range({N})", f"qd.ndrange({N})", "weights", f"range(0, {self.at('n', '0')} * 0 + {N})")
+        self.write(f"for {name} in {self.pick(over)}:")
+
     def task(self) -> None:
-        self.write(f"for i in range({N}):")
+        self.parallel("i")
         self.depth = 1
-        for source in (f"x[{self.index()}]", "c"):
+        for source in (self.at("x", self.index()), "c"):
             name = self.name("f")
-            self.write(f"{name} = {source} * 0.5")
+            self.write(f"{name} = ({source}) * 0.5")
             self.floats.append(name)
         w = self.name("w")
-        self.write(f"{w} = v[i]")
+        self.write(f"{w} = {self.at('v', 'i')}")
         self.vectors.append(w)
         for _ in range(self._random.randint(0, 4)):
             self._declare(0)
         for _ in range(self._random.randint(2, 6)):
             self.statement(0)
-        self.write(f"z[i] = {self.kept()}")
-        self.write(f"u[i] = {self.vector()}")
-        self.write(f"y[i] += {self.pick(self.floats)} + {self.pick(self.vectors)}[1]")
+        self.write(f"{self.at('z', self.pick(_ONCE))} = {self.kept()}")
+        u = self.at("u", self.pick(_ONCE))
+        if self.chance():
+            self.write(f"{u} = {self.vector()}")
+        else:
+            first, second = ("i % 2", "1 - i % 2") if self._plain_components else ("i & 1", "i & 1 ^ 1")
+            self.write(f"{u}[{first}] = {self.kept()}")
+            self.write(f"{u}[{second}] = {self.kept()}")
+        self.write(f"{self.at('y', 'i')} += {self.pick(self.floats)} + {self.pick(self.vectors)}[1]")
         self.depth = 0
 
-    def second_task(self) -> None:
+    def reader(self, target: str) -> None:
+        """A loop that adds to `target` what it makes of z and u."""
+        u, step = self.at("u", self.pick(("k", "3 - k"))), self.pick(("2", self.at("n", "k"), "k"))
+        self.parallel("k")
+        self.write(f"    t = {self.at('z', self.pick(('k', 'k', 'k ^ 1', '3 - k')))}")
+        if target == "r":
+            self.write(f"    t += qd.sin({self.at('y', 'k')})")
+        self.write(f"    for j in range({step}):")
+        self.write(
+            f"        t = {self.pick((f't * qd.sin(t + {u}[0])', f'qd.tanh(t + {u}[j % 2])', f't * {u}[1 - j % 2]'))}"
+        )
+        self.write(f"    {self.at(target, self.pick(('k', '3 - k', 'k >> 1', 'k ^ 2')))} += t * {u}.norm(1e-3)")
+
+    def kernel(self, name: str) -> None:
+        taken = "".join(f", {p.parameter[0]}: {p.parameter[1]}" for p in self.places.values() if p.parameter)
+        self.lines += ["", "", "@qd.kernel", f"def {name}(c: qd.f64{taken}):"]
+
+    def module(self) -> str:
+        self.kernel("program")
+        self.task()
+        self.reads_own = self.chance()
+        if self.reads_own:
+            self.reader("y")
+        self.kernel("after")
+        self.reader("r")
+        self.kernel("total")
+        sums = [self.at(name, "k") for name in ("y", "r", "z")]
         self.write(f"for k in range({N}):")
-        self.write("    t = z[k]")
-        self.write(f"    for j in range({self.pick(('2', 'n[k]', 'k'))}):")
-        self.write(f"        t = {self.pick(('t * qd.sin(t + u[k][0])', 'qd.tanh(t + u[k][j % 2])'))}")
-        self.write("    y[k] += t * u[k].norm(1e-3)")
-
-
-def program(seed: int, budget: int) -> str:
-    """The text of a module with the kernel `program(c)` and the fields x, y, z, v, u, n, at."""
-    writer = Writer(seed, budget)
-    writer.task()
-    if writer.chance():
-        writer.second_task()
-    return HEADER.format(n=N) + "\n".join(writer.lines) + "\n"
-
-
-# A failure shrinks to few statements; that the statements are drawn from a seed keeps programs unlike each other.
-programs = st.builds(program, st.integers(0, 2**32), st.integers(1, 20))
+        self.write(f"    loss[None] += weights[k] * ({' + '.join(sums)}) + weights[3 - k] * {self.at('u', 'k')}.sum()")
+        made = "\n".join(p.make for p in self.places.values())
+        imports = "import torch\n" if "torch." in made else ""
+        values = "".join(f"{p.parameter[2]}, " for p in self.places.values() if p.parameter)
+        table = {p.name: (p.where, p.dual) for p in self.places.values()}
+        end = ["", "", f"arguments = ({values})", f"places = {table}", ""]
+        return HEADER.format(n=N, imports=imports, places=made) + "\n".join(self.lines[2:] + end)

@@ -1,0 +1,62 @@
+"""Packing of foreign arrays that the launch core does not pass by pointer."""
+
+from __future__ import annotations
+
+import struct
+
+from quadrants.data import external
+
+
+class _Held:
+    """Keeps a foreign array alive during a launch and copies results back after it."""
+
+    __slots__ = ("external",)
+
+    def __init__(self, described):
+        self.external = described
+
+    def finish(self) -> None:
+        if self.external.finish is not None:
+            self.external.finish()
+
+
+def flags_packer(name: str, shape_offset: int, ndim: int):
+    """A function of the launch core's "call" code for the flags of a foreign array (`data.check_flags`)."""
+
+    def pack(value, block, offset: int):
+        flags = external.flags_of(value)
+        flags._name = name
+        struct.pack_into("=Q", block, offset, flags.arr.ptr)
+        if shape_offset >= 0:
+            struct.pack_into(f"={ndim}i", block, shape_offset, *flags.shape[:ndim])
+        return flags
+
+    return pack
+
+
+def external_packer(
+    name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False, written: bool = True
+):  # fmt: skip
+    """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
+    kernels reach them, in Fortran order, with a gradient.
+
+    element: extents that the trailing axes must have; None where the token of the array has settled that. gradient:
+    whether it is the gradient that is passed; a tensor without one gets zeros. written: whether the kernel may write to
+    the array.
+    """
+
+    def pack(value, block, offset: int):
+        described = external.describe_external(value, name, written)
+        if gradient:
+            described = external.placed(described.grad)
+        if element is not None and tuple(described.shape[ndim:]) != element:
+            raise ValueError(
+                f"Invalid value for argument {name} - required element_shape={element}, "
+                f"array with element shape of {tuple(described.shape[ndim:])} is provided"
+            )
+        struct.pack_into("=Q", block, offset, described.pointer)
+        if shape_offset >= 0:
+            struct.pack_into(f"={ndim}i", block, shape_offset, *described.shape[:ndim])
+        return _Held(described)
+
+    return pack

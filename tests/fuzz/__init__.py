@@ -1,0 +1,1 @@
+"""Programs drawn at random, run as kernels and as plain Python: see `hunt`."""

@@ -1,0 +1,62 @@
+"""One program: what the model says it gives, what it gives, and whether that is a finding."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+
+from . import execute
+from .compare import difference
+from .model.errors import Undefined, Unmodelled
+from .model.run import results as modelled
+
+
+@dataclass
+class Outcome:
+    """kind: "ok", "open" (the language leaves the result open), "unmodelled", "differs", "refused".
+
+    `sign` tells findings apart: a smaller program is the same finding if it has the same sign.
+    """
+
+    kind: str
+    sign: str = ""
+    detail: str = ""
+
+    @property
+    def finding(self) -> bool:
+        return self.kind in ("differs", "refused", "died", "hangs")
+
+    def plain(self) -> dict:
+        return asdict(self)
+
+
+def check(text: str, options: dict, arch: execute.Arch) -> Outcome:
+    try:
+        want = modelled(text, options)
+    except Undefined as reason:
+        return Outcome("open", str(reason))
+    except Unmodelled as reason:
+        return Outcome("unmodelled", str(reason))
+    try:
+        got = execute.results(text, options, arch)
+    except Exception as error:
+        return refused(error)
+    if not arch.prints:
+        want.pop("stdout")
+    if isinstance(want.get("stdout"), list):
+        got["stdout"] = sorted(got["stdout"].split("\n"))
+    found = difference(got, want)
+    return Outcome("ok") if found is None else Outcome("differs", "differs", found)
+
+
+def refused(error: BaseException) -> Outcome:
+    told = str(error).strip()
+    last = told.splitlines()[-1] if told else ""
+    known = re.search(r"error: (.*)", told)
+    return Outcome("refused", f"{type(error).__name__}: {general(known.group(1) if known else last)}", told[-3000:])
+
+
+def general(message: str) -> str:
+    """A message without what differs from program to program."""
+    message = re.sub(r"['\"‘’`][^'\"‘’`]*['\"‘’`]", "'..'", message)
+    return re.sub(r"\d+", "0", message)[:160]

@@ -1,0 +1,74 @@
+"""Runs the text of a program as kernels, on one arch."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import linecache
+import os
+import types
+
+_number = itertools.count()
+
+
+class Arch:
+    """`name`: that of `qd.<name>`; "cpu-debug" is the CPU with debug=True. `prints`: whether kernels can print."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.base, _, self.mode = name.partition("-")
+        self.prints = self.base != "amdgpu"
+
+    @property
+    def options(self) -> dict:
+        return {"debug": True} if self.mode == "debug" else {}
+
+    @property
+    def environment(self) -> dict:
+        """Variables of a process that runs on it. Without a GPU wanted by name, GPUs are emulated."""
+        return {} if self.base == "cpu" or self.mode == "real" else {"QD_EMULATE": "1"}
+
+
+def load(text: str) -> types.ModuleType:
+    """A module of a text that no file has; its lines are where `inspect` looks for them."""
+    name = f"fuzz_program_{next(_number)}"
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module = types.ModuleType(name)
+    module.__file__ = file
+    exec(compile(text, file, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def start(options: dict, arch: Arch) -> None:
+    import quadrants as qd
+
+    named = {k: getattr(qd, v) if k in ("default_ip", "default_fp") else v for k, v in options.items()}
+    base = {"offline_cache": False, "enable_fallback": False, "log_level": "error"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        qd.init(arch=getattr(qd, arch.base), **{**base, **named, **arch.options})
+
+
+def results(text: str, options: dict, arch: Arch) -> dict:
+    """As the model's: what `main` returns, with what was printed as `stdout`."""
+    start(options, arch)
+    module = load(text)
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written):
+        out = module.main()
+    return {**out, "stdout": printed(written.getvalue())}
+
+
+def printed(text: str) -> str:
+    """What kernels print, without the reports of debug mode."""
+    lines = [line for line in text.splitlines(keepends=True) if "overflow detected in" not in line]
+    return "".join(lines)
+
+
+def quiet() -> None:
+    """Warnings are no findings; nor is what quadrants says at its start."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    os.environ.setdefault("QD_LOG_LEVEL", "error")

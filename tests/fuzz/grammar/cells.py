@@ -1,0 +1,109 @@
+"""Reading, naming and atomically changing the cells of containers."""
+
+from __future__ import annotations
+
+from .types import Container, Expr, StructDecl, Type
+
+_ATOMIC_CALLS = {
+    "+": "qd.atomic_add", "-": "qd.atomic_sub", "*": "qd.atomic_mul", "min": "qd.atomic_min", "max": "qd.atomic_max",
+    "&": "qd.atomic_and", "|": "qd.atomic_or", "^": "qd.atomic_xor",
+}  # fmt: skip
+
+
+def paths(type_, prefix: str = ""):
+    """(text, Type) of every number, vector or matrix inside of a type."""
+    if isinstance(type_, StructDecl):
+        for name, member in type_.members:
+            yield from paths(member, f"{prefix}.{name}")
+    else:
+        yield prefix, type_
+
+
+class Cells:
+    def __init__(self, g):
+        self.g = g
+
+    @property
+    def draw(self):
+        return self.g.draw
+
+    def index(self, container: Container, depth: int) -> str:
+        """Text of a subscript that is in range."""
+        if not container.shape:
+            return self.draw.pick(("None", "()"))
+        parts = []
+        for start, extent in zip(container.offset, container.shape):
+            e = self.g.indices.within(start, start + extent - 1, depth)
+            text = e.text
+            if text.startswith("(-") and e.literal and not container.offset[0]:
+                text = "0"
+            if container.blocked and not self.draw.on("blocked_index") and text.startswith("("):
+                text = f"max({text}, {start})"
+            parts.append(text)
+        if len(parts) > 1 and self.draw.chance(0.1) and not any(p.startswith("(-") for p in parts):
+            return f"qd.Vector([{', '.join(parts)}])"
+        return ", ".join(parts)
+
+    def component(self, shape: tuple, depth: int) -> str:
+        """Text of the indices of one component."""
+        parts = []
+        for extent in shape:
+            e = self.g.indices.within(0, extent - 1, depth)
+            weak = e.text.startswith("(") and not self.draw.on("component_index")
+            parts.append(f"max({e.text}, 0)" if weak else e.text)
+        return ", ".join(parts)
+
+    def candidates(self, test, write: bool = False) -> list:
+        """(container, subscript function, path, type) of all that may be touched."""
+        scope = self.g.scope
+        out = []
+        for c in scope.writable if write else scope.readable:
+            out += [(c, lambda d, c=c: self.index(c, d), p, t) for p, t in paths(c.type) if test(t)]
+        for own in scope.own:
+            for p, t in paths(own.container.type):
+                if test(t):
+                    # Twice, as these are what the loop is about.
+                    out += [(own.container, lambda d, own=own: own.index(), p, t)] * 2
+        return out
+
+    def place(self, test, depth: int, write: bool = False) -> tuple | None:
+        """Text and type of a number, vector or matrix in memory that passes `test`, which sees element types."""
+        found = self.candidates(test, write)
+        if not found:
+            return None
+        container, subscript, path, type_ = self.draw.pick(found)
+        return f"{container.access}[{subscript(depth)}]{path}", type_
+
+    def number_place(self, test, depth: int, write: bool = False) -> tuple | None:
+        """A place of one number: a scalar or a component."""
+        found = self.place(lambda t: test(t.element()), depth, write)
+        if found is None:
+            return None
+        text, type_ = found
+        return (text, type_) if not type_.shape else (text + self.part(type_, depth), type_.element())
+
+    def part(self, type_: Type, depth: int) -> str:
+        """Text behind a vector or matrix that picks a component."""
+        if len(type_.shape) == 1 and type_.shape[0] <= 4 and self.draw.chance(0.3):
+            letters = self.draw.pick(("xyzw", "rgba", "stpq"))
+            return "." + letters[self.draw.number(0, type_.shape[0] - 1)]
+        return f"[{self.component(type_.shape, depth)}]"
+
+    def read(self, test, depth: int) -> Expr | None:
+        found = self.number_place(test, depth)
+        return None if found is None else Expr(*found)
+
+    def atomic_value(self, test, depth: int) -> Expr | None:
+        """The old value of an atomic operation; only where iterations have an order."""
+        if self.g.scope.parallel or not self.draw.on("atomics") or self.g.pure:
+            return None
+        found = self.number_place(test, depth, write=True)
+        if found is None:
+            return None
+        text, type_ = found
+        return Expr(self.atomic_call(text, type_, depth), type_)
+
+    def atomic_call(self, text: str, type_: Type, depth: int, op: str | None = None) -> str:
+        op = op or self.draw.pick(("+", "-", "min", "max") if type_.real else tuple(_ATOMIC_CALLS))
+        value = self.g.numbers.real(depth) if type_.real else self.g.numbers.integer(depth)
+        return f"{_ATOMIC_CALLS[op]}({text}, {value.text})"

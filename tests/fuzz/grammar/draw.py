@@ -1,0 +1,94 @@
+"""Choices, names and switches of one program."""
+
+from __future__ import annotations
+
+import random
+
+# Parts of the grammar that can be switched off, for instance while a defect that they show is known. Those of
+# `KNOWN` are off unless they are asked for.
+FEATURES = {
+    "blocked_index": "an index other than a name or call, on a field of several levels",
+    "component_index": "a component index other than a name or call",
+    "negated_comparison": "unary minus of a truth value",
+    "there_and_back": "a real that becomes an integer and a real again",
+    "shifted_comparison": "a truth value shifted to the left",
+    "extrema_of_tensors": "min and max of two tensors beside the methods .min() and .max()",
+    "tricky_struct_names": "structs and members with names of C, CUDA or the emitted text",
+    "tricky_names": "variables, funcs and kernels with such names",
+    "half": "f16",
+    "debug": "qd.init(debug=True)",
+    "prints": "print",
+    "real_funcs": "qd.real_func",
+    "structs": "struct types and fields",
+    "matrices": "vectors and matrices",
+    "arguments": "ndarrays, views, NumPy arrays and tensors as arguments",
+    "classes": "data_oriented classes and dataclasses",
+    "atomics": "atomic operations with their old values",
+}
+KNOWN: frozenset = frozenset()
+
+VARIABLES = (
+    "error", "frame", "lane", "half", "runtime", "rng", "expm1", "log1p", "double", "char", "register", "this", "new",
+    "struct", "union", "signed", "NULL", "INFINITY", "stdin", "printf", "malloc", "threadIdx", "blockIdx", "asm",
+    "inline", "restrict", "volatile", "uint", "size_t", "true", "I", "dim3", "warpSize", "float2", "j0", "y1", "index",
+    "qd_int", "vec2_i32", "kernel_k", "args", "rt", "begin", "end", "worker", "task", "sin", "fma", "signbit", "near",
+    "far", "unix", "linux", "errno", "environ", "i32", "u8", "f32", "result", "out", "self_", "const", "static", "auto",
+    "default", "switch", "case", "goto", "typedef", "enum", "extern", "sizeof", "short", "long", "unsigned", "void",
+    "template", "class_", "operator", "private", "public", "namespace", "using", "delete", "friend", "virtual", "bool_",
+)  # fmt: skip
+FUNCS = (
+    "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
+    "mix", "frac", "lerp", "sincos", "rsqrtf", "fmaxf", "div", "rand", "exit", "signal", "time", "gamma", "yn", "ldexp",
+    "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame", "half",
+)  # fmt: skip
+STRUCTS = (
+    "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
+    "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time", "div_t", "struct_", "Body",
+)  # fmt: skip
+MEMBERS = ("x", "y", "w", "int", "qd_int", "long", "value", "data", "shape_", "type", "id", "float", "short", "this", "v", "m")
+
+
+class Draw:
+    """Random choices of a seed, with the features that are on and the names that are taken."""
+
+    def __init__(self, seed: int, off=KNOWN):
+        self._random = random.Random(seed)
+        self._off = frozenset(off)
+        self.taken: set = {"qd", "np", "cells", "main", "torch", "dataclasses", "run"}
+
+    def on(self, feature: str) -> bool:
+        if feature not in FEATURES:
+            raise KeyError(feature)
+        return feature not in self._off
+
+    def pick(self, choices):
+        return self._random.choice(list(choices))
+
+    def sample(self, choices, count: int) -> list:
+        choices = list(choices)
+        return self._random.sample(choices, min(count, len(choices)))
+
+    def weighted(self, table: dict):
+        """A key of the table, as often as its value says."""
+        return self._random.choices(list(table), list(table.values()))[0]
+
+    def chance(self, part: float) -> bool:
+        return self._random.random() < part
+
+    def number(self, low: int, high: int) -> int:
+        return self._random.randint(low, high)
+
+    def name(self, prefix: str, pool=(), feature: str = "tricky_names") -> str:
+        """A name that nothing visible has."""
+        if pool and self.on(feature) and self.chance(0.2):
+            free = [n for n in pool if n not in self.taken]
+            if free:
+                return self.take(self.pick(free))
+        k = 0
+        while f"{prefix}{k}" in self.taken:
+            k += 1
+        return self.take(f"{prefix}{k}")
+
+    def take(self, name: str) -> str:
+        self.taken.add(name)
+        return name

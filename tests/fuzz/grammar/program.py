@@ -1,0 +1,146 @@
+"""A whole program: options, structs, containers, funcs, one or two kernels, and `main`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from .containers import Containers, has_torch
+from .draw import FUNCS, KNOWN, Draw
+from .functions import Functions
+from .generators import Generators
+from .kernels import Kernels
+from .scope import Scope
+from .statements import indented
+from .types import Container, StructDecl, Type, Var, dtype
+
+SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
+INPUTS = {True: ("1.5", "-0.25", "3.0", "-7.75"), False: ("3", "-7", "0", "12", "2147483647")}
+
+
+@dataclass(frozen=True)
+class Program:
+    """`text` is a module with `main()`; `options` are those of `qd.init`."""
+
+    text: str
+    options: dict
+
+
+def options_of(draw: Draw) -> dict:
+    """fast_math is off, as it leaves rounding open."""
+    out: dict = {"fast_math": False}
+    if draw.on("debug") and draw.chance(0.1):
+        out["debug"] = True
+    elif draw.chance(0.05):
+        out["check_out_of_bound"] = True
+    if draw.chance(0.15):
+        out["default_ip"] = "i64"
+    if draw.chance(0.15):
+        out["default_fp"] = "f64"
+    out["cpu_max_num_threads"] = draw.pick((1, 2, 2, 3))
+    out["opt_level"] = draw.pick((0, 0, 1, 1, 1, 3))
+    return out
+
+
+class Writer:
+    def __init__(self, seed: int, size: int, off=KNOWN):
+        self.draw = Draw(seed, off)
+        self.size = size
+        self.options = options_of(self.draw)
+
+    def program(self) -> Program:
+        draw = self.draw
+        kit = Containers(draw)
+        if draw.on("structs"):
+            for _ in range(draw.weighted({0: 5, 1: 4, 2: 2})):
+                kit.struct()
+        containers: list[Container] = []
+        while len(containers) < min(2 + self.size // 3, 5):
+            containers += kit.some([])
+        parameters = [c for c in containers if c.annotation is not None]
+        shared = [c for c in containers if c.annotation is None]
+        functions = Functions(draw, self.options, kit.structs, shared)
+        methods = {s: [functions.method(s) for _ in range(draw.weighted({0: 2, 1: 1}))] for s in kit.structs}
+        funcs: list = [m for ms in methods.values() for m in ms]
+        plain: list = []
+        for _ in range(draw.weighted({0: 2, 1: 3, 2: 3, 3: 1})):
+            f = functions.draw_one([*funcs, *plain])
+            plain.append(f)
+        lines = ["import numpy as np"]
+        if any("torch." in line for c in containers for line in c.declaration):
+            lines.append("import torch")
+        lines += ["import quadrants as qd", "from fuzz.inputs import cells"]
+        for s in kit.structs:
+            lines += kit.struct_lines(s, [m.lines for m in methods[s]])
+        for c in containers:
+            if not c.fresh:
+                lines += c.declaration
+        for f in plain:
+            lines += f.lines
+        lines += self.kernel([*funcs, *plain], containers, parameters, kit.structs)
+        return Program(ast.unparse(ast.parse("\n".join(lines))) + "\n", self.options)
+
+    def kernel(self, funcs, containers, parameters, structs) -> list:
+        draw = self.draw
+        name = draw.name("run", FUNCS)
+        params = []
+        scope = Scope(readable=list(containers), writable=list(containers), funcs=list(funcs))
+        for _ in range(draw.number(1, 3)):
+            type_ = Type(dtype(draw.pick(SCALARS)))
+            var = Var(draw.name("n"), type_, writable=False)
+            scope.variables.append(var)
+            params.append((var.name, type_))
+        g = Generators(draw, self.options, scope, structs)
+        body = Kernels(draw, g, containers).body(self.size)
+        result = g.statements.type() if draw.chance(0.4) else None
+        head = ", ".join([f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in parameters])
+        returned = []
+        if result is not None:
+            returned = [f"return {g.exact(result, 2).text}"]
+        arrow = f" -> {result.text}" if result is not None else ""
+        lines = ["@qd.kernel", f"def {name}({head}){arrow}:", *indented([*body, *returned])]
+        return lines + self.main(name, params, containers, parameters, result)
+
+    def main(self, name, params, containers, parameters, result) -> list:
+        draw = self.draw
+        lines: list = []
+        for c in containers:
+            lines += c.declaration if c.fresh else self.fill(c)
+        results = []
+        for k in range(2):
+            args = [draw.pick(INPUTS[t.real][: 4 if t.real or t.dtype.signed else 1]) for _, t in params]
+            args = [a if t.dtype.signed or t.real else a.lstrip("-") for a, (_, t) in zip(args, params)]
+            call = f"{name}({', '.join([*args, *(c.argument for c in parameters)])})"
+            lines.append(f"r{k} = {call}" if result is not None else call)
+            if result is not None:
+                results.append(f'"r{k}": r{k}')
+        for c in containers:
+            results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
+        return ["def main():", *indented([*lines, f"return {{{', '.join(results)}}}"])]
+
+    def fill(self, c: Container) -> list:
+        if isinstance(c.type, StructDecl):
+            return [f"{c.host}.from_numpy({self.struct_cells(c.type, c.shape)})"]
+        shape = c.shape
+        if c.annotation and c.annotation.startswith("qd.BufferView"):
+            shape = f"{c.host}.shape"
+        else:
+            shape = (*c.shape, *c.type.shape)
+        return [f'{c.host}.from_numpy(cells("{c.type.dtype.name}", {shape}, {self.draw.number(0, 99)}))']
+
+    def struct_cells(self, decl: StructDecl, shape: tuple) -> str:
+        parts = []
+        for name, t in decl.members:
+            if isinstance(t, StructDecl):
+                parts.append(f'"{name}": {self.struct_cells(t, shape)}')
+            else:
+                parts.append(f'"{name}": cells("{t.dtype.name}", {(*shape, *t.shape)}, {self.draw.number(0, 99)})')
+        return "{" + ", ".join(parts) + "}"
+
+
+def draw(seed: int, size: int, off=KNOWN) -> Program:
+    """The program of a seed. `off`: features of `draw.FEATURES` to leave out."""
+    return Writer(seed, size, off).program()
+
+
+__all__ = ["Program", "draw", "has_torch"]

@@ -1,0 +1,75 @@
+"""Random differentiable programs: reverse mode, forward mode, tapes and finite differences agree, in f64.
+
+QD_AD_PROGRAMS  how many programs, 100 when unset; `make nightly` takes 3,000.
+QD_AD_SEED      of the first one; 0 when unset, "new" for another one each time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from quadrants.ad import stacks
+from quadrants.ad.build import zero
+
+from . import derivatives
+from .execute import Arch
+from .hunt import Hunt
+
+COUNT = int(os.environ.get("QD_AD_PROGRAMS", 100))
+SEED = os.environ.get("QD_AD_SEED", "0")
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return [derivatives.program(seed).text for seed in range(250)]
+
+
+@pytest.mark.slow
+def test_reverse_forward_and_differences_agree(arch_name, capsys):
+    seed = random.SystemRandom().randrange(10**9) if SEED == "new" else int(SEED)
+    name = arch_name if arch_name == "cpu" or os.environ.get("QD_EMULATE") == "1" else f"{arch_name}-real"
+    hunt = Hunt(COUNT, seed, (name,), "derivatives", jobs=1 if COUNT <= 100 else 0)
+    findings = hunt.run()
+    assert findings == [], hunt.summary() + "\n" + capsys.readouterr().out
+    assert hunt.kinds["open"] <= 0.1 * COUNT, hunt.summary()
+
+
+@pytest.mark.cpu_only
+def test_a_wrong_derivative_is_found(monkeypatch):
+    """Zeros are saved in place of what loops carry."""
+    push = stacks.Stack.push
+    monkeypatch.setattr(stacks.Stack, "push", lambda self, loop, value: push(self, loop, zero(self.decl.type)))
+    signs = {derivatives.check_seed(seed, 8, frozenset(), Arch("cpu")).sign for seed in range(12)}
+    assert "reverse mode and differences" in signs
+
+
+@pytest.mark.cpu_only
+def test_programs_have_enough_of_everything(texts):
+    everything = "for j|if |elif |else:|qd.atomic_add|turn(|for k in|& 1] =|n[i]|qd.static| @ |not b|% 5|min(|** |hop("
+    everything += "|qd.atomic_sub|spin(|in qd.ndrange|settle(|Body(|move(|.a = |.w[|damp(| if i < 2 |~|<< 1|>> 1|- -("
+    kernels = [text[text.index("def program") :] for text in texts]
+    for wanted in everything.split("|"):
+        assert sum(wanted in text for text in kernels) >= 2, wanted
+    nested = sum(any(line.startswith(" " * 16 + "for") for line in text.splitlines()) for text in kernels)
+    assert nested >= 20
+
+
+@pytest.mark.cpu_only
+def test_numbers_lie_in_containers_of_every_kind(texts):
+    kinds = "dense(qd.i, 2).dense(qd.i, 2)|dense(qd.ij, (2, 1))|order='ji'|offset=|Struct.field|Layout.AOS|layout=SOA"
+    kinds += "|cells.place|qd.ndarray(qd.f64|Vector.ndarray(|layout=(1, 0)|State_|Matrix.field|np.zeros"
+    kinds += "|.place(x, x.grad"
+    for wanted in kinds.split("|"):
+        assert sum(wanted in text for text in texts) >= 2, wanted
+
+
+@pytest.mark.cpu_only
+def test_forms_can_be_left_out():
+    off = frozenset({"blocked_index", "component_index", "negated_comparison"})
+    for seed in range(100):
+        text = derivatives.program(seed, None, off).text
+        compile(text, "program", "exec")
+        assert ").dense(" not in text and "- -(" not in text and "& 1]" not in text
