@@ -103,6 +103,9 @@ class Hunt:
             self._signs[found.sign] += 1
             shrink = self._signs[found.sign] <= self.each
             self.findings.append(found)
+        if found.kind == "broken":
+            self._print(found)
+            return
         program = importlib.import_module(f"{__package__}.{self.subject}").program(found.seed, self.size, self.off)
         found.text, found.options = program.text, program.options
         if shrink:

@@ -180,13 +180,13 @@ def _smaller(e: ast.expr):
     """Simpler expressions that may stand where `e` does."""
     if isinstance(e, (ast.Constant, ast.Name)) and not _is_odd(e):
         return
-    for child in ast.iter_child_nodes(e):
-        if isinstance(child, ast.expr) and not isinstance(child, (ast.Dict, ast.JoinedStr)):
-            yield copy.deepcopy(child)
     if not isinstance(e, (ast.Name, ast.Dict, ast.JoinedStr, ast.FormattedValue)):
         for text in _LITERALS:
             if ast.unparse(e) != text:
                 yield ast.parse(text, mode="eval").body
+    for child in ast.iter_child_nodes(e):
+        if isinstance(child, ast.expr) and not isinstance(child, (ast.Dict, ast.JoinedStr)):
+            yield copy.deepcopy(child)
 
 
 def _is_odd(e) -> bool:

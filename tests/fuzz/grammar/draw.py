@@ -11,6 +11,7 @@ FEATURES = {
     "component_index": "a component index other than a name or call",
     "negated_comparison": "unary minus of a truth value",
     "there_and_back": "a real that becomes an integer and a real again",
+    "wrapped_reals": "a real beyond the range of the integer that it becomes",
     "shifted_comparison": "a truth value shifted to the left",
     "extrema_of_tensors": "min and max of two tensors beside the methods .min() and .max()",
     "tricky_struct_names": "structs and members with names of C, CUDA or the emitted text",

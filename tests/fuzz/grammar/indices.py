@@ -118,9 +118,9 @@ class Indices:
 
     def logic(self, low, high, depth):
         """`and`, `or` of integers give one of them."""
-        a, b = self.at_run_time(max(low, 0), high, depth), self.within(max(low, 0), high, depth)
         if low > 0 or high < 0:
             return None
+        a, b = self.at_run_time(low, high, depth), self.within(low, high, depth)
         word = self.draw.pick(("and", "or"))
         return integer(f"({a.text} {word} {b.text})", self.g.promoted(a.type, b.type), min(a.low, b.low, 0), max(a.high, b.high))
 

@@ -131,7 +131,15 @@ class Numbers:
         e = self.integer(depth) if self.draw.chance(0.8) else self.comparison(depth)
         return self.cast(e, self.draw.pick((*INTS, "int")))
 
+    def in_range(self, e: Expr) -> Expr:
+        """A real that every integer type can hold, where others are a known defect."""
+        if not e.type.real or e.type.shape or self.draw.on("wrapped_reals"):
+            return e
+        return Expr(f"qd.max(qd.min({e.text}, 100.0), 0.0)", self.g.promoted(e.type, Type(self.g.fp)))
+
     def cast(self, e: Expr, name: str) -> Expr:
+        if name in INTS or name == "int":
+            e = self.in_range(e)
         if name in ("int", "float"):
             return Expr(f"{name}({e.text})", Type(self.g.ip if name == "int" else self.g.fp))
         if e.literal:

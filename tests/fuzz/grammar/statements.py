@@ -141,7 +141,7 @@ class Statements:
         if self.draw.chance(0.2) and not type_.shape:
             # Another kind: stores convert.
             real = not type_.real if type_.dtype.bits > 1 else False
-            value = self.g.numbers.real(2) if real else self.g.numbers.integer(2)
+            value = self.g.numbers.in_range(self.g.numbers.real(2)) if real else self.g.numbers.integer(2)
         elif type_.shape and self.draw.chance(0.15):
             value = self.g.tensors.number(type_.real, 2)
         else:
