@@ -19,6 +19,9 @@ def paths(type_, prefix: str = ""):
         yield prefix, type_
 
 
+WEAK = ("(", "qd.select", "int(", "qd.cast", *(f"qd.{bits}" for bits in "iu"), "qd.raw_div", "qd.bit_cast")
+
+
 class Cells:
     def __init__(self, g):
         self.g = g
@@ -35,12 +38,12 @@ class Cells:
         for start, extent in zip(container.offset, container.shape):
             e = self.g.indices.within(start, start + extent - 1, depth)
             text = e.text
-            if text.startswith("(-") and e.literal and not container.offset[0]:
-                text = "0"
-            if container.blocked and not self.draw.on("blocked_index") and text.startswith("("):
+            if start < 0 and not e.literal and not self.draw.on("negative_constants"):
+                text = self.g.indices.variable_or_literal(start, start + extent - 1)
+            if container.blocked and not self.draw.on("blocked_index") and text.startswith(WEAK):
                 text = f"max({text}, {start})"
             parts.append(text)
-        if len(parts) > 1 and self.draw.chance(0.1) and not any(p.startswith("(-") for p in parts):
+        if len(parts) > 1 and self.draw.chance(0.1):
             return f"qd.Vector([{', '.join(parts)}])"
         return ", ".join(parts)
 
@@ -49,7 +52,7 @@ class Cells:
         parts = []
         for extent in shape:
             e = self.g.indices.within(0, extent - 1, depth)
-            weak = e.text.startswith("(") and not self.draw.on("component_index")
+            weak = e.text.startswith(WEAK) and not self.draw.on("component_index")
             parts.append(f"max({e.text}, 0)" if weak else e.text)
         return ", ".join(parts)
 

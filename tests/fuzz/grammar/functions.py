@@ -46,7 +46,7 @@ class Functions:
         return f
 
     def scope(self, params, funcs, pure) -> Scope:
-        scope = Scope(level=1)
+        scope = Scope(level=1, top=True)  # a loop here may be that of a kernel, and then is parallel
         for name, type_, mode in params:
             if mode == "static":
                 var = Var(name, Type(dtype(self.options.get("default_ip", "i32"))), writable=False, low=0, high=3)

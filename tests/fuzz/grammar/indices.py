@@ -73,6 +73,10 @@ class Indices:
         v = self.draw.pick(found)
         return self.moved(integer(v.name, v.type, v.low, v.high), low, high)
 
+    def variable_or_literal(self, low: int, high: int) -> str:
+        e = self.variable(low, high, 0)
+        return e.text if e is not None and e.ranged and low <= e.low and e.high <= high else self.literal(self.draw.number(low, high)).text
+
     def sum(self, low, high, depth):
         part = self.draw.number(0, high - low)
         a, b = self.at_run_time(0, part, depth), self.within(0, high - low - part, depth)

@@ -89,7 +89,7 @@ class Numbers:
 
     def integer_shift(self, depth) -> Expr | None:
         a = self.operand(depth) if self.draw.chance(0.3) else self.integer(depth)
-        if a.literal or (a.type.dtype.bits == 1 and not self.draw.on("shifted_comparison")):
+        if a.literal or a.text in [v.name for v in self.g.scope.statics] or (a.type.dtype.bits == 1 and not self.draw.on("shifted_comparison")):
             return None
         by = self.g.indices.within(0, min(a.type.dtype.bits, 8) - 1 if a.type.dtype.bits > 1 else 4, depth)
         op = self.draw.pick(("<<", ">>", ">>", "bit_shr"))

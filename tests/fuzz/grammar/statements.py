@@ -98,9 +98,7 @@ class Statements:
             return None
         e = self.g.exact(self.type().element(), 2)
         name = self.new(e.type)
-        cond = f"({name} := {e.text}) > 0"
-        other = self.declare(0)
-        return [f"{name} = {e.text}", *other] if self.draw.chance(0.9) else [f"{self.new(Type(dtype('u1')))} = {cond}"]
+        return [f"{self.new(Type(dtype('u1')))} = ({name} := {e.text}) > 0"]
 
     # ------------------------------------------------------------ targets
 
@@ -224,8 +222,11 @@ class Statements:
         n = type_.shape[0]
         word = "".join(self.draw.sample(letters[:n], self.draw.number(2, n)))
         part = Type(type_.dtype, (len(word),))
+        augmented = self.draw.chance(0.4) and type_.dtype.bits > 1
+        if augmented and not self.draw.on("swizzle_order"):
+            return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {self.draw.number(1, 5)}"]
         value = self.g.tensors.value(part, 2) if self.draw.chance(0.7) else self.g.tensors.number(type_.real, 2)
-        if self.draw.chance(0.4) and type_.dtype.bits > 1:
+        if augmented:
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {value.text}"]
         return [f"{text}.{word} = {value.text}"]
 

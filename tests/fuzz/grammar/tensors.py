@@ -105,6 +105,8 @@ class Tensors:
 
     def select(self, type_, depth):
         a, b, t = self.both(type_, depth)
+        if t.dtype.name == "f16" and not self.draw.on("half_select"):
+            return None
         cond = self.g.numbers.condition(depth).text if self.draw.chance(0.5) else self.comparison_text(type_, depth)
         return Expr(f"qd.select({cond}, {a.text}, {b.text})", t)
 
@@ -126,6 +128,8 @@ class Tensors:
 
     def ternary(self, type_, depth):
         a, b, t = self.both(type_, depth)
+        if t.dtype.name == "f16" and not self.draw.on("half_select"):
+            return None
         return Expr(f"({a.text} if {self.g.numbers.comparison(depth).text} else {b.text})", t)
 
     def product(self, type_, depth):

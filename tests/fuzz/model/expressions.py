@@ -83,6 +83,8 @@ class Expressions:
         left = self.eval(node.left)
         result = None
         for op, right in zip(node.ops, node.comparators):
+            if isinstance(result, Num) and not result.value and not self.dry:
+                return result
             right = self.eval(right)
             step = self.guarded(binary, COMPARE[type(op)], left, right)
             result = step if result is None else binary("&", result, step)

@@ -12,6 +12,7 @@ from .containers import External, Field, StructField, View
 from .errors import Undefined, Unmodelled
 from .evaluate import Break, Continue, Evaluator, Return
 from .memory import tracker
+from .names import check as check_names
 from .numbers import DType, Num, convert, literal, rounded, wrap
 from .operations import scalar_type
 from .places import Place, Value, Variable
@@ -66,8 +67,16 @@ class Function:
         self.fn, self.recursive = fn, recursive
         self.tree = Program.trees[fn.__code__.co_firstlineno]
         self.annotations = fn.__annotations__
+        self.checked = False
 
     def outer(self) -> dict:
+        names = self._names()
+        if not self.checked:
+            check_names(self.tree, names)
+            self.checked = True
+        return names
+
+    def _names(self) -> dict:
         cells = dict(zip(self.fn.__code__.co_freevars, (c.cell_contents for c in self.fn.__closure__ or ())))
         return {**self.fn.__globals__, **cells}
 

@@ -287,6 +287,8 @@ def bit_cast(x, dtype: DType):
             raise Unmodelled("bit_cast between widths")
         import numpy as np
 
+        if e.value != e.value:
+            raise Undefined("the bits of a NaN")
         value = np.array(e.value, e.dtype.numpy).view(dtype.numpy).item()
         if dtype.real and value != value:
             raise Undefined("the bits of a NaN")
