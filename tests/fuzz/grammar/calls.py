@@ -45,6 +45,10 @@ class Calls:
         return f"{f.name}({', '.join(texts)})"
 
     def argument(self, type_, mode: str, depth: int) -> str | None:
+        if mode == "container":
+            scope = self.g.scope
+            # In parallel loops others may own its cells.
+            return type_.access if type_ in scope.writable else None
         if mode == "static":
             statics = [v.name for v in self.g.scope.statics]
             return self.draw.pick([*statics, str(self.draw.number(0, 3))])

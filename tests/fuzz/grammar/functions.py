@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from .draw import FUNCS, Draw
 from .generators import Generators
 from .scope import Scope
@@ -10,8 +12,9 @@ from .types import FuncDecl, StructDecl, Type, Var, dtype
 
 
 class Functions:
-    def __init__(self, draw: Draw, options: dict, structs: list, containers: list):
+    def __init__(self, draw: Draw, options: dict, structs: list, containers: list, handed: list):
         self.draw, self.options, self.structs = draw, options, structs
+        self.handed = handed  # those that are arguments of the kernel
         self.containers = containers  # those that funcs see as globals
 
     def parameter(self, real: bool) -> tuple:
@@ -26,14 +29,27 @@ class Functions:
             return type_, "typed"
         return type_, self.draw.pick(("value", "typed", "template", "static", "typed"))
 
+    def container(self) -> tuple | None:
+        """A container as a parameter: what stands for it in the func, and itself."""
+        found = [c for c in self.containers + self.handed if c.annotation is None or "BufferView" not in c.annotation]
+        if not found:
+            return None
+        c = self.draw.pick(found)
+        return dataclasses.replace(c, access=self.draw.name("p"), loops=False), c
+
     def draw_one(self, funcs: list) -> FuncDecl:
         """A func that may call those before it."""
         real = self.draw.on("real_funcs") and self.draw.chance(0.15)
         pure = real or self.draw.chance(0.6)
-        name = self.draw.name("f", FUNCS)
+        name = self.draw.name("f", FUNCS, "tricky_func_names")
         taken = set(self.draw.taken)
         params = [(self.draw.name("p"), *self.parameter(real)) for _ in range(self.draw.number(1, 3))]
+        inner = self.container() if not pure and self.draw.chance(0.4) else None
         scope = self.scope(params, funcs, pure)
+        if inner is not None:
+            params.append((inner[0].access, inner[1], "container"))
+            scope.readable.append(inner[0])
+            scope.writable.append(inner[0])
         g = Generators(self.draw, self.options, scope, self.structs, pure)
         results = [g.statements.type() for _ in range(self.draw.weighted({1: 8, 2: 2, 0: 1, 3: 1}))]
         if real:
@@ -49,7 +65,7 @@ class Functions:
         scope = Scope(level=1, top=True)  # a loop here may be that of a kernel, and then is parallel
         for name, type_, mode in params:
             if mode == "static":
-                var = Var(name, Type(dtype(self.options.get("default_ip", "i32"))), writable=False, low=0, high=3)
+                var = Var(name, Type(dtype(self.options.get("default_ip", "i32"))), writable=False, low=0, high=3, constant=True)
                 scope.statics.append(var)
             else:
                 var = Var(name, type_, level=1)
@@ -78,6 +94,8 @@ class Functions:
 
     @staticmethod
     def annotation(type_, mode: str) -> str:
+        if mode == "container":
+            return f": {type_.annotation or 'qd.template()'}"
         if mode in ("template", "static"):
             return ": qd.template()"
         if mode in ("typed", "annotated"):

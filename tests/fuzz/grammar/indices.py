@@ -71,7 +71,7 @@ class Indices:
         if not found:
             return None
         v = self.draw.pick(found)
-        return self.moved(integer(v.name, v.type, v.low, v.high), low, high)
+        return self.moved(integer(v.name, v.type, v.low, v.high, literal=v.constant), low, high)
 
     def variable_or_literal(self, low: int, high: int) -> str:
         e = self.variable(low, high, 0)

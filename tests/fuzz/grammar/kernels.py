@@ -12,8 +12,9 @@ REDUCTIONS = ("+", "-", "&", "|", "^")
 
 
 class Kernels:
-    def __init__(self, draw: Draw, g: Generators, containers: list):
+    def __init__(self, draw: Draw, g: Generators, containers: list, results: list):
         self.draw, self.g, self.containers = draw, g, containers
+        self.results = results  # containers that are compared with a tolerance
 
     def body(self, budget: int) -> list:
         lines: list = []
@@ -48,11 +49,17 @@ class Kernels:
                     if v.type.dtype.bits > 1 and v.low is None and self.draw.chance(0.4):
                         reduced[v.name] = self.draw.pick(REDUCTIONS)
             readable = [c for c in rest if c not in atomic]
+            approximate = [o for o in (self.approximate(c, axes) for c in self.results) if o is not None]
             lines = self.g.statements.body(
                 2, count, readable=readable, writable=[], own=own, atomic=atomic, reduced=reduced, parallel=True,
+                approximate=approximate,
                 top=False, loop=True, own_loop=True,
             )  # fmt: skip
         return [*header, head, *indented(lines)]
+
+    def approximate(self, c: Container, axes: list) -> Own | None:
+        index = self.injective(c, axes)
+        return None if index is None else Own(c, index)
 
     def config(self) -> list:
         choice = self.draw.number(0, 9)

@@ -39,7 +39,7 @@ class Numbers:
             return not t.real and t.dtype.bits > 1
 
         if self.draw.chance(0.5):
-            found = self.g.scope.values(lambda t: is_integer(t) and not t.shape)
+            found = [v for v in self.g.scope.values(lambda t: is_integer(t) and not t.shape) if not v.constant]
             if found:
                 v = self.draw.pick(found)
                 return integer(v.name, v.type, v.low, v.high)
@@ -89,7 +89,7 @@ class Numbers:
 
     def integer_shift(self, depth) -> Expr | None:
         a = self.operand(depth) if self.draw.chance(0.3) else self.integer(depth)
-        if a.literal or a.text in [v.name for v in self.g.scope.statics] or (a.type.dtype.bits == 1 and not self.draw.on("shifted_comparison")):
+        if a.literal or (a.type.dtype.bits == 1 and not self.draw.on("shifted_comparison")):
             return None
         by = self.g.indices.within(0, min(a.type.dtype.bits, 8) - 1 if a.type.dtype.bits > 1 else 4, depth)
         op = self.draw.pick(("<<", ">>", ">>", "bit_shr"))

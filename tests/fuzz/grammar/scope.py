@@ -23,6 +23,7 @@ class Scope:
     variables: list[Var] = field(default_factory=list)
     statics: list[Var] = field(default_factory=list)
     funcs: list = field(default_factory=list)
+    approximate: list[Own] = field(default_factory=list)  # cells for results that are compared with a tolerance
     parallel: bool = False  # inside of a parallel loop
     top: bool = False  # loops here are parallel
     loop: bool = False  # break and continue are possible

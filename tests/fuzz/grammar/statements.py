@@ -30,7 +30,7 @@ class Statements:
 
     def one(self, depth: int) -> list:
         forms = {
-            "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2, "atomic": 1, "annotated": 1,
+            "transcendental": 1, "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2, "atomic": 1, "annotated": 1,
             "walrus": 1, "struct": 1, "fill": 1, "results": 1,
         }  # fmt: skip
         if depth > 0:
@@ -100,6 +100,23 @@ class Statements:
         name = self.new(e.type)
         return [f"{self.new(Type(dtype('u1')))} = ({name} := {e.text}) > 0"]
 
+    def transcendental(self, depth: int):
+        """A function whose last bits differ from target to target, stored where nothing reads it."""
+        scope = self.g.scope
+        if not scope.approximate:
+            return None
+        own = self.draw.pick(scope.approximate)
+        name = self.draw.pick(("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log", "rsqrt", "atan2", "pow"))
+        limit = {"tan": 1.5, "asin": 1.0, "acos": 1.0, "exp": 10.0}.get(name, 20.0)
+        e = f"max(min({self.g.numbers.real(2).text}, {limit}), -{limit})"
+        if name in ("log", "rsqrt"):
+            e = f"abs({e}) + 0.5"
+        if name == "atan2":
+            e = f"{e}, abs({self.g.numbers.real(1).text}) + 0.25"
+        if name == "pow":
+            e = f"abs({e}) + 0.5, {self.draw.pick(('1.5', '0.25', '(-0.75)', '2.5'))}"
+        return [f"{own.container.access}[{own.index()}] = qd.{name}({e})"]
+
     # ------------------------------------------------------------ targets
 
     def target(self, test, depth: int, component: bool = True) -> tuple | None:
@@ -160,6 +177,8 @@ class Statements:
         if found is None:
             return None
         text, type_ = found
+        if type_.shape and not self.draw.on("soa_floor"):
+            return [f"{text} {self.draw.pick('+-')}= {self.g.tensors.number(type_.real, 2).text}"]
         if type_.real:
             op = self.draw.pick(("+", "-", "*", "+", "/"))
             value = self.g.tensors.value(type_, 2) if type_.shape and self.draw.chance(0.5) else self.g.numbers.real(2)
@@ -287,7 +306,7 @@ class Statements:
             return None
         with self.g.scope.block(self.draw):
             name = self.draw.name("s")
-            var = Var(name, Type(self.g.ip), writable=False, low=0, high=2)
+            var = Var(name, Type(self.g.ip), writable=False, low=0, high=2, constant=True)
             self.g.scope.variables.append(var)
             statics, self.g.scope.statics = self.g.scope.statics, [*self.g.scope.statics, var]
             lines = self.body(depth - 1, self.draw.number(1, 2), loop=False)

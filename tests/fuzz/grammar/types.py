@@ -112,6 +112,7 @@ class Var:
     low: int | None = None
     high: int | None = None
     level: int = 0  # 0: of the kernel's top, which parallel loops share
+    constant: bool = False  # known while the program is read
 
 
 @dataclass
