@@ -6,13 +6,14 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt nightly asan tsan valgrind demo wheel lint docs clean
+.PHONY: help env build test test-fast test-simt hunt nightly asan tsan valgrind demo wheel lint docs clean
 
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
+	@echo "make hunt       random programs against plain Python (N=1000 ARCHES=cpu,cuda SEED=..)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
@@ -59,8 +60,15 @@ tsan: $(READY)
 valgrind: build
 	tests/checked.sh valgrind python $(STRESS) cpu 2
 
-# Random differentiable kernels: other ones each time.
+# Random programs against plain Python; what fails is shrunk and printed as a test. More: python -m fuzz.hunt --help
+hunt: N ?= 1000
+hunt: ARCHES ?= cpu
+hunt: build
+	cd tests && ../$(RUN)/python -m fuzz.hunt -n $(N) --arches $(ARCHES) $(if $(SEED),--seed $(SEED))
+
+# Random programs and random differentiable kernels: other ones each time.
 nightly: build
+	QD_FUZZ_PROGRAMS=20000 QD_FUZZ_COVERAGE=2000 QD_TEST_TIMEOUT=28800 $(RUN)/python -m pytest tests/fuzz
 	QD_AD_PROGRAMS=2000 QD_TEST_TIMEOUT=14400 $(RUN)/python -m pytest tests/ad/test_random_programs.py
 
 demo: build

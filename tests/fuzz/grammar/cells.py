@@ -106,7 +106,15 @@ class Cells:
         text, type_ = found
         return Expr(self.atomic_call(text, type_, depth), type_)
 
+    def exchange(self, text: str, type_: Type, depth: int) -> str:
+        new = self.g.exact(type_, depth).text
+        if type_.dtype.bits < 32 or self.draw.chance(0.5):
+            return f"qd.atomic_exchange({text}, {new})"
+        return f"qd.atomic_cas({text}, {self.g.exact(type_, depth).text}, {new})"
+
     def atomic_call(self, text: str, type_: Type, depth: int, op: str | None = None) -> str:
+        if op is None and self.draw.chance(0.12) and not type_.real:
+            return self.exchange(text, type_, depth)
         op = op or self.draw.pick(("+", "-", "min", "max") if type_.real else tuple(_ATOMIC_CALLS))
         value = self.g.numbers.real(depth) if type_.real else self.g.numbers.integer(depth)
         return f"{_ATOMIC_CALLS[op]}({text}, {value.text})"

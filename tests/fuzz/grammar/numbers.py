@@ -358,6 +358,9 @@ class Numbers:
             found = self.g.tensors.truth(depth - 1)
             if found is not None:
                 return found
+        if choice == 4 and depth > 0 and self.draw.chance(0.5):
+            e = self.real(depth - 1) if self.draw.chance(0.4) else self.integer(depth - 1)
+            return Expr(self.draw.pick((f"qd.cast({e.text}, qd.u1)", f"bool({e.text})", f"qd.u1({e.text})")), U1)
         if choice == 4:
             found = self.g.scope.values(lambda t: t.dtype.bits == 1 and not t.shape)
             if found:

@@ -89,7 +89,8 @@ class Statements:
         cells = [c for c in self.g.scope.readable if c.type is decl]
         if cells and self.draw.chance(0.5):
             c = self.draw.pick(cells)
-            return [f"{self.new(decl)} = {c.access}[{self.g.cells.index(c, 1)}]"]
+            index = self.g.cells.index(c, 1)
+            return [f"{self.new(decl)} = {c.access}[{index}]"]
         text = self.g.struct(decl, 2).text
         return [f"{self.new(decl)} = {text}"]
 

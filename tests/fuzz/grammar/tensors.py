@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cells import paths
 from .types import INTS, Expr, Type, dtype
 
 U1 = Type(dtype("u1"))
@@ -192,7 +193,20 @@ class Tensors:
         shape = self.draw.pick(((2,), (3,), (4,), (2, 2), (3, 2)))
         return self.value(Type(dtype(self.draw.pick(names)), shape), depth)
 
+    def member(self, test, depth) -> Expr | None:
+        """A member of a struct that is a value."""
+        found = [(s, p, t) for s in self.g.structs for p, t in paths(s) if test(t.element())]
+        if not found:
+            return None
+        decl, path, type_ = self.draw.pick(found)
+        text = self.g.struct(decl, depth).text + path
+        return Expr(text, type_) if not type_.shape else Expr(text + self.g.cells.part(type_, depth), type_.element())
+
     def component(self, test, depth) -> Expr | None:
+        if self.draw.chance(0.2):
+            e = self.member(test, depth)
+            if e is not None:
+                return e
         e = self.some(test, depth)
         if e is None or not test(e.type.element()):
             return None
@@ -205,6 +219,8 @@ class Tensors:
         if len(e.type.shape) == 1 and self.draw.chance(0.3):
             b = self.value(e.type, depth)
             return Expr(f"{e.text}.dot({b.text})", self.g.promoted(e.type, b.type).element())
+        if e.type.shape == (2, 2) and not e.type.real and self.draw.chance(0.4):
+            return Expr(f"{e.text}.{self.draw.pick(('determinant', 'trace'))}()", e.type.element())
         name = self.draw.pick(("sum", "max", "min", "norm_sqr"))
         return Expr(f"{e.text}.{name}()", e.type.element())
 
