@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from fuzz import coverage, execute
 from fuzz.grammar.program import draw
 from fuzz.model.errors import Undefined, Unmodelled

@@ -10,6 +10,7 @@ import io
 import os
 
 import pytest
+
 from fuzz.hunt import Hunt
 
 PROGRAMS = int(os.environ.get("QD_FUZZ_PROGRAMS", 300))

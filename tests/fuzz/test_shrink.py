@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from fuzz.check import check
 from fuzz.execute import Arch
 from fuzz.process import Worker
@@ -32,7 +33,9 @@ def test_shrinking_keeps_what_makes_the_program_fail():
     assert "assert_modelled" in as_test(small, options, "differs", 11)
 
 
-@pytest.mark.parametrize(("line", "kind"), [("os._exit(3)", "died"), ("os.abort()", "died"), ("[0 for _ in iter(int, 1)]", "hangs")])
+@pytest.mark.parametrize(
+    ("line", "kind"), [("os._exit(3)", "died"), ("os.abort()", "died"), ("[0 for _ in iter(int, 1)]", "hangs")]
+)
 def test_a_program_that_ends_its_process_is_a_finding(line, kind):
     worker = Worker("cpu", seconds=10)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .cells import paths
 from .types import Expr, FuncDecl, StructDecl, Type
 
 
@@ -55,7 +54,7 @@ class Calls:
         if mode in ("template", "ref", "self"):
             return self.place(type_, depth, variables_only=mode == "ref")
         if mode == "typed" and isinstance(type_, Type) and not type_.shape:
-            e = self.g.numbers.real(depth) if type_.real else self.g.numbers.operand(depth)
+            e = self.g.reals.any(depth) if type_.real else self.g.integers.operand(depth)
             return e.text
         return self.g.exact(type_, depth).text
 
@@ -91,6 +90,3 @@ class Calls:
             return None
         container, index = self.draw.pick(cells)
         return f"{container.access}[{index(depth)}]"
-
-
-__all__ = ["Calls", "paths"]

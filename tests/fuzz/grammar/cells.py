@@ -116,5 +116,5 @@ class Cells:
         if op is None and self.draw.chance(0.12) and not type_.real:
             return self.exchange(text, type_, depth)
         op = op or self.draw.pick(("+", "-", "min", "max") if type_.real else tuple(_ATOMIC_CALLS))
-        value = self.g.numbers.real(depth) if type_.real else self.g.numbers.integer(depth)
+        value = self.g.reals.any(depth) if type_.real else self.g.integers.any(depth)
         return f"{_ATOMIC_CALLS[op]}({text}, {value.text})"

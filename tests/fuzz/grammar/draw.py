@@ -21,6 +21,7 @@ FEATURES = {
     "tricky_names": "variables with such names",
     "tricky_func_names": "funcs and kernels with names of C, CUDA or the emitted text",
     "soa_floor": "whole vectors and matrices augmented by other than += and -=",
+    "wide_indices": "struct-for over a field of several levels with default_ip=i64",
     "half": "f16",
     "debug": "qd.init(debug=True)",
     "prints": "print",
@@ -45,13 +46,31 @@ VARIABLES = (
 FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
     "mix", "frac", "lerp", "sincos", "rsqrtf", "fmaxf", "div", "rand", "exit", "signal", "time", "gamma", "yn", "ldexp",
-    "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame", "half",
+    "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame",
+    "half",
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
     "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time", "div_t", "struct_", "Body",
 )  # fmt: skip
-MEMBERS = ("x", "y", "w", "int", "qd_int", "long", "value", "data", "shape_", "type", "id", "float", "short", "this", "v", "m")
+MEMBERS = (
+    "x",
+    "y",
+    "w",
+    "int",
+    "qd_int",
+    "long",
+    "value",
+    "data",
+    "shape_",
+    "type",
+    "id",
+    "float",
+    "short",
+    "this",
+    "v",
+    "m",
+)
 
 
 class Draw:

@@ -7,8 +7,7 @@ import dataclasses
 from .draw import FUNCS, Draw
 from .generators import Generators
 from .scope import Scope
-from .statements import indented
-from .types import FuncDecl, StructDecl, Type, Var, dtype
+from .types import FuncDecl, StructDecl, Type, Var, dtype, indented
 
 
 class Functions:
@@ -65,7 +64,14 @@ class Functions:
         scope = Scope(level=1, top=True)  # a loop here may be that of a kernel, and then is parallel
         for name, type_, mode in params:
             if mode == "static":
-                var = Var(name, Type(dtype(self.options.get("default_ip", "i32"))), writable=False, low=0, high=3, constant=True)
+                var = Var(
+                    name,
+                    Type(dtype(self.options.get("default_ip", "i32"))),
+                    writable=False,
+                    low=0,
+                    high=3,
+                    constant=True,
+                )
                 scope.statics.append(var)
             else:
                 var = Var(name, type_, level=1)
@@ -80,7 +86,11 @@ class Functions:
         if f.real:
             body = self.real_body(g, f, body)
         returned = [f"return {', '.join(values)}"] if values else []
-        annotation = f" -> {f.results[0].text}" if f.real or (len(f.results) == 1 and not f.results[0].shape and self.draw.chance(0.2)) else ""
+        annotation = (
+            f" -> {f.results[0].text}"
+            if f.real or (len(f.results) == 1 and not f.results[0].shape and self.draw.chance(0.2))
+            else ""
+        )
         decorator = "@qd.real_func" if f.real else "@qd.func"
         params = ", ".join(name + self.annotation(t, mode) for name, t, mode in f.params)
         return [decorator, f"def {f.name}({params}){annotation}:", *indented([*body, *returned] or ["pass"])]
@@ -88,7 +98,7 @@ class Functions:
     def real_body(self, g, f, body: list) -> list:
         """An early return, behind a condition."""
         if self.draw.chance(0.6):
-            cond, value = g.numbers.condition(1).text, g.exact(f.results[0], 1).text
+            cond, value = g.truths.condition(1).text, g.exact(f.results[0], 1).text
             body = [*body, f"if {cond}:", f"    return {value}"]
         return body
 

@@ -11,8 +11,7 @@ from .functions import Functions
 from .generators import Generators
 from .kernels import Kernels
 from .scope import Scope
-from .statements import indented
-from .types import Container, Own, StructDecl, Type, Var, dtype
+from .types import Container, Own, StructDecl, Type, Var, dtype, indented
 
 SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
 INPUTS = {True: ("1.5", "-0.25", "3.0", "-7.75"), False: ("3", "-7", "0", "12", "2147483647")}
@@ -105,7 +104,9 @@ class Writer:
         name = self.draw.name("t")
         shape = self.draw.pick(((16,), (4, 4)))
         type_ = Type(dtype(self.draw.pick(("f32", "f64"))))
-        return [Container(name, name, type_, shape, (0,) * len(shape), [f"{name} = qd.field({type_.text}, shape={shape})"])]
+        return [
+            Container(name, name, type_, shape, (0,) * len(shape), [f"{name} = qd.field({type_.text}, shape={shape})"])
+        ]
 
     def kernel(self, funcs, containers, parameters, structs, approximate) -> list:
         draw = self.draw
@@ -154,8 +155,17 @@ class Writer:
         """The kernel is a method of a data_oriented class; some containers are its members."""
         cls, obj = self.draw.name("C"), self.draw.name("o")
         own = [c for c in containers if c.annotation is None and self.draw.chance(0.5)]
-        own += [c for c in parameters if "ndarray" in c.declaration[0] and self.draw.chance(0.5) and "BufferView" not in c.annotation]
-        lines = ["@qd.data_oriented", f"class {cls}:", "    def __init__(self):", f"        self.n = {self.draw.number(0, 9)}"]
+        own += [
+            c
+            for c in parameters
+            if "ndarray" in c.declaration[0] and self.draw.chance(0.5) and "BufferView" not in c.annotation
+        ]
+        lines = [
+            "@qd.data_oriented",
+            f"class {cls}:",
+            "    def __init__(self):",
+            f"        self.n = {self.draw.number(0, 9)}",
+        ]
         for c in own:
             member = self.draw.name("m")
             lines.append(f"        self.{member} = {c.host}")

@@ -50,11 +50,7 @@ class Scope:
 
     def values(self, test) -> list[Var]:
         """Variables that may be read, whose type passes a test."""
-        return [
-            v
-            for v in self.variables
-            if isinstance(v.type, Type) and v.name not in self.reduced and test(v.type)
-        ]
+        return [v for v in self.variables if isinstance(v.type, Type) and v.name not in self.reduced and test(v.type)]
 
     def targets(self, test) -> list[Var]:
         """Variables that may be assigned."""

@@ -39,6 +39,9 @@ class Type:
         return Type(self.dtype)
 
 
+U1, I32 = Type(dtype("u1")), Type(dtype("i32"))
+
+
 @dataclass(frozen=True, eq=False)
 class StructDecl:
     """A struct class. members: (name, Type or StructDecl); methods: (name, Func)."""
@@ -135,3 +138,7 @@ class FuncDecl:
     real: bool = False
     default_last: bool = False
     receiver: bool = False
+
+
+def indented(lines: list) -> list:
+    return ["    " + line for line in lines]

@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from .errors import Undefined, Unmodelled
-from .memory import tracker
 from .numbers import DType, Num, convert, literal, wrap
 from .operations import scalar_type
 from .places import Memory, StructPlace
@@ -236,6 +235,3 @@ def as_tensor(indices: tuple) -> Tensor:
     from .numbers import i32
 
     return Tensor((len(indices),), [Num(i32, i) for i in indices])
-
-
-__all__ = ["Field", "External", "Node", "StructField", "View", "as_tensor", "container", "tracker"]

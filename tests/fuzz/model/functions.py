@@ -8,12 +8,11 @@ import types
 
 import numpy as np
 
-from .containers import External, Field, StructField, View
+from .containers import External, Field
 from .errors import Undefined, Unmodelled
 from .evaluate import Break, Continue, Evaluator, Return
-from .memory import tracker
 from .names import check as check_names
-from .numbers import DType, Num, convert, literal, rounded, wrap
+from .numbers import DType, Num, literal, rounded, wrap
 from .operations import scalar_type
 from .places import Place, Value, Variable
 from .values import Struct, StructType, Tensor, TensorType, copied, initial, is_constant
@@ -282,6 +281,3 @@ def to_python(x):
     if isinstance(x, Tensor):
         return [to_python(e) for e in x.items] if len(x.shape) == 1 else [[to_python(e) for e in r] for r in x.rows()]
     return {name: to_python(v) for name, v in x.members.items()}
-
-
-__all__ = ["StructField", "View", "convert", "tracker"]

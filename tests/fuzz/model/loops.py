@@ -10,7 +10,7 @@ from .errors import Undefined, Unmodelled
 from .memory import tracker
 from .numbers import Num, i32, literal, wrap
 from .places import Value, Variable
-from .values import Tensor, is_constant
+from .values import Tensor
 
 
 class Order:
@@ -155,6 +155,3 @@ class Loops:
             raise Unmodelled("a break out of a parallel loop") from None
         finally:
             tracker.end()
-
-
-__all__ = ["Loops", "Order", "is_constant"]

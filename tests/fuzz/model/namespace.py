@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import types
 
 from . import operations as ops
-from .containers import Field, Node, StructField, View, check_layout, container
+from .containers import Field, Node, View, check_layout, container
 from .errors import Undefined, Unmodelled
 from .functions import ArrayAnnotation, Func, Kernel, Ref, Template, ViewAnnotation
-from .numbers import DTYPES, Num, convert, literal, u1
-from .values import StructType, Tensor, TensorType
+from .numbers import DTYPES, Defaults, Num, convert, f32, f64, literal, promote, rounded, u1
+from .values import StructType, Tensor, TensorType, is_constant
 
 
 class _Vector:
@@ -92,7 +91,7 @@ def ndrange(*entries, axes=None):
 
 def sign(x):
     def of(e):
-        dtype = e.dtype if e.dtype.real else ops.Defaults.fp
+        dtype = e.dtype if e.dtype.real else Defaults.fp
         value = e.value
         return Num(dtype, 0.0 if value != value or value == 0 else math.copysign(1.0, value))
 
@@ -103,14 +102,14 @@ def real_function(fn):
     """A function of reals, in double precision; its results are compared with a tolerance."""
 
     def applied(x):
-        if ops.is_constant(x):
+        if is_constant(x):
             raise Unmodelled("a function of literals alone")
 
         def of(e):
-            dtype = e.dtype if e.dtype.real else ops.Defaults.fp
+            dtype = e.dtype if e.dtype.real else Defaults.fp
             value = float(e.value)
             try:
-                return Num(dtype, ops.rounded(fn(value), dtype) if value == value else value)
+                return Num(dtype, rounded(fn(value), dtype) if value == value else value)
             except (ValueError, OverflowError):
                 raise Undefined("a function outside of its domain") from None
 
@@ -121,22 +120,22 @@ def real_function(fn):
 
 def atan2(y, x):
     def of(a, b):
-        dtype = ops.f64 if ops.f64 in (a.dtype, b.dtype) else ops.f32
+        dtype = f64 if f64 in (a.dtype, b.dtype) else f32
         if a.value != a.value or b.value != b.value:
             return Num(dtype, math.nan)
-        return Num(dtype, ops.rounded(math.atan2(a.value, b.value), dtype))
+        return Num(dtype, rounded(math.atan2(a.value, b.value), dtype))
 
     return ops.elementwise(of, y, x)
 
 
 def pow_(a, b):
-    if isinstance(b, float) and not ops.is_constant(a):
+    if isinstance(b, float) and not is_constant(a):
         exponent = b
 
         def of(e):
-            dtype = ops.promote(e.dtype, ops.Defaults.fp)
-            value = ops.convert(e, dtype).value
-            return Num(dtype, ops.rounded(math.pow(value, exponent), dtype) if value == value else value)
+            dtype = promote(e.dtype, Defaults.fp)
+            value = convert(e, dtype).value
+            return Num(dtype, rounded(math.pow(value, exponent), dtype) if value == value else value)
 
         return ops.elementwise(of, a)
     return ops.binary("**", a, b)
@@ -206,6 +205,3 @@ def make() -> types.ModuleType:
     vars(qd).update({name: real_function(getattr(math, name)) for name in functions}, atan2=atan2)
     qd.rsqrt = real_function(lambda x: 1 / math.sqrt(x))
     return qd
-
-
-__all__ = ["StructField", "dataclasses", "make"]

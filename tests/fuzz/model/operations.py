@@ -6,7 +6,7 @@ import math
 import operator
 
 from .errors import Undefined, Unmodelled
-from .numbers import Defaults, DType, Num, convert, f16, f32, f64, i32, i64, literal, promote, rounded, u1, wrap
+from .numbers import Defaults, DType, Num, convert, i32, literal, promote, rounded, u1, wrap
 from .values import Tensor, is_constant
 
 _PYTHON = {
@@ -315,6 +315,3 @@ def bits_of(name: str, a):
         return Num(i32, (bits & -bits).bit_length())
 
     return elementwise(counted, a)
-
-
-__all__ = ["binary", "cast", "f16", "f64", "f32", "i64", "select", "unary"]

@@ -16,7 +16,6 @@ from .loops import Order
 from .memory import tracker
 from .numbers import DTYPES, Defaults
 
-
 RESULTS = (int, float, list, tuple, dict, np.ndarray)
 
 
@@ -67,6 +66,3 @@ def same(a, b) -> bool:
     from ..compare import difference
 
     return difference(a, b) is None
-
-
-__all__ = ["results"]
