@@ -34,7 +34,7 @@ class Containers:
 
     def struct(self) -> StructDecl:
         draw = self.draw
-        name = draw.name("S", STRUCTS, "tricky_struct_names")
+        name = draw.name("S", STRUCTS, "tricky_struct_names", 0.5)
         members: list = []
         for k in range(draw.number(1, 4)):
             pool = [m for m in MEMBERS if m not in [n for n, _ in members]]

@@ -103,9 +103,9 @@ class Draw:
     def number(self, low: int, high: int) -> int:
         return self._random.randint(low, high)
 
-    def name(self, prefix: str, pool=(), feature: str = "tricky_names") -> str:
+    def name(self, prefix: str, pool=(), feature: str = "tricky_names", part: float = 0.2) -> str:
         """A name that nothing visible has."""
-        if pool and self.on(feature) and self.chance(0.2):
+        if pool and self.on(feature) and self.chance(part):
             free = [n for n in pool if n not in self.taken]
             if free:
                 return self.take(self.pick(free))

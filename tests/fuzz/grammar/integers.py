@@ -83,7 +83,7 @@ class Integers:
         return Expr(text, self.g.promoted(a.type, b.type))
 
     def shift(self, depth) -> Expr | None:
-        a = self.operand(depth) if self.draw.chance(0.3) else self.any(depth)
+        a = self.g.truths.comparison(depth) if self.draw.chance(0.2) else self.any(depth)
         if a.literal or (a.type.dtype.bits == 1 and not self.draw.on("shifted_comparison")):
             return None
         by = self.g.indices.within(0, min(a.type.dtype.bits, 8) - 1 if a.type.dtype.bits > 1 else 4, depth)

@@ -20,8 +20,8 @@ class Reals:
         """Any real, at run time."""
         forms = {
             "leaf": 6, "arithmetic": 6, "quotient": 2, "integers": 1, "minus": 2, "extremum": 1, "ternary": 1,
-            "select": 1, "cast": 2, "from_integer": 2, "there_and_back": 2, "comparison": 1, "absolute": 1, "rounding": 1, "root": 1,
-            "power": 1, "call": 2, "component": 1, "reduction": 1, "floor_division": 1,
+            "select": 1, "cast": 2, "from_integer": 2, "there_and_back": 2, "comparison": 1, "absolute": 1,
+            "rounding": 1, "root": 1, "power": 1, "call": 2, "component": 1, "reduction": 1, "floor_division": 1,
         }  # fmt: skip
         if depth <= 0:
             return self.leaf(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .cells import paths
 from .draw import VARIABLES
-from .types import StructDecl, Type, Var, dtype
+from .types import Expr, StructDecl, Type, Var, dtype
 
 
 class Statements:
@@ -25,8 +25,8 @@ class Statements:
 
     def one(self, depth: int) -> list:
         forms = {
-            "transcendental": 1, "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2, "atomic": 1,
-            "annotated": 1, "walrus": 1, "struct": 1, "fill": 1, "results": 1,
+            "transcendental": 1, "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2,
+            "atomic": 1, "annotated": 1, "walrus": 1, "struct": 1, "fill": 1, "results": 1,
         }  # fmt: skip
         if depth > 0:
             forms.update({"if_": 3, "for_": 2, "while_": 1, "static_for": 1, "static_if": 1})
@@ -240,9 +240,21 @@ class Statements:
         if augmented and not self.draw.on("swizzle_order"):
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {self.draw.number(1, 5)}"]
         value = self.g.tensors.value(part, 2) if self.draw.chance(0.7) else self.g.tensors.number(type_.real, 2)
+        if augmented and self.draw.chance(0.4):
+            value = self.changing(type_) or value
         if augmented:
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {value.text}"]
         return [f"{text}.{word} = {value.text}"]
+
+    def changing(self, type_: Type) -> Expr | None:
+        """A number whose evaluation changes memory."""
+
+        def fits(t):
+            return t.real == type_.real and t.dtype.bits > 1 and not t.shape
+
+        if self.draw.chance(0.5):
+            return self.g.calls.value(fits, 1)
+        return self.g.cells.atomic_value(fits, 1)
 
     def fill(self, depth: int):
         found = self.target(lambda t: bool(t.shape), 2, component=False) if self.draw.on("matrices") else None
