@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from . import execute
+from .grammar.draw import KNOWN
 from .model.numbers import NAMES
 from .programs import program
 
@@ -111,7 +112,7 @@ class Recorder:
             pipeline.trace = trace
 
 
-def reached(seeds, size: int | None = None, off=frozenset(), arch: str = "cpu") -> set:
+def reached(seeds, size: int | None = None, off=KNOWN, arch: str = "cpu") -> set:
     """Names that the programs of some seeds reach."""
     recorder = Recorder()
     with recorder.recording():

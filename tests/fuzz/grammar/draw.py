@@ -22,6 +22,9 @@ FEATURES = {
     "tricky_func_names": "funcs and kernels with names of C, CUDA or the emitted text",
     "soa_floor": "whole vectors and matrices augmented by other than += and -=",
     "wide_indices": "struct-for over a field of several levels with default_ip=i64",
+    "soa_names": "vector and matrix fields with layout=SOA",
+    "swizzle_index": "an augmented swizzle of a cell whose index reads memory",
+    "literal_shifts": "bit_shr of constants",
     "half": "f16",
     "debug": "qd.init(debug=True)",
     "prints": "print",
@@ -32,7 +35,11 @@ FEATURES = {
     "classes": "data_oriented classes and dataclasses",
     "atomics": "atomic operations with their old values",
 }
-KNOWN: frozenset = frozenset()
+KNOWN: frozenset = frozenset((
+    "blocked_index", "component_index", "negated_comparison", "there_and_back", "wrapped_reals", "shifted_comparison",
+    "extrema_of_tensors", "tricky_struct_names", "tricky_func_names", "soa_floor", "soa_names", "swizzle_order",
+    "swizzle_index", "wide_indices", "negative_constants", "half_select", "literal_shifts",
+))  # fmt: skip
 
 VARIABLES = (
     "error", "frame", "lane", "half", "runtime", "rng", "expm1", "log1p", "double", "char", "register", "this", "new",

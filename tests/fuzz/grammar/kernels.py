@@ -82,7 +82,8 @@ class Kernels:
         """The line, the loop's axes as (text, low, high), and the container it goes over, if any."""
         form = self.draw.weighted({"range": 4, "ndrange": 3, "over": 3, "grouped": 2, "grouped_over": 2})
         if form in ("over", "grouped_over"):
-            found = [c for c in self.containers if c.loops and c.shape and (c.annotation is None or True)]
+            wide = not self.draw.on("wide_indices") and self.g.options.get("default_ip") == "i64"
+            found = [c for c in self.containers if c.loops and c.shape and not (wide and c.blocked)]
             if found:
                 return self.over(self.draw.pick(found), form)
             form = "range"

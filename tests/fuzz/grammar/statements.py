@@ -237,6 +237,8 @@ class Statements:
         word = "".join(self.draw.sample(letters[:n], self.draw.number(2, n)))
         part = Type(type_.dtype, (len(word),))
         augmented = self.draw.chance(0.4) and type_.dtype.bits > 1
+        if augmented and not self.draw.on("swizzle_index") and "[" in text:
+            augmented = False
         if augmented and not self.draw.on("swizzle_order"):
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {self.draw.number(1, 5)}"]
         value = self.g.tensors.value(part, 2) if self.draw.chance(0.7) else self.g.tensors.number(type_.real, 2)
