@@ -7,6 +7,7 @@ import ast
 from . import operations as ops
 from .errors import Undefined, Unmodelled
 from .memory import tracker
+from .names import spelled
 from .numbers import Num, u1
 from .places import Place, Value
 from .values import Tensor, copied, initial, is_constant
@@ -18,9 +19,9 @@ ATOMICS = {
 
 
 def call(ev, node: ast.Call):
-    spelled = ast.unparse(node.func)
-    if spelled.startswith("qd."):
-        name = spelled[3:]
+    name = spelled(node)
+    if name.startswith("qd."):
+        name = name[3:]
         if name in ATOMICS:
             return atomic(ev, ATOMICS[name], node)
         if name == "atomic_cas":

@@ -9,6 +9,7 @@ from .errors import Undefined, Unmodelled
 from .expressions import Expressions
 from .loops import Loops
 from .memory import tracker
+from .names import spelled
 from .numbers import Num, literal
 from .operations import binary
 from .places import Memory, Place, Several, Variable
@@ -191,7 +192,7 @@ class Evaluator(Expressions, Loops):
         return isinstance(place, Variable) and place._shared()
 
     def do_If(self, s) -> None:
-        static = isinstance(s.test, ast.Call) and ast.unparse(s.test.func) == "qd.static"
+        static = spelled(s.test) == "qd.static"
         test = self.eval(s.test)
         chosen = s.body if self.truth(test) else s.orelse
         top, self.top = self.top, self.top and static

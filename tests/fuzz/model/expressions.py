@@ -7,6 +7,7 @@ import ast
 from .containers import Field, StructField, View
 from .errors import Undefined, Unmodelled
 from .memory import tracker
+from .names import spelled
 from .numbers import Num, convert, literal, promote
 from .operations import binary, unary
 from .places import Place, Several, Value
@@ -139,7 +140,7 @@ class Expressions:
 
     def eval_IfExp(self, node):
         test = self.eval(node.test)
-        static = isinstance(node.test, ast.Call) and ast.unparse(node.test.func) == "qd.static"
+        static = spelled(node.test) == "qd.static"
         chosen, other = (node.body, node.orelse) if self.truth(test) else (node.orelse, node.body)
         value = self.eval(chosen)
         if static:

@@ -64,3 +64,13 @@ def _expression(e, names: set) -> None:
     for node in ast.walk(e):
         if isinstance(node, ast.Name) and node.id not in inner:
             raise Unmodelled(f"no name {node.id}")
+
+
+def spelled(node) -> str:
+    """The text of a call's function, `qd.static` for one; "" for what is no call."""
+    if not isinstance(node, ast.Call):
+        return ""
+    known = getattr(node, "spelled", None)
+    if known is None:
+        known = node.spelled = ast.unparse(node.func)  # type: ignore[attr-defined]
+    return known
