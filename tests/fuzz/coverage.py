@@ -27,7 +27,6 @@ UNREACHED = {
     "Volatile": "memory that other threads change meanwhile",
     "Rand": "no model of the random numbers",
     "Comment": "made by passes for the reader of the text",
-    "Break": "kept: `While.pre` and loops leave in other ways",
     "MatOp:inverse": "its rounding is open",
     "MatOp:frexp_mantissa": "not in the grammar",
     "MatOp:frexp_exponent": "not in the grammar",

@@ -27,6 +27,11 @@ class Calls:
         text = self.text(f, min(depth, 1))
         return None if text is None else Expr(text, f.results[0])
 
+    def struct(self, decl: StructDecl) -> str | None:
+        """A call that gives a struct."""
+        found = self.funcs(lambda f: f.results == [decl])
+        return self.text(self.draw.pick(found), 1) if found else None
+
     def text(self, f: FuncDecl, depth: int) -> str | None:
         args = []
         for name, type_, mode in f.params:

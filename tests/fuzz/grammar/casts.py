@@ -17,7 +17,8 @@ class Casts:
         """A real that every integer type can hold, where others are a known defect."""
         if not e.type.real or e.type.shape or self.draw.on("wrapped_reals"):
             return e
-        return Expr(f"qd.max(qd.min({e.text}, 100.0), 0.0)", self.g.promoted(e.type, Type(self.g.fp)))
+        clamped = Expr(f"qd.max(qd.min({e.text}, 100.0), 0.0)", self.g.promoted(e.type, Type(self.g.fp)))
+        return clamped if clamped.type == e.type else Expr(f"qd.cast({clamped.text}, qd.{e.type.dtype.name})", e.type)
 
     def cast(self, e: Expr, name: str) -> Expr:
         if name in INTS or name == "int":

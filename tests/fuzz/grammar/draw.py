@@ -24,7 +24,6 @@ FEATURES = {
     "wide_indices": "struct-for over a field of several levels with default_ip=i64",
     "soa_names": "vector and matrix fields with layout=SOA",
     "swizzle_index": "an augmented swizzle of a cell whose index reads memory",
-    "literal_shifts": "bit_shr of constants",
     "half": "f16",
     "debug": "qd.init(debug=True)",
     "prints": "print",
@@ -38,7 +37,7 @@ FEATURES = {
 KNOWN: frozenset = frozenset((
     "blocked_index", "component_index", "negated_comparison", "there_and_back", "wrapped_reals", "shifted_comparison",
     "extrema_of_tensors", "tricky_struct_names", "tricky_func_names", "soa_floor", "soa_names", "swizzle_order",
-    "swizzle_index", "wide_indices", "negative_constants", "half_select", "literal_shifts",
+    "swizzle_index", "wide_indices", "negative_constants", "half_select",
 ))  # fmt: skip
 
 VARIABLES = (

@@ -10,6 +10,10 @@ from .scope import Scope
 from .types import FuncDecl, StructDecl, Type, Var, dtype, indented
 
 
+def is_number(type_) -> bool:
+    return isinstance(type_, Type) and not type_.shape
+
+
 class Functions:
     def __init__(self, draw: Draw, options: dict, structs: list, containers: list, handed: list):
         self.draw, self.options, self.structs = draw, options, structs
@@ -51,6 +55,8 @@ class Functions:
             scope.writable.append(inner[0])
         g = Generators(self.draw, self.options, scope, self.structs, pure)
         results = [g.statements.type() for _ in range(self.draw.weighted({1: 8, 2: 2, 0: 1, 3: 1}))]
+        if self.structs and not real and self.draw.on("structs") and self.draw.chance(0.12):
+            results = [self.draw.pick(self.structs)]
         if real:
             results = [results[0].element() if results else Type(dtype("i32"))]
         lines = g.statements.body(1, self.draw.number(0, 3), **({"anywhere": True} if real else {})) if True else []
@@ -88,7 +94,7 @@ class Functions:
         returned = [f"return {', '.join(values)}"] if values else []
         annotation = (
             f" -> {f.results[0].text}"
-            if f.real or (len(f.results) == 1 and not f.results[0].shape and self.draw.chance(0.2))
+            if f.real or (len(f.results) == 1 and is_number(f.results[0]) and self.draw.chance(0.2))
             else ""
         )
         decorator = "@qd.real_func" if f.real else "@qd.func"

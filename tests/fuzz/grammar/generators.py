@@ -59,6 +59,9 @@ class Generators:
         names = [v.name for v in self.scope.variables if v.type is decl]
         if names and self.draw.chance(0.6):
             return Expr(self.draw.pick(names), decl)
+        called = self.calls.struct(decl) if self.draw.chance(0.3) and depth > 0 else None
+        if called is not None:
+            return Expr(called, decl)
         parts = [self.value(t, depth - 1).text for _, t in decl.members]
         if self.draw.chance(0.3):
             parts = [f"{name}={text}" for (name, _), text in zip(decl.members, parts)]

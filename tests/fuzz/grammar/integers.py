@@ -88,8 +88,6 @@ class Integers:
             return None
         by = self.g.indices.within(0, min(a.type.dtype.bits, 8) - 1 if a.type.dtype.bits > 1 else 4, depth)
         op = self.draw.pick(("<<", ">>", ">>", "bit_shr"))
-        if op == "bit_shr" and not self.draw.on("literal_shifts"):
-            op = ">>"
         if a.type.dtype.bits == 1:
             return Expr(f"qd.cast({a.text} << {by.text}, qd.i32)", I32)
         text = f"({a.text} {op} {by.text})" if op != "bit_shr" else f"qd.bit_shr({a.text}, {by.text})"

@@ -210,7 +210,7 @@ class Tensors:
         if not found:
             return None
         decl, path, type_ = self.draw.pick(found)
-        text = self.g.struct(decl, depth).text + path
+        text = (self.g.calls.struct(decl) or self.g.struct(decl, depth).text) + path
         return Expr(text, type_) if not type_.shape else Expr(text + self.g.cells.part(type_, depth), type_.element())
 
     def component(self, test, depth) -> Expr | None:
