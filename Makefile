@@ -13,7 +13,7 @@ help:
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
-	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu; SUBJECT=derivatives for these)"
+	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
@@ -67,9 +67,9 @@ hunt: SUBJECT ?= programs
 hunt: build
 	cd tests && ../$(RUN)/python -m fuzz.hunt -n $(N) --arches $(ARCHES) --subject $(SUBJECT) $(if $(SEED),--seed $(SEED))
 
-# Random differentiable programs: other ones each time.
+# Random programs and random differentiable programs: other ones each time.
 nightly: build
-	QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=14400 $(RUN)/python -m pytest tests/fuzz/test_derivatives.py
+	QD_FUZZ_PROGRAMS=20000 QD_FUZZ_COVERAGE=2000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=28800 $(RUN)/python -m pytest tests/fuzz
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88

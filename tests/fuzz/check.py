@@ -45,7 +45,10 @@ def check(text: str, options: dict, arch: execute.Arch) -> Outcome:
         want.pop("stdout")
     if isinstance(want.get("stdout"), list):
         got["stdout"] = sorted(got["stdout"].split("\n"))
-    found = difference(got, want)
+    try:
+        found = difference(got, want)
+    except (TypeError, ValueError, AttributeError) as error:
+        return Outcome("unmodelled", f"results that cannot be compared: {error}")
     return Outcome("ok") if found is None else Outcome("differs", "differs", found)
 
 

@@ -6,7 +6,6 @@ import contextlib
 import io
 import itertools
 import linecache
-import os
 import types
 
 _number = itertools.count()
@@ -71,4 +70,3 @@ def quiet() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    os.environ.setdefault("QD_LOG_LEVEL", "error")

@@ -103,6 +103,9 @@ class Hunt:
             self._signs[found.sign] += 1
             shrink = self._signs[found.sign] <= self.each
             self.findings.append(found)
+        if found.kind == "broken":
+            self._print(found)
+            return
         program = importlib.import_module(f"{__package__}.{self.subject}").program(found.seed, self.size, self.off)
         found.text, found.options = program.text, program.options
         if shrink:
@@ -141,6 +144,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--subject", default="programs", help="the module that draws and checks")
     parser.add_argument("--size", type=int, default=None, help="about how many statements; mixed without it")
     parser.add_argument("--without", default="", help="features to leave out: " + ", ".join(FEATURES))
+    parser.add_argument("--with", default="", dest="also", help="features of known defects not to leave out, or `all`")
     parser.add_argument("--jobs", type=int, default=0, help="processes; all cores without it")
     parser.add_argument("--each", type=int, default=1, help="findings of one kind that are shrunk")
     parser.add_argument("--stop-at", type=int, default=0, help="end after so many findings")
@@ -149,9 +153,18 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def features_off(without: str, also: str) -> frozenset:
+    """What the options leave out. Raises SystemExit for unknown names."""
+    out, back = ({word for word in text.split(",") if word} for text in (without, also))
+    unknown = (out | back) - set(FEATURES) - {"all"}
+    if unknown:
+        raise SystemExit(f"no feature {', '.join(sorted(unknown))}; there are {', '.join(FEATURES)}")
+    return frozenset((set() if "all" in back else KNOWN - back) | out)
+
+
 def main() -> int:
     args = arguments()
-    off = KNOWN | {word for word in args.without.split(",") if word}
+    off = features_off(args.without, args.also)
     if args.show is not None:
         program = importlib.import_module(f"{__package__}.{args.subject}").program(args.show, args.size, off)
         print(f"# {program.options}\n{program.text}")

@@ -137,7 +137,11 @@ def _items(tree: ast.Module):
         elif isinstance(node, ast.Call):
             for k in range(len(node.keywords)):
                 yield lambda node=node, k=k: node.keywords.pop(k)
-            if isinstance(node.func, ast.Name) or "place" in ast.unparse(node.func) or "Vector" in ast.unparse(node.func):
+            if (
+                isinstance(node.func, ast.Name)
+                or "place" in ast.unparse(node.func)
+                or "Vector" in ast.unparse(node.func)
+            ):
                 for k in range(len(node.args)):
                     yield lambda node=node, k=k: node.args.pop(k)
         elif isinstance(node, (ast.List, ast.Tuple)):
@@ -155,7 +159,11 @@ def _parameters(tree: ast.Module):
                 def drop(node=node, k=k):
                     node.args.args.pop(k)
                     for call in ast.walk(tree):
-                        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == node.name and k < len(call.args):
+                        if (
+                            isinstance(call, ast.Call)
+                            and getattr(call.func, "id", "") == node.name
+                            and k < len(call.args)
+                        ):
                             call.args.pop(k)
 
                 yield drop
@@ -180,13 +188,13 @@ def _smaller(e: ast.expr):
     """Simpler expressions that may stand where `e` does."""
     if isinstance(e, (ast.Constant, ast.Name)) and not _is_odd(e):
         return
-    for child in ast.iter_child_nodes(e):
-        if isinstance(child, ast.expr) and not isinstance(child, (ast.Dict, ast.JoinedStr)):
-            yield copy.deepcopy(child)
     if not isinstance(e, (ast.Name, ast.Dict, ast.JoinedStr, ast.FormattedValue)):
         for text in _LITERALS:
             if ast.unparse(e) != text:
                 yield ast.parse(text, mode="eval").body
+    for child in ast.iter_child_nodes(e):
+        if isinstance(child, ast.expr) and not isinstance(child, (ast.Dict, ast.JoinedStr)):
+            yield copy.deepcopy(child)
 
 
 def _is_odd(e) -> bool:
@@ -199,12 +207,16 @@ def as_test(text: str, options: dict, sign: str, seed: int) -> str:
     named = ", ".join(f"{k}={_option(k, v)}" for k, v in sorted(options.items()))
     quoted = "\n".join(f"    {line}" if line else "" for line in text.splitlines())
     return (
-        f"# seed {seed}: {sign}\n"
-        f"PROGRAM_{seed} = '''\n{text}'''\n\n\n"
-        f"def test_program_{seed}(arch_name):\n"
-        f'    """{sign.splitlines()[0][:90] if sign else ""}"""\n'
-        f"    assert_modelled(PROGRAM_{seed}, dict({named}), arch_name)\n"
-    ) if quoted else ""
+        (
+            f"# seed {seed}: {sign}\n"
+            f"PROGRAM_{seed} = '''\n{text}'''\n\n\n"
+            f"def test_program_{seed}(arch_name):\n"
+            f'    """{sign.splitlines()[0][:90] if sign else ""}"""\n'
+            f"    assert_modelled(PROGRAM_{seed}, dict({named}), arch_name)\n"
+        )
+        if quoted
+        else ""
+    )
 
 
 def _option(name: str, value) -> str:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import faulthandler
 import importlib
+import io
 import json
 import os
 import sys
+import traceback
 
 
 def serve(arch_name: str, subject: str) -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what programs print past Python is no answer
     faulthandler.enable()
+    sys.stdout = io.StringIO()  # before quadrants is imported: kernels print into what replaces it
     from . import execute
 
     execute.quiet()
@@ -36,7 +39,14 @@ def answered(request: dict, arch, subject):
     first, count = request["seeds"]
     for seed in range(first, first + count):
         yield {"begin": seed}
-        yield {"seed": seed, **subject.check_seed(seed, request.get("size"), request["off"], arch).plain()}
+        yield {"seed": seed, **outcome(subject, seed, request, arch)}
+
+
+def outcome(subject, seed: int, request: dict, arch) -> dict:
+    try:
+        return subject.check_seed(seed, request.get("size"), request["off"], arch).plain()
+    except Exception as error:  # of the grammar or the model
+        return {"kind": "broken", "sign": f"{type(error).__name__}: {error}", "detail": traceback.format_exc()}
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .cells import paths
 from .types import Expr, FuncDecl, StructDecl, Type
 
 
@@ -28,6 +27,11 @@ class Calls:
         text = self.text(f, min(depth, 1))
         return None if text is None else Expr(text, f.results[0])
 
+    def struct(self, decl: StructDecl) -> str | None:
+        """A call that gives a struct."""
+        found = self.funcs(lambda f: f.results == [decl])
+        return self.text(self.draw.pick(found), 1) if found else None
+
     def text(self, f: FuncDecl, depth: int) -> str | None:
         args = []
         for name, type_, mode in f.params:
@@ -45,13 +49,17 @@ class Calls:
         return f"{f.name}({', '.join(texts)})"
 
     def argument(self, type_, mode: str, depth: int) -> str | None:
+        if mode == "container":
+            scope = self.g.scope
+            # In parallel loops others may own its cells.
+            return type_.access if type_ in scope.writable else None
         if mode == "static":
             statics = [v.name for v in self.g.scope.statics]
             return self.draw.pick([*statics, str(self.draw.number(0, 3))])
         if mode in ("template", "ref", "self"):
             return self.place(type_, depth, variables_only=mode == "ref")
         if mode == "typed" and isinstance(type_, Type) and not type_.shape:
-            e = self.g.numbers.real(depth) if type_.real else self.g.numbers.operand(depth)
+            e = self.g.reals.any(depth) if type_.real else self.g.integers.operand(depth)
             return e.text
         return self.g.exact(type_, depth).text
 
@@ -87,6 +95,3 @@ class Calls:
             return None
         container, index = self.draw.pick(cells)
         return f"{container.access}[{index(depth)}]"
-
-
-__all__ = ["Calls", "paths"]

@@ -19,6 +19,9 @@ def paths(type_, prefix: str = ""):
         yield prefix, type_
 
 
+WEAK = ("(", "qd.select", "int(", "qd.cast", *(f"qd.{bits}" for bits in "iu"), "qd.raw_div", "qd.bit_cast")
+
+
 class Cells:
     def __init__(self, g):
         self.g = g
@@ -35,12 +38,12 @@ class Cells:
         for start, extent in zip(container.offset, container.shape):
             e = self.g.indices.within(start, start + extent - 1, depth)
             text = e.text
-            if text.startswith("(-") and e.literal and not container.offset[0]:
-                text = "0"
-            if container.blocked and not self.draw.on("blocked_index") and text.startswith("("):
+            if start < 0 and not e.literal and not self.draw.on("negative_constants"):
+                text = self.g.indices.variable_or_literal(start, start + extent - 1)
+            if container.blocked and not self.draw.on("blocked_index") and text.startswith(WEAK):
                 text = f"max({text}, {start})"
             parts.append(text)
-        if len(parts) > 1 and self.draw.chance(0.1) and not any(p.startswith("(-") for p in parts):
+        if len(parts) > 1 and self.draw.chance(0.1):
             return f"qd.Vector([{', '.join(parts)}])"
         return ", ".join(parts)
 
@@ -49,7 +52,7 @@ class Cells:
         parts = []
         for extent in shape:
             e = self.g.indices.within(0, extent - 1, depth)
-            weak = e.text.startswith("(") and not self.draw.on("component_index")
+            weak = e.text.startswith(WEAK) and not self.draw.on("component_index")
             parts.append(f"max({e.text}, 0)" if weak else e.text)
         return ", ".join(parts)
 
@@ -103,7 +106,15 @@ class Cells:
         text, type_ = found
         return Expr(self.atomic_call(text, type_, depth), type_)
 
+    def exchange(self, text: str, type_: Type, depth: int) -> str:
+        new = self.g.exact(type_, depth).text
+        if type_.dtype.bits < 32 or self.draw.chance(0.5):
+            return f"qd.atomic_exchange({text}, {new})"
+        return f"qd.atomic_cas({text}, {self.g.exact(type_, depth).text}, {new})"
+
     def atomic_call(self, text: str, type_: Type, depth: int, op: str | None = None) -> str:
+        if op is None and self.draw.chance(0.12) and not type_.real:
+            return self.exchange(text, type_, depth)
         op = op or self.draw.pick(("+", "-", "min", "max") if type_.real else tuple(_ATOMIC_CALLS))
-        value = self.g.numbers.real(depth) if type_.real else self.g.numbers.integer(depth)
+        value = self.g.reals.any(depth) if type_.real else self.g.integers.any(depth)
         return f"{_ATOMIC_CALLS[op]}({text}, {value.text})"

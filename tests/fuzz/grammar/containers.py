@@ -34,7 +34,7 @@ class Containers:
 
     def struct(self) -> StructDecl:
         draw = self.draw
-        name = draw.name("S", STRUCTS, "tricky_struct_names")
+        name = draw.name("S", STRUCTS, "tricky_struct_names", 0.5)
         members: list = []
         for k in range(draw.number(1, 4)):
             pool = [m for m in MEMBERS if m not in [n for n, _ in members]]
@@ -65,7 +65,8 @@ class Containers:
 
     def some(self, names: list) -> list[Container]:
         """One declaration, of one container or of several that share memory."""
-        kinds = {"plain": 3, "ordered": 1, "offset": 1, "blocked": 4, "beside": 3, "layout": 1}
+        kinds = {"plain": 3, "ordered": 1, "offset": 1, "blocked": 4, "beside": 3}
+        kinds["layout"] = 1 if self.draw.on("soa_names") else 0
         if self.draw.on("structs") and self.structs:
             kinds["struct_"] = 3
         if self.draw.on("arguments"):
@@ -114,7 +115,8 @@ class Containers:
         return [self.field(self.name(), type_, self.shape(), ", layout=qd.Layout.SOA")]
 
     def struct_field(self, decl, shape) -> Container:
-        rest = self.draw.pick(("", "", ", layout=qd.Layout.SOA"))
+        soa = self.draw.chance(0.33) and self.draw.on("soa_names")
+        rest = ", layout=qd.Layout.SOA" if soa else ""
         return self.field(self.name(), decl, shape, rest)
 
     def tree(self) -> tuple:

@@ -11,10 +11,19 @@ FEATURES = {
     "component_index": "a component index other than a name or call",
     "negated_comparison": "unary minus of a truth value",
     "there_and_back": "a real that becomes an integer and a real again",
+    "wrapped_reals": "a real beyond the range of the integer that it becomes",
     "shifted_comparison": "a truth value shifted to the left",
     "extrema_of_tensors": "min and max of two tensors beside the methods .min() and .max()",
     "tricky_struct_names": "structs and members with names of C, CUDA or the emitted text",
-    "tricky_names": "variables, funcs and kernels with such names",
+    "swizzle_order": "a swizzle augmented by something that changes memory",
+    "negative_constants": "constant expressions below zero as an index of a field with an offset",
+    "half_select": "select and conditional expressions of f16 tensors",
+    "tricky_names": "variables with such names",
+    "tricky_func_names": "funcs and kernels with names of C, CUDA or the emitted text",
+    "soa_floor": "whole vectors and matrices augmented by other than += and -=",
+    "wide_indices": "struct-for over a field of several levels with default_ip=i64",
+    "soa_names": "vector and matrix fields with layout=SOA",
+    "swizzle_index": "an augmented swizzle of a cell whose index reads memory",
     "half": "f16",
     "debug": "qd.init(debug=True)",
     "prints": "print",
@@ -25,7 +34,11 @@ FEATURES = {
     "classes": "data_oriented classes and dataclasses",
     "atomics": "atomic operations with their old values",
 }
-KNOWN: frozenset = frozenset()
+KNOWN: frozenset = frozenset((
+    "blocked_index", "component_index", "negated_comparison", "there_and_back", "wrapped_reals", "shifted_comparison",
+    "extrema_of_tensors", "tricky_struct_names", "tricky_func_names", "soa_floor", "soa_names", "swizzle_order",
+    "swizzle_index", "wide_indices", "negative_constants", "half_select",
+))  # fmt: skip
 
 VARIABLES = (
     "error", "frame", "lane", "half", "runtime", "rng", "expm1", "log1p", "double", "char", "register", "this", "new",
@@ -39,13 +52,31 @@ VARIABLES = (
 FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
     "mix", "frac", "lerp", "sincos", "rsqrtf", "fmaxf", "div", "rand", "exit", "signal", "time", "gamma", "yn", "ldexp",
-    "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame", "half",
+    "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame",
+    "half",
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
     "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time", "div_t", "struct_", "Body",
 )  # fmt: skip
-MEMBERS = ("x", "y", "w", "int", "qd_int", "long", "value", "data", "shape_", "type", "id", "float", "short", "this", "v", "m")
+MEMBERS = (
+    "x",
+    "y",
+    "w",
+    "int",
+    "qd_int",
+    "long",
+    "value",
+    "data",
+    "shape_",
+    "type",
+    "id",
+    "float",
+    "short",
+    "this",
+    "v",
+    "m",
+)
 
 
 class Draw:
@@ -78,9 +109,9 @@ class Draw:
     def number(self, low: int, high: int) -> int:
         return self._random.randint(low, high)
 
-    def name(self, prefix: str, pool=(), feature: str = "tricky_names") -> str:
+    def name(self, prefix: str, pool=(), feature: str = "tricky_names", part: float = 0.2) -> str:
         """A name that nothing visible has."""
-        if pool and self.on(feature) and self.chance(0.2):
+        if pool and self.on(feature) and self.chance(part):
             free = [n for n in pool if n not in self.taken]
             if free:
                 return self.take(self.pick(free))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from .draw import FUNCS, Draw
 from .generators import Generators
 from .scope import Scope
-from .statements import indented
-from .types import FuncDecl, StructDecl, Type, Var, dtype
+from .types import FuncDecl, StructDecl, Type, Var, dtype, indented
+
+
+def is_number(type_) -> bool:
+    return isinstance(type_, Type) and not type_.shape
 
 
 class Functions:
-    def __init__(self, draw: Draw, options: dict, structs: list, containers: list):
+    def __init__(self, draw: Draw, options: dict, structs: list, containers: list, handed: list):
         self.draw, self.options, self.structs = draw, options, structs
+        self.handed = handed  # those that are arguments of the kernel
         self.containers = containers  # those that funcs see as globals
 
     def parameter(self, real: bool) -> tuple:
@@ -26,16 +32,31 @@ class Functions:
             return type_, "typed"
         return type_, self.draw.pick(("value", "typed", "template", "static", "typed"))
 
+    def container(self) -> tuple | None:
+        """A container as a parameter: what stands for it in the func, and itself."""
+        found = [c for c in self.containers + self.handed if c.annotation is None or "BufferView" not in c.annotation]
+        if not found:
+            return None
+        c = self.draw.pick(found)
+        return dataclasses.replace(c, access=self.draw.name("p"), loops=False), c
+
     def draw_one(self, funcs: list) -> FuncDecl:
         """A func that may call those before it."""
         real = self.draw.on("real_funcs") and self.draw.chance(0.15)
         pure = real or self.draw.chance(0.6)
-        name = self.draw.name("f", FUNCS)
+        name = self.draw.name("f", FUNCS, "tricky_func_names")
         taken = set(self.draw.taken)
         params = [(self.draw.name("p"), *self.parameter(real)) for _ in range(self.draw.number(1, 3))]
+        inner = self.container() if not pure and self.draw.chance(0.4) else None
         scope = self.scope(params, funcs, pure)
+        if inner is not None:
+            params.append((inner[0].access, inner[1], "container"))
+            scope.readable.append(inner[0])
+            scope.writable.append(inner[0])
         g = Generators(self.draw, self.options, scope, self.structs, pure)
         results = [g.statements.type() for _ in range(self.draw.weighted({1: 8, 2: 2, 0: 1, 3: 1}))]
+        if self.structs and not real and self.draw.on("structs") and self.draw.chance(0.12):
+            results = [self.draw.pick(self.structs)]
         if real:
             results = [results[0].element() if results else Type(dtype("i32"))]
         lines = g.statements.body(1, self.draw.number(0, 3), **({"anywhere": True} if real else {})) if True else []
@@ -46,10 +67,17 @@ class Functions:
         return f
 
     def scope(self, params, funcs, pure) -> Scope:
-        scope = Scope(level=1)
+        scope = Scope(level=1, top=True)  # a loop here may be that of a kernel, and then is parallel
         for name, type_, mode in params:
             if mode == "static":
-                var = Var(name, Type(dtype(self.options.get("default_ip", "i32"))), writable=False, low=0, high=3)
+                var = Var(
+                    name,
+                    Type(dtype(self.options.get("default_ip", "i32"))),
+                    writable=False,
+                    low=0,
+                    high=3,
+                    constant=True,
+                )
                 scope.statics.append(var)
             else:
                 var = Var(name, type_, level=1)
@@ -64,7 +92,11 @@ class Functions:
         if f.real:
             body = self.real_body(g, f, body)
         returned = [f"return {', '.join(values)}"] if values else []
-        annotation = f" -> {f.results[0].text}" if f.real or (len(f.results) == 1 and not f.results[0].shape and self.draw.chance(0.2)) else ""
+        annotation = (
+            f" -> {f.results[0].text}"
+            if f.real or (len(f.results) == 1 and is_number(f.results[0]) and self.draw.chance(0.2))
+            else ""
+        )
         decorator = "@qd.real_func" if f.real else "@qd.func"
         params = ", ".join(name + self.annotation(t, mode) for name, t, mode in f.params)
         return [decorator, f"def {f.name}({params}){annotation}:", *indented([*body, *returned] or ["pass"])]
@@ -72,12 +104,14 @@ class Functions:
     def real_body(self, g, f, body: list) -> list:
         """An early return, behind a condition."""
         if self.draw.chance(0.6):
-            cond, value = g.numbers.condition(1).text, g.exact(f.results[0], 1).text
+            cond, value = g.truths.condition(1).text, g.exact(f.results[0], 1).text
             body = [*body, f"if {cond}:", f"    return {value}"]
         return body
 
     @staticmethod
     def annotation(type_, mode: str) -> str:
+        if mode == "container":
+            return f": {type_.annotation or 'qd.template()'}"
         if mode in ("template", "static"):
             return ": qd.template()"
         if mode in ("typed", "annotated"):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from ..model.numbers import DTYPES, DType, promote
 from .calls import Calls
+from .casts import Casts
 from .cells import Cells
+from .control import Control
 from .draw import Draw
 from .indices import Indices
-from .numbers import Numbers
+from .integers import Integers
+from .reals import Reals
 from .scope import Scope
 from .statements import Statements
 from .tensors import Tensors
+from .truths import Truths
 from .types import Expr, StructDecl, Type
 
 
@@ -20,8 +24,10 @@ class Generators:
         self.pure = pure  # nothing but parameters may be changed
         self.ip: DType = DTYPES[options.get("default_ip", "i32")]
         self.fp: DType = DTYPES[options.get("default_fp", "f32")]
-        self.indices, self.numbers, self.cells = Indices(self), Numbers(self), Cells(self)
-        self.tensors, self.calls, self.statements = Tensors(self), Calls(self), Statements(self)
+        self.indices, self.integers, self.reals = Indices(self), Integers(self), Reals(self)
+        self.truths, self.casts, self.cells = Truths(self), Casts(self), Cells(self)
+        self.tensors, self.calls = Tensors(self), Calls(self)
+        self.statements, self.control = Statements(self), Control(self)
 
     @staticmethod
     def promote(a: DType, b: DType) -> DType:
@@ -38,8 +44,8 @@ class Generators:
         if type_.shape:
             return self.tensors.value(type_, depth)
         if type_.dtype.bits == 1:
-            return self.numbers.comparison(depth)
-        return self.numbers.real(depth) if type_.real else self.numbers.integer(depth)
+            return self.truths.comparison(depth)
+        return self.reals.any(depth) if type_.real else self.integers.any(depth)
 
     def exact(self, type_, depth: int) -> Expr:
         """An expression of exactly this type."""
@@ -53,6 +59,9 @@ class Generators:
         names = [v.name for v in self.scope.variables if v.type is decl]
         if names and self.draw.chance(0.6):
             return Expr(self.draw.pick(names), decl)
+        called = self.calls.struct(decl) if self.draw.chance(0.3) and depth > 0 else None
+        if called is not None:
+            return Expr(called, decl)
         parts = [self.value(t, depth - 1).text for _, t in decl.members]
         if self.draw.chance(0.3):
             parts = [f"{name}={text}" for (name, _), text in zip(decl.members, parts)]

@@ -71,7 +71,15 @@ class Indices:
         if not found:
             return None
         v = self.draw.pick(found)
-        return self.moved(integer(v.name, v.type, v.low, v.high), low, high)
+        return self.moved(integer(v.name, v.type, v.low, v.high, literal=v.constant), low, high)
+
+    def variable_or_literal(self, low: int, high: int) -> str:
+        e = self.variable(low, high, 0)
+        return (
+            e.text
+            if e is not None and e.ranged and low <= e.low and e.high <= high
+            else self.literal(self.draw.number(low, high)).text
+        )
 
     def sum(self, low, high, depth):
         part = self.draw.number(0, high - low)
@@ -97,7 +105,7 @@ class Indices:
         m = self.power_of_two(low, high)
         if m is None:
             return None
-        e = self.g.numbers.integer(depth)
+        e = self.g.integers.any(depth)
         if e.type.shape or e.type.dtype.bits == 1:
             return None
         text = self.draw.pick((f"({e.text} & {m})", f"({m} & {e.text})"))
@@ -105,41 +113,43 @@ class Indices:
 
     def modulo(self, low, high, depth):
         n = self.draw.number(1, high - low + 1)
-        e = self.g.numbers.integer(depth)
+        e = self.g.integers.any(depth)
         return self.moved(integer(f"({e.text} % {n})", self.g.promoted(e.type, self.int_type), 0, n - 1), low, high)
 
     def comparison(self, low, high, depth):
         if high - low < 1:
             return None
-        c = self.g.numbers.comparison(depth)
+        c = self.g.truths.comparison(depth)
         if self.draw.chance(0.5):
             c = integer(f"qd.cast({c.text}, qd.{self.draw.pick(('i32', 'u8', 'i64'))})", self.i32, 0, 1)
         return self.moved(integer(c.text, c.type, 0, 1), low, high)
 
     def logic(self, low, high, depth):
         """`and`, `or` of integers give one of them."""
-        a, b = self.at_run_time(max(low, 0), high, depth), self.within(max(low, 0), high, depth)
         if low > 0 or high < 0:
             return None
+        a, b = self.at_run_time(low, high, depth), self.within(low, high, depth)
         word = self.draw.pick(("and", "or"))
-        return integer(f"({a.text} {word} {b.text})", self.g.promoted(a.type, b.type), min(a.low, b.low, 0), max(a.high, b.high))
+        return integer(
+            f"({a.text} {word} {b.text})", self.g.promoted(a.type, b.type), min(a.low, b.low, 0), max(a.high, b.high)
+        )
 
     def select(self, low, high, depth):
         a, b = self.at_run_time(low, high, depth), self.within(low, high, depth)
-        text = f"qd.select({self.g.numbers.condition(depth).text}, {a.text}, {b.text})"
+        text = f"qd.select({self.g.truths.condition(depth).text}, {a.text}, {b.text})"
         return self._either(text, a, b)
 
     def ternary(self, low, high, depth):
         a, b = self.at_run_time(low, high, depth), self.within(low, high, depth)
         if self.draw.chance(0.5):
             a, b = b, a
-        return self._either(f"({a.text} if {self.g.numbers.condition(depth).text} else {b.text})", a, b)
+        return self._either(f"({a.text} if {self.g.truths.condition(depth).text} else {b.text})", a, b)
 
     def _either(self, text, a, b):
         return integer(text, self.g.promoted(a.type, b.type), min(a.low, b.low), max(a.high, b.high))
 
     def clamp(self, low, high, depth):
-        e = self.g.numbers.integer(depth)
+        e = self.g.integers.any(depth)
         if not e.type.dtype.signed and low < 0 or e.type.dtype.bits == 1:
             return None
         type_ = self.g.promoted(e.type, self.int_type)

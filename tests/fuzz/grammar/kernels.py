@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from .cells import paths
 from .draw import VARIABLES, Draw
 from .generators import Generators
-from .statements import I32, indented
-from .types import Container, Own, Type, Var, dtype
+from .types import I32, Container, Own, Type, Var, dtype, indented
 
 REDUCTIONS = ("+", "-", "&", "|", "^")
 
 
 class Kernels:
-    def __init__(self, draw: Draw, g: Generators, containers: list):
+    def __init__(self, draw: Draw, g: Generators, containers: list, results: list):
         self.draw, self.g, self.containers = draw, g, containers
+        self.results = results  # containers that are compared with a tolerance
 
     def body(self, budget: int) -> list:
         lines: list = []
@@ -41,18 +43,26 @@ class Kernels:
             head, axes, owned = self.head()
             own, rest = self.shares(axes, owned)
             atomic = {c: self.draw.pick(("+", "min", "max", "&", "|", "^")) for c in rest if self.draw.chance(0.25)}
-            atomic = {c: op for c, op in atomic.items() if any(not t.real and t.dtype.bits > 1 for _, t in paths(c.type))}
+            atomic = {
+                c: op for c, op in atomic.items() if any(not t.real and t.dtype.bits > 1 for _, t in paths(c.type))
+            }
             reduced = {}
             for v in scope.variables:
                 if v.level == 0 and v.writable and isinstance(v.type, Type) and not v.type.real and not v.type.shape:
                     if v.type.dtype.bits > 1 and v.low is None and self.draw.chance(0.4):
                         reduced[v.name] = self.draw.pick(REDUCTIONS)
             readable = [c for c in rest if c not in atomic]
+            approximate = [o for o in (self.approximate(c, axes) for c in self.results) if o is not None]
             lines = self.g.statements.body(
                 2, count, readable=readable, writable=[], own=own, atomic=atomic, reduced=reduced, parallel=True,
+                approximate=approximate,
                 top=False, loop=True, own_loop=True,
             )  # fmt: skip
         return [*header, head, *indented(lines)]
+
+    def approximate(self, c: Container, axes: list) -> Own | None:
+        index = self.injective(c, axes)
+        return None if index is None else Own(c, index)
 
     def config(self) -> list:
         choice = self.draw.number(0, 9)
@@ -72,7 +82,8 @@ class Kernels:
         """The line, the loop's axes as (text, low, high), and the container it goes over, if any."""
         form = self.draw.weighted({"range": 4, "ndrange": 3, "over": 3, "grouped": 2, "grouped_over": 2})
         if form in ("over", "grouped_over"):
-            found = [c for c in self.containers if c.loops and c.shape and (c.annotation is None or True)]
+            wide = not self.draw.on("wide_indices") and self.g.options.get("default_ip") == "i64"
+            found = [c for c in self.containers if c.loops and c.shape and not (wide and c.blocked)]
             if found:
                 return self.over(self.draw.pick(found), form)
             form = "range"
@@ -82,13 +93,24 @@ class Kernels:
             v = self.name(low, high)
             bounds = f"{low}, {high + 1}" if low else f"{high + 1}"
             return f"for {v.name} in range({bounds}):", [(v.name, low, high)], None
-        bounds = [(low, low + self.draw.pick((1, 2, 3))) for low in (self.draw.pick((0, 0, 1, -1)) for _ in range(self.draw.number(1, 2)))]
+        bounds = [
+            (low, low + self.draw.pick((1, 2, 3)))
+            for low in (self.draw.pick((0, 0, 1, -1)) for _ in range(self.draw.number(1, 2)))
+        ]
         entries = ", ".join(f"({a}, {b + 1})" if a else str(b + 1) for a, b in bounds)
         if form == "ndrange":
             vs = [self.name(a, b) for a, b in bounds]
-            return f"for {', '.join(v.name for v in vs)} in qd.ndrange({entries}):", [(v.name, v.low, v.high) for v in vs], None
+            return (
+                f"for {', '.join(v.name for v in vs)} in qd.ndrange({entries}):",
+                [(v.name, v.low, v.high) for v in vs],
+                None,
+            )
         name = self.grouped(len(bounds))
-        return f"for {name} in qd.grouped(qd.ndrange({entries})):", [(f"{name}[{k}]", a, b) for k, (a, b) in enumerate(bounds)], None
+        return (
+            f"for {name} in qd.grouped(qd.ndrange({entries})):",
+            [(f"{name}[{k}]", a, b) for k, (a, b) in enumerate(bounds)],
+            None,
+        )
 
     def grouped(self, rank: int) -> str:
         name = self.draw.name("I")
@@ -99,7 +121,11 @@ class Kernels:
         bounds = [(start, start + n - 1) for start, n in zip(c.offset, c.shape)]
         if form == "grouped_over":
             name = self.grouped(len(bounds))
-            return f"for {name} in qd.grouped({c.access}):", [(f"{name}[{k}]", a, b) for k, (a, b) in enumerate(bounds)], (c, name)
+            return (
+                f"for {name} in qd.grouped({c.access}):",
+                [(f"{name}[{k}]", a, b) for k, (a, b) in enumerate(bounds)],
+                (c, name),
+            )
         vs = [self.name(a, b) for a, b in bounds]
         return f"for {', '.join(v.name for v in vs)} in {c.access}:", [(v.name, v.low, v.high) for v in vs], (c, None)
 
@@ -112,7 +138,7 @@ class Kernels:
                 rest.append(c)
             else:
                 if owned and owned[0] is c and owned[1] and self.draw.chance(0.7):
-                    index = (lambda name=owned[1]: name)
+                    index = partial(str, owned[1])
                 own.append(Own(c, index))
         return own, rest
 

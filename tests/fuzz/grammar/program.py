@@ -11,8 +11,7 @@ from .functions import Functions
 from .generators import Generators
 from .kernels import Kernels
 from .scope import Scope
-from .statements import indented
-from .types import Container, StructDecl, Type, Var, dtype
+from .types import Container, Own, StructDecl, Type, Var, dtype, indented
 
 SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
 INPUTS = {True: ("1.5", "-0.25", "3.0", "-7.75"), False: ("3", "-7", "0", "12", "2147483647")}
@@ -24,6 +23,21 @@ class Program:
 
     text: str
     options: dict
+
+
+@dataclass
+class Wrapper:
+    """How a kernel is written and called. `before`: lines in front of it; `inside`: it is a method of their class."""
+
+    parameters: list
+    before: list
+    call: str
+    arguments: list
+    begin: list  # lines of `main` in front of the calls
+    inside: bool = False
+
+    def around(self, kernel: list) -> list:
+        return [*self.before, *(indented(kernel) if self.inside else kernel)]
 
 
 def options_of(draw: Draw) -> dict:
@@ -59,7 +73,7 @@ class Writer:
             containers += kit.some([])
         parameters = [c for c in containers if c.annotation is not None]
         shared = [c for c in containers if c.annotation is None]
-        functions = Functions(draw, self.options, kit.structs, shared)
+        functions = Functions(draw, self.options, kit.structs, shared, parameters)
         methods = {s: [functions.method(s) for _ in range(draw.weighted({0: 2, 1: 1}))] for s in kit.structs}
         funcs: list = [m for ms in methods.values() for m in ms]
         plain: list = []
@@ -75,47 +89,107 @@ class Writer:
         for c in containers:
             if not c.fresh:
                 lines += c.declaration
+        approximate = self.approximate()
+        for c in approximate:
+            lines += c.declaration
         for f in plain:
             lines += f.lines
-        lines += self.kernel([*funcs, *plain], containers, parameters, kit.structs)
+        lines += self.kernel([*funcs, *plain], containers, parameters, kit.structs, approximate)
         return Program(ast.unparse(ast.parse("\n".join(lines))) + "\n", self.options)
 
-    def kernel(self, funcs, containers, parameters, structs) -> list:
+    def approximate(self) -> list[Container]:
+        """A field for results that are compared with a tolerance."""
+        if not self.draw.chance(0.3):
+            return []
+        name = self.draw.name("t")
+        shape = self.draw.pick(((16,), (4, 4)))
+        type_ = Type(dtype(self.draw.pick(("f32", "f64"))))
+        return [
+            Container(name, name, type_, shape, (0,) * len(shape), [f"{name} = qd.field({type_.text}, shape={shape})"])
+        ]
+
+    def kernel(self, funcs, containers, parameters, structs, approximate) -> list:
         draw = self.draw
-        name = draw.name("run", FUNCS)
-        params = []
+        name = draw.name("run", FUNCS, "tricky_func_names")
         scope = Scope(readable=list(containers), writable=list(containers), funcs=list(funcs))
+        params = []
         for _ in range(draw.number(1, 3)):
             type_ = Type(dtype(draw.pick(SCALARS)))
             var = Var(draw.name("n"), type_, writable=False)
             scope.variables.append(var)
             params.append((var.name, type_))
+        form = draw.weighted({"plain": 6, "dataclass": 1.5, "class": 1.5 if draw.on("classes") else 0})
+        wrapper = getattr(self, "as_" + form)(name, params, containers, parameters)
         g = Generators(draw, self.options, scope, structs)
-        body = Kernels(draw, g, containers).body(self.size)
+        cells = g.cells
+        scope.approximate = [Own(c, lambda c=c: cells.index(c, 1)) for c in approximate]
+        body = Kernels(draw, g, containers, approximate).body(self.size)
         result = g.statements.type() if draw.chance(0.4) else None
-        head = ", ".join([f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in parameters])
-        returned = []
-        if result is not None:
-            returned = [f"return {g.exact(result, 2).text}"]
+        returned = [] if result is None else [f"return {g.exact(result, 2).text}"]
         arrow = f" -> {result.text}" if result is not None else ""
-        lines = ["@qd.kernel", f"def {name}({head}){arrow}:", *indented([*body, *returned])]
-        return lines + self.main(name, params, containers, parameters, result)
+        head = ["@qd.kernel", f"def {name}({', '.join(wrapper.parameters)}){arrow}:"]
+        lines = wrapper.around([*head, *indented([*body, *returned])])
+        return lines + self.main(wrapper, params, containers, approximate, result)
 
-    def main(self, name, params, containers, parameters, result) -> list:
+    # ------------------------------------------------------------ how the kernel gets its containers
+
+    def as_plain(self, name, params, containers, parameters) -> Wrapper:
+        typed = [f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in parameters]
+        return Wrapper(typed, [], name, [c.argument for c in parameters], [])
+
+    def as_dataclass(self, name, params, containers, parameters) -> Wrapper:
+        """Arguments as members of a dataclass."""
+        if not parameters or not self.draw.on("classes"):
+            return self.as_plain(name, params, containers, parameters)
+        cls, var = self.draw.name("D"), self.draw.name("d")
+        members = [(self.draw.name("m"), c) for c in parameters]
+        lines = [self.draw.pick(("@dataclasses.dataclass", "@dataclasses.dataclass(frozen=True)")), f"class {cls}:"]
+        lines += [f"    {m}: {c.annotation}" for m, c in members]
+        arguments = ", ".join(c.argument for c in parameters)
+        for m, c in members:
+            c.access = f"{var}.{m}"
+        typed = [f"{n}: {t.text}" for n, t in params] + [f"{var}: {cls}"]
+        return Wrapper(typed, ["import dataclasses", *lines], name, [f"{cls}({arguments})"], [])
+
+    def as_class(self, name, params, containers, parameters) -> Wrapper:
+        """The kernel is a method of a data_oriented class; some containers are its members."""
+        cls, obj = self.draw.name("C"), self.draw.name("o")
+        own = [c for c in containers if c.annotation is None and self.draw.chance(0.5)]
+        own += [
+            c
+            for c in parameters
+            if "ndarray" in c.declaration[0] and self.draw.chance(0.5) and "BufferView" not in c.annotation
+        ]
+        lines = [
+            "@qd.data_oriented",
+            f"class {cls}:",
+            "    def __init__(self):",
+            f"        self.n = {self.draw.number(0, 9)}",
+        ]
+        for c in own:
+            member = self.draw.name("m")
+            lines.append(f"        self.{member} = {c.host}")
+            c.access = f"self.{member}"
+        rest = [c for c in parameters if c not in own]
+        typed = ["self"] + [f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in rest]
+        return Wrapper(typed, lines, f"{obj}.{name}", [c.argument for c in rest], [f"{obj} = {cls}()"], inside=True)
+
+    def main(self, wrapper: Wrapper, params, containers, approximate, result) -> list:
         draw = self.draw
         lines: list = []
         for c in containers:
             lines += c.declaration if c.fresh else self.fill(c)
+        lines += wrapper.begin
         results = []
         for k in range(2):
             args = [draw.pick(INPUTS[t.real][: 4 if t.real or t.dtype.signed else 1]) for _, t in params]
-            args = [a if t.dtype.signed or t.real else a.lstrip("-") for a, (_, t) in zip(args, params)]
-            call = f"{name}({', '.join([*args, *(c.argument for c in parameters)])})"
+            call = f"{wrapper.call}({', '.join([*args, *wrapper.arguments])})"
             lines.append(f"r{k} = {call}" if result is not None else call)
             if result is not None:
                 results.append(f'"r{k}": r{k}')
         for c in containers:
             results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
+        results += [f'"~{c.host}": {c.host}.to_numpy()' for c in approximate]
         return ["def main():", *indented([*lines, f"return {{{', '.join(results)}}}"])]
 
     def fill(self, c: Container) -> list:

@@ -23,6 +23,7 @@ class Scope:
     variables: list[Var] = field(default_factory=list)
     statics: list[Var] = field(default_factory=list)
     funcs: list = field(default_factory=list)
+    approximate: list[Own] = field(default_factory=list)  # cells for results that are compared with a tolerance
     parallel: bool = False  # inside of a parallel loop
     top: bool = False  # loops here are parallel
     loop: bool = False  # break and continue are possible
@@ -49,11 +50,7 @@ class Scope:
 
     def values(self, test) -> list[Var]:
         """Variables that may be read, whose type passes a test."""
-        return [
-            v
-            for v in self.variables
-            if isinstance(v.type, Type) and v.name not in self.reduced and test(v.type)
-        ]
+        return [v for v in self.variables if isinstance(v.type, Type) and v.name not in self.reduced and test(v.type)]
 
     def targets(self, test) -> list[Var]:
         """Variables that may be assigned."""

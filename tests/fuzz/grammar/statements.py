@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from .cells import paths
-from .types import INTS, Expr, StructDecl, Type, Var, dtype
-
-I32 = Type(dtype("i32"))
-
-
-def indented(lines: list) -> list:
-    return ["    " + line for line in lines]
+from .draw import VARIABLES
+from .types import Expr, StructDecl, Type, Var, dtype
 
 
 class Statements:
@@ -30,8 +25,8 @@ class Statements:
 
     def one(self, depth: int) -> list:
         forms = {
-            "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2, "atomic": 1, "annotated": 1,
-            "walrus": 1, "struct": 1, "fill": 1, "results": 1,
+            "transcendental": 1, "declare": 4, "assign": 5, "augment": 5, "swap": 1, "swizzle": 1, "call": 2,
+            "atomic": 1, "annotated": 1, "walrus": 1, "struct": 1, "fill": 1, "results": 1,
         }  # fmt: skip
         if depth > 0:
             forms.update({"if_": 3, "for_": 2, "while_": 1, "static_for": 1, "static_if": 1})
@@ -40,7 +35,8 @@ class Statements:
         if self.g.scope.prints and self.draw.on("prints"):
             forms["print_"] = 1
         for _ in range(8):
-            found = getattr(self, self.draw.weighted(forms))(depth)
+            form = self.draw.weighted(forms)
+            found = getattr(self if hasattr(self, form) else self.g.control, form)(depth)
             if found:
                 return found
         return self.declare(depth)
@@ -57,15 +53,13 @@ class Statements:
         return Type(dtype(self.draw.pick(names)), shape)
 
     def new(self, type_, **more) -> str:
-        from .draw import VARIABLES
-
         name = self.draw.name("v", VARIABLES)
         self.g.scope.variables.append(Var(name, type_, level=self.g.scope.level, **more))
         return name
 
     def declare(self, depth: int) -> list:
         if self.draw.chance(0.15):
-            e = self.g.numbers.comparison(2)
+            e = self.g.truths.comparison(2)
             return [f"{self.new(e.type)} = {e.text}"]
         if self.draw.chance(0.15):
             e = self.g.indices.at_run_time(-4, 12, 2)
@@ -79,7 +73,7 @@ class Statements:
 
     def annotated(self, depth: int) -> list:
         type_ = self.type().element()
-        e = self.g.numbers.real(2) if type_.real else self.g.numbers.operand(2)
+        e = self.g.reals.any(2) if type_.real else self.g.integers.operand(2)
         return [f"{self.new(type_)}: {type_.text} = {e.text}"]
 
     def struct(self, depth: int):
@@ -89,7 +83,8 @@ class Statements:
         cells = [c for c in self.g.scope.readable if c.type is decl]
         if cells and self.draw.chance(0.5):
             c = self.draw.pick(cells)
-            return [f"{self.new(decl)} = {c.access}[{self.g.cells.index(c, 1)}]"]
+            index = self.g.cells.index(c, 1)
+            return [f"{self.new(decl)} = {c.access}[{index}]"]
         text = self.g.struct(decl, 2).text
         return [f"{self.new(decl)} = {text}"]
 
@@ -98,9 +93,24 @@ class Statements:
             return None
         e = self.g.exact(self.type().element(), 2)
         name = self.new(e.type)
-        cond = f"({name} := {e.text}) > 0"
-        other = self.declare(0)
-        return [f"{name} = {e.text}", *other] if self.draw.chance(0.9) else [f"{self.new(Type(dtype('u1')))} = {cond}"]
+        return [f"{self.new(Type(dtype('u1')))} = ({name} := {e.text}) > 0"]
+
+    def transcendental(self, depth: int):
+        """A function whose last bits differ from target to target, stored where nothing reads it."""
+        scope = self.g.scope
+        if not scope.approximate:
+            return None
+        own = self.draw.pick(scope.approximate)
+        name = self.draw.pick(("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log", "rsqrt", "atan2", "pow"))
+        limit = {"tan": 1.5, "asin": 1.0, "acos": 1.0, "exp": 10.0}.get(name, 20.0)
+        e = f"max(min({self.g.reals.any(2).text}, {limit}), -{limit})"
+        if name in ("log", "rsqrt"):
+            e = f"abs({e}) + 0.5"
+        if name == "atan2":
+            e = f"{e}, abs({self.g.reals.any(1).text}) + 0.25"
+        if name == "pow":
+            e = f"abs({e}) + 0.5, {self.draw.pick(('1.5', '0.25', '(-0.75)', '2.5'))}"
+        return [f"{own.container.access}[{own.index()}] = qd.{name}({e})"]
 
     # ------------------------------------------------------------ targets
 
@@ -141,7 +151,7 @@ class Statements:
         if self.draw.chance(0.2) and not type_.shape:
             # Another kind: stores convert.
             real = not type_.real if type_.dtype.bits > 1 else False
-            value = self.g.numbers.real(2) if real else self.g.numbers.integer(2)
+            value = self.g.casts.in_range(self.g.reals.any(2)) if real else self.g.integers.any(2)
         elif type_.shape and self.draw.chance(0.15):
             value = self.g.tensors.number(type_.real, 2)
         else:
@@ -162,9 +172,11 @@ class Statements:
         if found is None:
             return None
         text, type_ = found
+        if type_.shape and not self.draw.on("soa_floor"):
+            return [f"{text} {self.draw.pick('+-')}= {self.g.tensors.number(type_.real, 2).text}"]
         if type_.real:
             op = self.draw.pick(("+", "-", "*", "+", "/"))
-            value = self.g.tensors.value(type_, 2) if type_.shape and self.draw.chance(0.5) else self.g.numbers.real(2)
+            value = self.g.tensors.value(type_, 2) if type_.shape and self.draw.chance(0.5) else self.g.reals.any(2)
             return [f"{text} {op}= {value.text}"]
         op = self.draw.pick(("+", "-", "*", "&", "|", "^", "+", "//", "%", "<<", ">>"))
         if op in ("<<", ">>"):
@@ -174,13 +186,13 @@ class Statements:
         if type_.shape and self.draw.chance(0.5):
             value = self.g.tensors.value(type_, 2)
         else:
-            value = self.g.numbers.operand(2)
+            value = self.g.integers.operand(2)
         return [f"{text} {op}= {value.text}"]
 
     def reduction(self):
         """Into what all iterations of a parallel loop share."""
         scope = self.g.scope
-        shared = [f"{name} {op}= {self.g.numbers.integer(2).text}" for name, op in scope.reduced.items()]
+        shared = [f"{name} {op}= {self.g.integers.any(2).text}" for name, op in scope.reduced.items()]
         for container, op in scope.atomic.items():
             for path, type_ in paths(container.type):
                 if type_.real or type_.dtype.bits == 1:
@@ -189,7 +201,7 @@ class Statements:
                 if type_.shape:
                     text += f"[{self.g.cells.component(type_.shape, 1)}]"
                 if op in "+-&|^" and self.draw.chance(0.6):
-                    shared.append(f"{text} {op}= {self.g.numbers.integer(2).text}")
+                    shared.append(f"{text} {op}= {self.g.integers.any(2).text}")
                 else:
                     shared.append(self.g.cells.atomic_call(text, type_.element(), 2, op))
         return [self.draw.pick(shared)] if shared else None
@@ -224,10 +236,27 @@ class Statements:
         n = type_.shape[0]
         word = "".join(self.draw.sample(letters[:n], self.draw.number(2, n)))
         part = Type(type_.dtype, (len(word),))
+        augmented = self.draw.chance(0.4) and type_.dtype.bits > 1
+        if augmented and not self.draw.on("swizzle_index") and "[" in text:
+            augmented = False
+        if augmented and not self.draw.on("swizzle_order"):
+            return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {self.draw.number(1, 5)}"]
         value = self.g.tensors.value(part, 2) if self.draw.chance(0.7) else self.g.tensors.number(type_.real, 2)
-        if self.draw.chance(0.4) and type_.dtype.bits > 1:
+        if augmented and self.draw.chance(0.4):
+            value = self.changing(type_) or value
+        if augmented:
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {value.text}"]
         return [f"{text}.{word} = {value.text}"]
+
+    def changing(self, type_: Type) -> Expr | None:
+        """A number whose evaluation changes memory."""
+
+        def fits(t):
+            return t.real == type_.real and t.dtype.bits > 1 and not t.shape
+
+        if self.draw.chance(0.5):
+            return self.g.calls.value(fits, 1)
+        return self.g.cells.atomic_value(fits, 1)
 
     def fill(self, depth: int):
         found = self.target(lambda t: bool(t.shape), 2, component=False) if self.draw.on("matrices") else None
@@ -260,93 +289,6 @@ class Statements:
             targets.append(old[0] if old is not None else self.new(type_))
         return [f"{', '.join(targets)} = {text}"]
 
-    # ------------------------------------------------------------ control
-
-    def count(self) -> int:
-        return self.draw.number(1, 3)
-
-    def if_(self, depth: int):
-        lines = [f"if {self.g.numbers.condition(2).text}:", *indented(self.body(depth - 1, self.count(), top=False))]
-        if self.draw.chance(0.3):
-            lines += [f"elif {self.g.numbers.condition(2).text}:", *indented(self.body(depth - 1, 1, top=False))]
-        if self.draw.chance(0.5):
-            lines += ["else:", *indented(self.body(depth - 1, self.count(), top=False))]
-        return lines
-
-    def static_if(self, depth: int):
-        statics = [v.name for v in self.g.scope.statics]
-        test = f"{self.draw.pick(statics)} > {self.draw.number(0, 2)}" if statics else self.draw.pick(("True", "False", "1 < 2"))
-        lines = [f"if qd.static({test}):", *indented(self.body(depth - 1, 1))]
-        if self.draw.chance(0.5):
-            lines += ["else:", *indented(self.body(depth - 1, 1))]
-        return lines
-
-    def static_for(self, depth: int):
-        if self.g.scope.top:
-            return None
-        with self.g.scope.block(self.draw):
-            name = self.draw.name("s")
-            var = Var(name, Type(self.g.ip), writable=False, low=0, high=2)
-            self.g.scope.variables.append(var)
-            statics, self.g.scope.statics = self.g.scope.statics, [*self.g.scope.statics, var]
-            lines = self.body(depth - 1, self.draw.number(1, 2), loop=False)
-            self.g.scope.statics = statics
-        return [f"for {name} in qd.static(range({self.draw.number(1, 3)})):", *indented(lines)]
-
-    def for_(self, depth: int):
-        """A loop in one thread."""
-        header = ["qd.loop_config(serialize=True)"] if self.g.scope.top else []
-        choice = self.draw.number(0, 3)
-        names: list = []
-        with self.g.scope.block(self.draw):
-            if choice <= 1:
-                high = self.g.indices.within(0, 4, 1)
-                low = self.g.indices.within(-1, 2, 1) if self.draw.chance(0.4) else None
-                text = f"range({low.text}, {high.text})" if low else f"range({high.text})"
-                names = [self.loop_name(low.low if low else 0, max(high.high - 1, 0))]
-                head = f"for {names[0]} in {text}:"
-            else:
-                bounds = [(self.draw.number(-1, 1), self.draw.number(1, 3)) for _ in range(choice - 1 + self.draw.number(0, 1))]
-                entries = [f"({a}, {b})" if a else str(b) for a, b in bounds]
-                if self.draw.chance(0.4):
-                    grouped = self.draw.name("I")
-                    self.g.scope.variables.append(Var(grouped, Type(dtype("i32"), (len(bounds),)), writable=False, level=self.g.scope.level))
-                    head = f"for {grouped} in qd.grouped(qd.ndrange({', '.join(entries)})):"
-                else:
-                    names = [self.loop_name(a, b - 1) for a, b in bounds]
-                    axes = self.draw.sample(range(len(bounds)), len(bounds))
-                    more = f", axes={tuple(axes)}" if len(bounds) > 1 and self.draw.chance(0.3) else ""
-                    head = f"for {', '.join(names)} in qd.ndrange({', '.join(entries)}{more}):"
-            lines = self.body(depth - 1, self.count(), loop=True, own_loop=False, top=False)
-        return [*header, head, *indented(lines)]
-
-    def loop_name(self, low: int, high: int) -> str:
-        from .draw import VARIABLES
-
-        name = self.draw.name("i", VARIABLES)
-        self.g.scope.variables.append(Var(name, I32, writable=False, low=low, high=high, level=self.g.scope.level))
-        return name
-
-    def while_(self, depth: int):
-        guard = self.draw.name("w")
-        with self.g.scope.block(self.draw):
-            self.g.scope.variables.append(Var(guard, Type(self.g.ip), writable=False, low=0, high=4, level=self.g.scope.level))
-            cond = self.g.numbers.condition(1).text
-            lines = self.body(depth - 1, self.count(), loop=True, own_loop=False, top=False)
-        self.draw.take(guard)
-        style = self.draw.pick(("and", "break"))
-        step = self.draw.pick((f"{guard} += 1", f"{guard} = {guard} + 1"))
-        if style == "and":
-            return [f"{guard} = 0", f"while {guard} < 4 and {cond}:", f"    {step}", *indented(lines)]
-        leave = [f"    if not ({guard} < 4 and {cond}):", "        break"]
-        return [f"{guard} = 0", "while True:", *leave, f"    {step}", *indented(lines)]
-
-    def leave(self, depth: int):
-        word = self.draw.pick(("break", "continue"))
-        if word == "break" and self.g.scope.own_loop:
-            word = "continue"
-        return [f"if {self.g.numbers.condition(1).text}:", f"    {word}"]
-
     def print_(self, depth: int):
         values = []
         for _ in range(self.draw.number(1, 3)):
@@ -361,6 +303,3 @@ class Statements:
                 spec = self.draw.pick(("", ":u", ":x"))
             return [f'print(f"a {{{e.text}{spec}}} b")']
         return [f"print({', '.join(e.text for e in values)})"]
-
-
-__all__ = ["INTS", "Expr", "Statements"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cells import paths
 from .types import INTS, Expr, Type, dtype
 
 U1 = Type(dtype("u1"))
@@ -34,7 +35,7 @@ class Tensors:
         return lambda t: t.shape == type_.shape and t.real == type_.real and t.dtype.bits > 1
 
     def number(self, real: bool, depth: int) -> Expr:
-        return self.g.numbers.real(depth) if real else self.g.numbers.integer(depth)
+        return self.g.reals.any(depth) if real else self.g.integers.any(depth)
 
     def leaf(self, type_, depth):
         if self.draw.chance(0.5):
@@ -49,7 +50,10 @@ class Tensors:
         count = 1
         for n in type_.shape:
             count *= n
-        parts = [self.number(type_.real, min(depth, 1)) if self.draw.chance(0.6) else self.constant(type_) for _ in range(count)]
+        parts = [
+            self.number(type_.real, min(depth, 1)) if self.draw.chance(0.6) else self.constant(type_)
+            for _ in range(count)
+        ]
         texts = [e.text for e in parts]
         if len(type_.shape) == 2:
             m = type_.shape[1]
@@ -68,7 +72,7 @@ class Tensors:
         return Expr(f"qd.{name}({body})", Type(result.dtype, type_.shape))
 
     def constant(self, type_) -> Expr:
-        return self.g.numbers.real_literal() if type_.real else self.g.indices.literal(self.draw.number(-3, 9))
+        return self.g.reals.literal() if type_.real else self.g.indices.literal(self.draw.number(-3, 9))
 
     def both(self, type_, depth):
         a, b = self.value(type_, depth), self.value(type_, depth)
@@ -105,7 +109,9 @@ class Tensors:
 
     def select(self, type_, depth):
         a, b, t = self.both(type_, depth)
-        cond = self.g.numbers.condition(depth).text if self.draw.chance(0.5) else self.comparison_text(type_, depth)
+        if t.dtype.name == "f16" and not self.draw.on("half_select"):
+            return None
+        cond = self.g.truths.condition(depth).text if self.draw.chance(0.5) else self.comparison_text(type_, depth)
         return Expr(f"qd.select({cond}, {a.text}, {b.text})", t)
 
     def comparison_text(self, type_, depth) -> str:
@@ -117,7 +123,9 @@ class Tensors:
         return Expr(f"qd.cast({self.comparison_text(type_, depth)}, qd.{name})", Type(dtype(name), type_.shape))
 
     def cast(self, type_, depth):
-        source = Type(type_.dtype if self.draw.chance(0.5) else self.draw.pick((dtype("f32"), dtype("i32"))), type_.shape)
+        source = Type(
+            type_.dtype if self.draw.chance(0.5) else self.draw.pick((dtype("f32"), dtype("i32"))), type_.shape
+        )
         if source.real and not type_.real and not self.draw.on("there_and_back"):
             source = type_
         a = self.value(source, depth)
@@ -126,7 +134,9 @@ class Tensors:
 
     def ternary(self, type_, depth):
         a, b, t = self.both(type_, depth)
-        return Expr(f"({a.text} if {self.g.numbers.comparison(depth).text} else {b.text})", t)
+        if t.dtype.name == "f16" and not self.draw.on("half_select"):
+            return None
+        return Expr(f"({a.text} if {self.g.truths.comparison(depth).text} else {b.text})", t)
 
     def product(self, type_, depth):
         """A product of matrices, an outer product, a transposed matrix."""
@@ -144,7 +154,9 @@ class Tensors:
             return Expr(f"{a.text}.transpose()", Type(a.type.dtype, (n, m)))
         if self.draw.chance(0.4):
             a, b = self.value(Type(type_.dtype, (n,)), depth), self.value(Type(type_.dtype, (m,)), depth)
-            return Expr(f"{a.text}.outer_product({b.text})", Type(self.g.promote(a.type.dtype, b.type.dtype), type_.shape))
+            return Expr(
+                f"{a.text}.outer_product({b.text})", Type(self.g.promote(a.type.dtype, b.type.dtype), type_.shape)
+            )
         a, b = self.value(Type(type_.dtype, (n, 2)), depth), self.value(Type(type_.dtype, (2, m)), depth)
         return Expr(f"({a.text} @ {b.text})", Type(self.g.promote(a.type.dtype, b.type.dtype), type_.shape))
 
@@ -163,7 +175,11 @@ class Tensors:
         n = type_.shape[0]
         if self.draw.chance(0.5):
             a = self.named(Type(type_.dtype, (n + 1,)), depth)
-            return None if a is None else Expr(f"{a.text}[{self.draw.pick((f':{n}', '1:', f'0:{n}'))}]", Type(a.type.dtype, (n,)))
+            return (
+                None
+                if a is None
+                else Expr(f"{a.text}[{self.draw.pick((f':{n}', '1:', f'0:{n}'))}]", Type(a.type.dtype, (n,)))
+            )
         a = self.named(Type(type_.dtype, (n, 2)), depth)
         if a is None:
             return None
@@ -188,7 +204,20 @@ class Tensors:
         shape = self.draw.pick(((2,), (3,), (4,), (2, 2), (3, 2)))
         return self.value(Type(dtype(self.draw.pick(names)), shape), depth)
 
+    def member(self, test, depth) -> Expr | None:
+        """A member of a struct that is a value."""
+        found = [(s, p, t) for s in self.g.structs for p, t in paths(s) if test(t.element())]
+        if not found:
+            return None
+        decl, path, type_ = self.draw.pick(found)
+        text = (self.g.calls.struct(decl) or self.g.struct(decl, depth).text) + path
+        return Expr(text, type_) if not type_.shape else Expr(text + self.g.cells.part(type_, depth), type_.element())
+
     def component(self, test, depth) -> Expr | None:
+        if self.draw.chance(0.2):
+            e = self.member(test, depth)
+            if e is not None:
+                return e
         e = self.some(test, depth)
         if e is None or not test(e.type.element()):
             return None
@@ -201,6 +230,8 @@ class Tensors:
         if len(e.type.shape) == 1 and self.draw.chance(0.3):
             b = self.value(e.type, depth)
             return Expr(f"{e.text}.dot({b.text})", self.g.promoted(e.type, b.type).element())
+        if e.type.shape == (2, 2) and not e.type.real and self.draw.chance(0.4):
+            return Expr(f"{e.text}.{self.draw.pick(('determinant', 'trace'))}()", e.type.element())
         name = self.draw.pick(("sum", "max", "min", "norm_sqr"))
         return Expr(f"{e.text}.{name}()", e.type.element())
 

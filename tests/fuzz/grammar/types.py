@@ -39,6 +39,9 @@ class Type:
         return Type(self.dtype)
 
 
+U1, I32 = Type(dtype("u1")), Type(dtype("i32"))
+
+
 @dataclass(frozen=True, eq=False)
 class StructDecl:
     """A struct class. members: (name, Type or StructDecl); methods: (name, Func)."""
@@ -112,6 +115,7 @@ class Var:
     low: int | None = None
     high: int | None = None
     level: int = 0  # 0: of the kernel's top, which parallel loops share
+    constant: bool = False  # known while the program is read
 
 
 @dataclass
@@ -134,3 +138,7 @@ class FuncDecl:
     real: bool = False
     default_last: bool = False
     receiver: bool = False
+
+
+def indented(lines: list) -> list:
+    return ["    " + line for line in lines]

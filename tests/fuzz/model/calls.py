@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import math
 
 from . import operations as ops
-from .containers import Field, StructField, View
 from .errors import Undefined, Unmodelled
 from .memory import tracker
-from .numbers import Num, literal, u1
-from .places import Place, Several, Value, Variable
-from .values import Struct, StructType, Tensor, TensorType, copied, initial, is_constant, type_of
+from .names import spelled
+from .numbers import Num, u1
+from .places import Place, Value
+from .values import Tensor, copied, initial, is_constant
 
 ATOMICS = {
     "atomic_add": "+", "atomic_sub": "-", "atomic_mul": "*", "atomic_min": "min", "atomic_max": "max",
@@ -21,9 +19,9 @@ ATOMICS = {
 
 
 def call(ev, node: ast.Call):
-    spelled = ast.unparse(node.func)
-    if spelled.startswith("qd."):
-        name = spelled[3:]
+    name = spelled(node)
+    if name.startswith("qd."):
+        name = name[3:]
         if name in ATOMICS:
             return atomic(ev, ATOMICS[name], node)
         if name == "atomic_cas":
@@ -127,8 +125,8 @@ def atomic(ev, op: str, node):
     x = ev.eval(node.args[1])
     if ev.dry:
         return copied(place.load())
-    if tracker.marks is not None:
-        tracker.ordered = True  # the old value may be used
+    if tracker.marks is not None and node is not ev.discarded:
+        tracker.ordered = True  # the old value is used
     if not ev.in_memory(place) and not ev.is_shared(place):
         old = copied(place.load())
         place.store(modified_local(op, old, x))
@@ -224,5 +222,3 @@ METHODS = {
     "any": lambda x: reduce_truth("any", x), "all": lambda x: reduce_truth("all", x),
     "cast": lambda x, dtype: ops.cast(x, dtype), "get_shape": lambda x: x.shape,
 }  # fmt: skip
-
-

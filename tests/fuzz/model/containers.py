@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from .errors import Undefined, Unmodelled
-from .memory import tracker
 from .numbers import DType, Num, convert, literal, wrap
 from .operations import scalar_type
 from .places import Memory, StructPlace
@@ -19,10 +18,19 @@ def as_shape(shape) -> tuple:
     return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
 
 
+def check_layout(options: dict) -> None:
+    """What says nothing about values is still checked: a program that is none has no result."""
+    known = {"layout": ("aos", "soa"), "order": None, "needs_grad": (False, True), "name": None}
+    for name, value in options.items():
+        if name not in known or known[name] is not None and value not in known[name] or value == 1:
+            raise Unmodelled(f"{name}={value!r} of a field")
+
+
 class Field:
     """A field or ndarray of numbers, vectors or matrices. `data`: Python numbers, row-major, components innermost."""
 
     def __init__(self, dtype, element_shape=(), shape=None, offset=None, **layout):
+        check_layout(layout)
         self.dtype: DType = scalar_type(dtype)
         self.element_shape = tuple(element_shape)
         self.count = math.prod(self.element_shape)
@@ -151,6 +159,7 @@ class StructField:
     """A field of structs: one container a member."""
 
     def __init__(self, type: StructType, shape=None, offset=None, **layout):
+        check_layout(layout)
         self.type = type
         self.members = {name: container(t, shape, offset) for name, t in type.members.items()}
 
@@ -226,6 +235,3 @@ def as_tensor(indices: tuple) -> Tensor:
     from .numbers import i32
 
     return Tensor((len(indices),), [Num(i32, i) for i in indices])
-
-
-__all__ = ["Field", "External", "Node", "StructField", "View", "as_tensor", "container", "tracker"]

@@ -9,9 +9,10 @@ from .errors import Undefined, Unmodelled
 from .expressions import Expressions
 from .loops import Loops
 from .memory import tracker
-from .numbers import Num, convert, literal
+from .names import spelled
+from .numbers import Num, literal
 from .operations import binary
-from .places import Memory, Place, Several, Value, Variable
+from .places import Memory, Place, Several, Variable
 from .values import Struct, Tensor, copied, initial, is_constant, type_of
 
 AUGMENTED = {
@@ -47,6 +48,7 @@ class Evaluator(Expressions, Loops):
         self.top = top  # loops here are parallel
         self.serialized = False
         self.anywhere = may_return_anywhere
+        self.discarded: ast.expr | None = None  # a call whose value nobody takes
 
     # ------------------------------------------------------------ names
 
@@ -102,13 +104,8 @@ class Evaluator(Expressions, Loops):
         if isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Name) and s.value.func.id == "print":
             self.print(s.value)
             return
-        before = tracker.ordered
+        self.discarded = s.value
         self.eval(s.value)
-        if isinstance(s.value, ast.Call) and ast.unparse(s.value.func).startswith("qd.atomic_"):
-            tracker.ordered = before or tracker.ordered and self._adds_reals(s.value)
-
-    def _adds_reals(self, call: ast.Call) -> bool:
-        return True
 
     def do_Pass(self, s) -> None:
         pass
@@ -195,7 +192,7 @@ class Evaluator(Expressions, Loops):
         return isinstance(place, Variable) and place._shared()
 
     def do_If(self, s) -> None:
-        static = isinstance(s.test, ast.Call) and ast.unparse(s.test.func) == "qd.static"
+        static = spelled(s.test) == "qd.static"
         test = self.eval(s.test)
         chosen = s.body if self.truth(test) else s.orelse
         top, self.top = self.top, self.top and static
@@ -254,6 +251,3 @@ def cast_argument(value, annotation):
     if annotation is None:
         return copied(value)
     return initial(annotation, value)
-
-
-__all__ = ["Evaluator", "Value", "convert"]

@@ -7,9 +7,10 @@ import ast
 from .containers import Field, StructField, View
 from .errors import Undefined, Unmodelled
 from .memory import tracker
+from .names import spelled
 from .numbers import Num, convert, literal, promote
 from .operations import binary, unary
-from .places import Place, Several, Value, Variable
+from .places import Place, Several, Value
 from .values import Struct, Tensor, copied, is_constant, letters
 
 BINARY = {
@@ -83,6 +84,8 @@ class Expressions:
         left = self.eval(node.left)
         result = None
         for op, right in zip(node.ops, node.comparators):
+            if isinstance(result, Num) and not result.value and not self.dry:
+                return result
             right = self.eval(right)
             step = self.guarded(binary, COMPARE[type(op)], left, right)
             result = step if result is None else binary("&", result, step)
@@ -137,7 +140,7 @@ class Expressions:
 
     def eval_IfExp(self, node):
         test = self.eval(node.test)
-        static = isinstance(node.test, ast.Call) and ast.unparse(node.test.func) == "qd.static"
+        static = spelled(node.test) == "qd.static"
         chosen, other = (node.body, node.orelse) if self.truth(test) else (node.orelse, node.body)
         value = self.eval(chosen)
         if static:
@@ -187,8 +190,10 @@ class Expressions:
         base = self.eval_base(node.value)
         if isinstance(node, ast.Attribute):
             return self.attribute(base, node.attr)
-        if isinstance(base, (Field, StructField, Place, Tensor)) or isinstance(base, View) and not isinstance(
-            node.slice, ast.Slice
+        if (
+            isinstance(base, (Field, StructField, Place, Tensor))
+            or isinstance(base, View)
+            and not isinstance(node.slice, ast.Slice)
         ):
             return self.place_in(base, node)
         if isinstance(base, View):
@@ -284,12 +289,16 @@ class Expressions:
         out: list = []
         for part in parts:
             if isinstance(part, ast.Slice):
-                out.append(slice(*(None if x is None else int(self.eval(x)) for x in (part.lower, part.upper, part.step))))
+                out.append(
+                    slice(*(None if x is None else int(self.eval(x)) for x in (part.lower, part.upper, part.step)))
+                )
                 continue
             value = self.eval(part)
             if value is None or value == ():
                 continue
-            values = value.items if isinstance(value, Tensor) else value if isinstance(value, (list, tuple)) else [value]
+            values = (
+                value.items if isinstance(value, Tensor) else value if isinstance(value, (list, tuple)) else [value]
+            )
             out += [self.index(x) for x in values]
         return tuple(out)
 
@@ -318,6 +327,3 @@ def ones(x):
     if isinstance(x, Num):
         return Num(x.dtype, 1.0 if x.dtype.real else 1)
     return Tensor(x.shape, [ones(e) for e in x.items]) if isinstance(x, Tensor) else x
-
-
-__all__ = ["Expressions", "Variable"]

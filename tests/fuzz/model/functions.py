@@ -8,11 +8,11 @@ import types
 
 import numpy as np
 
-from .containers import External, Field, StructField, View
+from .containers import External, Field
 from .errors import Undefined, Unmodelled
 from .evaluate import Break, Continue, Evaluator, Return
-from .memory import tracker
-from .numbers import DType, Num, convert, literal, rounded, wrap
+from .names import check as check_names
+from .numbers import DType, Num, literal, rounded, wrap
 from .operations import scalar_type
 from .places import Place, Value, Variable
 from .values import Struct, StructType, Tensor, TensorType, copied, initial, is_constant
@@ -66,8 +66,16 @@ class Function:
         self.fn, self.recursive = fn, recursive
         self.tree = Program.trees[fn.__code__.co_firstlineno]
         self.annotations = fn.__annotations__
+        self.checked = False
 
     def outer(self) -> dict:
+        names = self._names()
+        if not self.checked:
+            check_names(self.tree, names)
+            self.checked = True
+        return names
+
+    def _names(self) -> dict:
         cells = dict(zip(self.fn.__code__.co_freevars, (c.cell_contents for c in self.fn.__closure__ or ())))
         return {**self.fn.__globals__, **cells}
 
@@ -273,6 +281,3 @@ def to_python(x):
     if isinstance(x, Tensor):
         return [to_python(e) for e in x.items] if len(x.shape) == 1 else [[to_python(e) for e in r] for r in x.rows()]
     return {name: to_python(v) for name, v in x.members.items()}
-
-
-__all__ = ["StructField", "View", "convert", "tracker"]

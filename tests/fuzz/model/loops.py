@@ -8,9 +8,10 @@ import itertools
 from .containers import Field, StructField, View, as_tensor
 from .errors import Undefined, Unmodelled
 from .memory import tracker
+from .names import spelled
 from .numbers import Num, i32, literal, wrap
 from .places import Value, Variable
-from .values import Tensor, is_constant
+from .values import Tensor
 
 
 class Order:
@@ -40,7 +41,7 @@ class Loops:
         self.top = top
 
     def do_For(self, s) -> None:
-        call = ast.unparse(s.iter.func) if isinstance(s.iter, ast.Call) else ""
+        call = spelled(s.iter)
         if call == "qd.static":
             self.static_loop(s)
             return
@@ -85,7 +86,7 @@ class Loops:
             return [tuple(Num(i32, k) for k in row) for row in self.product(node)]
         if call == "qd.grouped":
             inner = node.args[0]
-            if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "qd.ndrange":
+            if spelled(inner) == "qd.ndrange":
                 return [(as_tensor(row),) for row in self.product(inner)]
             return [(as_tensor(row),) for row in self.cells(self.eval(inner))]
         container = self.eval(node)
@@ -155,6 +156,3 @@ class Loops:
             raise Unmodelled("a break out of a parallel loop") from None
         finally:
             tracker.end()
-
-
-__all__ = ["Loops", "Order", "is_constant"]

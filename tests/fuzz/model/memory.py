@@ -49,7 +49,7 @@ class Tracker:
         elif have[0] == op:
             if have[1] != self.iteration:
                 self.marks[key] = (op, "many")
-                self.ordered |= real
+                self.ordered |= real or op == "exchange"
         elif have[1] != self.iteration:
             raise Undefined("a race: different atomic operations on one cell, or one beside a plain access")
         else:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import types
 
 from . import operations as ops
-from .containers import Field, Node, StructField, View, container
-from .errors import Unmodelled
+from .containers import Field, Node, View, check_layout, container
+from .errors import Undefined, Unmodelled
 from .functions import ArrayAnnotation, Func, Kernel, Ref, Template, ViewAnnotation
-from .numbers import DTYPES, Num, convert, literal, u1
-from .values import StructType, Tensor, TensorType
+from .numbers import DTYPES, Defaults, Num, convert, f32, f64, literal, promote, rounded, u1
+from .values import StructType, Tensor, TensorType, is_constant
 
 
 class _Vector:
@@ -49,7 +48,7 @@ class _Vector:
 
 class _VectorFactory(_Vector):
     def field(self, n, dtype, shape=None, **options):
-        return Field(dtype, (n,), shape, options.get("offset"))
+        return Field(dtype, (n,), shape, **options)
 
     def ndarray(self, n, dtype, shape, **options):
         return Field(dtype, (n,), shape)
@@ -57,13 +56,14 @@ class _VectorFactory(_Vector):
 
 class _MatrixFactory(_Vector):
     def field(self, n, m, dtype, shape=None, **options):
-        return Field(dtype, (n, m), shape, options.get("offset"))
+        return Field(dtype, (n, m), shape, **options)
 
     def ndarray(self, n, m, dtype, shape, **options):
         return Field(dtype, (n, m), shape)
 
 
 def field(dtype, shape=None, order=None, offset=None, **options):
+    check_layout(options)
     return container(dtype, shape, offset)
 
 
@@ -91,11 +91,54 @@ def ndrange(*entries, axes=None):
 
 def sign(x):
     def of(e):
-        dtype = e.dtype if e.dtype.real else ops.Defaults.fp
+        dtype = e.dtype if e.dtype.real else Defaults.fp
         value = e.value
         return Num(dtype, 0.0 if value != value or value == 0 else math.copysign(1.0, value))
 
     return ops.elementwise(of, x)
+
+
+def real_function(fn):
+    """A function of reals, in double precision; its results are compared with a tolerance."""
+
+    def applied(x):
+        if is_constant(x):
+            raise Unmodelled("a function of literals alone")
+
+        def of(e):
+            dtype = e.dtype if e.dtype.real else Defaults.fp
+            value = float(e.value)
+            try:
+                return Num(dtype, rounded(fn(value), dtype) if value == value else value)
+            except (ValueError, OverflowError):
+                raise Undefined("a function outside of its domain") from None
+
+        return ops.elementwise(of, x)
+
+    return applied
+
+
+def atan2(y, x):
+    def of(a, b):
+        dtype = f64 if f64 in (a.dtype, b.dtype) else f32
+        if a.value != a.value or b.value != b.value:
+            return Num(dtype, math.nan)
+        return Num(dtype, rounded(math.atan2(a.value, b.value), dtype))
+
+    return ops.elementwise(of, y, x)
+
+
+def pow_(a, b):
+    if isinstance(b, float) and not is_constant(a):
+        exponent = b
+
+        def of(e):
+            dtype = promote(e.dtype, Defaults.fp)
+            value = convert(e, dtype).value
+            return Num(dtype, rounded(math.pow(value, exponent), dtype) if value == value else value)
+
+        return ops.elementwise(of, a)
+    return ops.binary("**", a, b)
 
 
 def clamp(x, low, high):
@@ -152,13 +195,13 @@ def make() -> types.ModuleType:
         dataclass=struct_type, template=template, Template=Template, static=static, ndrange=ndrange, ref=Ref,
         cast=ops.cast, select=ops.select, bit_cast=ops.bit_cast, bit_shr=ops.logical_right, zero=zero, one=one,
         raw_div=lambda a, b: ops.truncated("raw_div", a, b), raw_mod=lambda a, b: ops.truncated("raw_mod", a, b),
-        abs=ops.absolute, sqrt=ops.square_root, pow=lambda a, b: ops.binary("**", a, b), BufferView=_View(),
+        abs=ops.absolute, sqrt=ops.square_root, pow=pow_, BufferView=_View(),
         floor=lambda x, dtype=None: ops.rounding("floor", x, dtype),
         ceil=lambda x, dtype=None: ops.rounding("ceil", x, dtype),
         round=lambda x, dtype=None: ops.rounding("round", x, dtype),
         Layout=types.SimpleNamespace(AOS="aos", SOA="soa"), sync=lambda: None, Tensor=object,
     )  # fmt: skip
+    functions = ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")
+    vars(qd).update({name: real_function(getattr(math, name)) for name in functions}, atan2=atan2)
+    qd.rsqrt = real_function(lambda x: 1 / math.sqrt(x))
     return qd
-
-
-__all__ = ["StructField", "dataclasses", "make"]

@@ -29,7 +29,9 @@ class DType:
 
     @property
     def numpy(self):
-        return np.dtype("bool" if self.bits == 1 else {"f": "float", "i": "int", "u": "uint"}[self.name[0]] + self.name[1:])
+        return np.dtype(
+            "bool" if self.bits == 1 else {"f": "float", "i": "int", "u": "uint"}[self.name[0]] + self.name[1:]
+        )
 
     def __call__(self, x):
         from .operations import typed
@@ -130,7 +132,9 @@ def literal(x, dtype: DType | None = None) -> Num:
         return Num(u1, int(x))
     if isinstance(x, (int, np.integer)):
         x, dtype = int(x), dtype or Defaults.ip
-        low, high = (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.signed else (0, (1 << dtype.bits) - 1)
+        low, high = (
+            (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.signed else (0, (1 << dtype.bits) - 1)
+        )
         if not low <= x <= high:
             raise Unmodelled(f"the literal {x} does not fit in {dtype.name}")
         return Num(dtype, x)

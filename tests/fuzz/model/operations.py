@@ -6,7 +6,7 @@ import math
 import operator
 
 from .errors import Undefined, Unmodelled
-from .numbers import Defaults, DType, Num, convert, f16, f32, f64, i32, i64, literal, promote, rounded, u1, wrap
+from .numbers import Defaults, DType, Num, convert, i32, literal, promote, rounded, u1, wrap
 from .values import Tensor, is_constant
 
 _PYTHON = {
@@ -287,6 +287,8 @@ def bit_cast(x, dtype: DType):
             raise Unmodelled("bit_cast between widths")
         import numpy as np
 
+        if e.value != e.value:
+            raise Undefined("the bits of a NaN")
         value = np.array(e.value, e.dtype.numpy).view(dtype.numpy).item()
         if dtype.real and value != value:
             raise Undefined("the bits of a NaN")
@@ -313,6 +315,3 @@ def bits_of(name: str, a):
         return Num(i32, (bits & -bits).bit_length())
 
     return elementwise(counted, a)
-
-
-__all__ = ["binary", "cast", "f16", "f64", "f32", "i64", "select", "unary"]

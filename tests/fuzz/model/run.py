@@ -16,6 +16,8 @@ from .loops import Order
 from .memory import tracker
 from .numbers import DTYPES, Defaults
 
+RESULTS = (int, float, list, tuple, dict, np.ndarray)
+
 
 def results(text: str, options: dict) -> dict:
     """{name: value} of `main()`, with what was printed as `stdout`. Raises Undefined or Unmodelled."""
@@ -44,6 +46,8 @@ def _once(text: str, options: dict, backwards: bool) -> dict:
         raise
     except Exception as error:
         raise Unmodelled(f"{type(error).__name__}: {error}") from error
+    if not isinstance(out, dict) or not all(isinstance(v, RESULTS) or _is_tensor(v) for v in out.values()):
+        raise Unmodelled("results that are no numbers")
     in_parallel = any(parallel for parallel, _ in printing.written)
     printed = "".join(text for _, text in printing.written)
     return {**out, "stdout": sorted(printed.split("\n")) if in_parallel else printed}
@@ -54,10 +58,11 @@ def _is_kept(s) -> bool:
     return "dataclasses" in names or "torch" in names
 
 
+def _is_tensor(x) -> bool:
+    return type(x).__module__ == "torch"
+
+
 def same(a, b) -> bool:
     from ..compare import difference
 
     return difference(a, b) is None
-
-
-__all__ = ["results"]

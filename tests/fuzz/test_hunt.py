@@ -1,0 +1,40 @@
+"""Programs drawn at random give what the model says, on every arch. Other ones each day.
+
+QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a tenth of it on each other arch.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import os
+
+import pytest
+
+from fuzz.hunt import Hunt
+
+PROGRAMS = int(os.environ.get("QD_FUZZ_PROGRAMS", 300))
+
+
+def seed_of_today() -> int:
+    return int(os.environ.get("QD_FUZZ_SEED") or datetime.date.today().toordinal() * 100_000)
+
+
+def fuzzed(arch_name: str) -> str:
+    """The arch as `fuzz.execute.Arch` names it: with a GPU where tests run on one."""
+    return arch_name if arch_name == "cpu" or os.environ.get("QD_EMULATE") == "1" else f"{arch_name}-real"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["", "debug"])
+def test_programs(arch_name, mode):
+    if mode and arch_name != "cpu":
+        pytest.skip("debug mode is drawn as an option of programs on other archs")
+    count = PROGRAMS if arch_name == "cpu" and not mode else max(PROGRAMS // 10, 1)
+    arch = f"cpu-{mode}" if mode else fuzzed(arch_name)
+    seed, told = seed_of_today(), io.StringIO()
+    hunt = Hunt(count, seed, (arch,), jobs=2, out=told)
+    findings = hunt.run()
+    print(hunt.summary())
+    assert not findings, f"QD_FUZZ_SEED={seed}\n{hunt.summary()}\n{told.getvalue()}"
+    assert hunt.kinds["ok"] > 0.85 * count, hunt.summary()
