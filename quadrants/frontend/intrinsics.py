@@ -53,8 +53,10 @@ def _rounding(op: str):
 
 
 def _two(op: str):
+    foldable = op != "bit_shr"  # which has a meaning for numbers of a width alone
+
     def handler(tracer, a, b):
-        if typed.is_number(a) and typed.is_number(b):
+        if foldable and typed.is_number(a) and typed.is_number(b):
             return _host(op)(a, b)
         return typed.binary(op, a, b)
 

@@ -264,7 +264,7 @@ class Loops:
         def joined(values):
             sums: list = [Value(begin) if begin.value else None for begin, _ in bounds]
             for (axis, _, divisor), value in zip(levels, values):
-                part = typed.binary("mul", value, divisor) if divisor > 1 else value
+                part = typed.binary("mul", value, Value(Const(divisor, i32))) if divisor > 1 else value
                 sums[axis] = part if sums[axis] is None else typed.binary("add", sums[axis], part)
             run([self.temp(index, label) for index, label in zip(sums, labels)])
 

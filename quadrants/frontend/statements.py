@@ -306,7 +306,7 @@ class Statements:
         v = typed.to_value(value)
         held = self.temp(v)
         shape = target.shape
-        for k, part in enumerate(target.targets):
+        for k, part in enumerate([self.stable_target(t) for t in target.targets]):
             if v.is_tensor:
                 item = held[k] if len(shape) == 1 else held[k // shape[1], k % shape[1]]
             else:

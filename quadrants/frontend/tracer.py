@@ -353,7 +353,7 @@ class Tracer(
     def _assign_slice(self, target, targets, value) -> None:
         held = self.temp(Value(typed.convert_expr(typed.to_expr(value), target.type)))
         shape = target.shape
-        for k, part in enumerate(targets):
+        for k, part in enumerate([self.stable_target(t) for t in targets]):
             self.assign_to(part, held[k] if len(shape) == 1 else held[k // shape[1], k % shape[1]])
 
     def _assign_struct_cell(self, target: StructCell, value) -> None:

@@ -321,3 +321,24 @@ def test_lines_in_the_text_are_counted_from_def(arch):
 
     marks = re.findall(r"  // (\w+:\d+)$", kernel.source(1, 2), re.MULTILINE)
     assert sorted(set(marks)) == ["emitted:3", "emitted:5", "inlined:4", "kernel:7", "kernel:9"]
+
+
+def test_the_index_of_a_swizzled_target_is_evaluated_once(arch):
+    """Storing one component changes what the index reads."""
+    a = qd.Vector.ndarray(2, qd.i32, shape=3)
+    b = qd.Vector.field(2, qd.i32, shape=3, layout=qd.Layout.SOA)
+    c = qd.Vector.field(2, qd.i32, shape=3)
+
+    @qd.kernel
+    def run(x: qd.types.ndarray()):
+        x[x[0].x].xy = [1, 7]
+        b[b[0].x].xy = [1, 7]
+        c[c[0].x].xy = [1, 7]
+        x[1 + x[1].y].yx -= 2
+        b[1 + b[1].y].yx -= 2
+        c[1 + c[1].y].yx *= 3
+
+    run(a)
+    assert a.to_numpy().tolist() == [[1, 7], [-2, -2], [0, 0]]
+    assert b.to_numpy().tolist() == [[1, 7], [-2, -2], [0, 0]]
+    assert c.to_numpy().tolist() == [[1, 7], [0, 0], [0, 0]]

@@ -416,3 +416,29 @@ def test_comparisons_of_computed_constants_are_those_of_literals(arch):
         return qd.Vector([a - -(0.2 > 0.1) * 2.0, 1.0 * both])
 
     assert computed(1.0).to_list() == literal(1.0).to_list() == [3, 2]
+
+
+def test_bit_shr_of_constants(arch):
+    @qd.func
+    def halved(n: qd.template()):
+        return qd.bit_shr(n, 1)
+
+    @qd.kernel
+    def run() -> qd.i32:
+        return qd.bit_shr(9, 1) + halved(-2)
+
+    assert run() == 4 + 0x7FFFFFFF - (1 << 32)
+
+
+def test_indices_of_loops_over_blocks_are_i32(init):
+    init(default_ip=qd.i64)
+    x = qd.field(qd.i32)
+    qd.root.dense(qd.i, 2).dense(qd.i, 2).place(x)
+
+    @qd.kernel
+    def run():
+        for i in x:
+            x[i] = qd.bit_cast(i, qd.i32)
+
+    run()
+    assert x.to_numpy().tolist() == [0, 1, 2, 3]
