@@ -78,7 +78,7 @@ class BlockPrinter(Printer):
             if compound:
                 self.put_marked(compound)
                 return
-        self.put_marked(f"{self.place(place).bare} = {self.text(s.value).bare};")
+        self.put_marked(t_.assign(self.place(place), self.text(s.value)) + ";")
 
     def _compound(self, place, value) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
@@ -93,7 +93,7 @@ class BlockPrinter(Printer):
             return ""
         if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
             operand = self.unsigned_operand(value.op, value.b)
-            return f"{self.place(place).bare} {symbols[value.op]}= {operand.bare};"
+            return t_.assign(self.place(place), operand, symbols[value.op]) + ";"
         return ""
 
     def stmt_Eval(self, s) -> None:
@@ -106,7 +106,7 @@ class BlockPrinter(Printer):
             return ""
         if not isinstance(e.type, DType) or e.type.bits < 32:
             return ""
-        return f"{self.place(e.place).bare} {symbols[e.op]}= {self.unsigned_operand(e.op, e.args[0]).bare}"
+        return t_.assign(self.place(e.place), self.unsigned_operand(e.op, e.args[0]), symbols[e.op])
 
     def stmt_If(self, s) -> None:
         cond = self.text(s.cond).bare
@@ -205,7 +205,7 @@ class BlockPrinter(Printer):
         kinds = "".join("f" if v.type.is_real else "i" for v in s.values)
         name = self.prelude.need("check", "fail", kinds)
         failure = t_.call(name, self.lane(), t_.name(str(s.site)), *self.texts(s.values))
-        self.put_marked(f"if (!({self.text(s.cond).bare})) {failure.bare};")
+        self.put_marked(t_.unless(self.text(s.cond), failure))
 
     def stmt_Print(self, s) -> None:
         self.prelude.need("print")

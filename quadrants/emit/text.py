@@ -111,6 +111,16 @@ def as_type(type_name: str, place: Text) -> Text:
     return pointed(cast(f"{type_name} *", address(place)))
 
 
+def assign(place: Text, value: Text, symbol: str = "") -> str:
+    """`place = value`, `place += value`."""
+    return f"{place.bare} {symbol}= {value.bare}"
+
+
+def unless(condition: Text, call: Text) -> str:
+    """`if (!(condition)) call;`"""
+    return f"if (!({condition.bare})) {call.bare};"
+
+
 def string(value: str) -> Text:
     """A literal with the bytes of a string; what C reads in other ways is escaped."""
     out = []

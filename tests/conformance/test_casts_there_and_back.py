@@ -1,0 +1,95 @@
+"""Real numbers that become integers and real again: by way of 64 bits, for variables, literals, vectors and stores."""
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+TARGETS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+VALUES = (
+    300.0, -300.5, 3e9, -3e9, 5e9, -0.5, 0.5, -2.0, 127.9, -128.9, 65535.5, 2.0**31, -(2.0**31) - 1, 2.0**32 + 3,
+    1.5e19, -1e19, 1e30, float("inf"), float("-inf"), float("nan"), 0.0, -0.0,
+)  # fmt: skip
+
+
+def through_64_bits(x: float, target: str) -> int:
+    """What is behind the point is dropped; the least i64 stands for what does not fit; the low bits stay."""
+    bits, signed = int(target[1:]), target[0] == "i"
+    top = 2.0**64 if target == "u64" else 2.0**63
+    whole = int(x) if -(2.0**63) <= x < top else -(2**63)
+    low = whole & ((1 << bits) - 1)
+    return low - (1 << bits) if signed and low >> (bits - 1) else low
+
+
+def seen_by(source: str) -> list:
+    """The values as the type has them; NumPy's overflow to infinity is meant."""
+    with np.errstate(over="ignore"):
+        return [float(np.dtype(source.replace("f", "float")).type(x)) for x in VALUES]
+
+
+@pytest.mark.parametrize("fast_math", [False, True])
+@pytest.mark.parametrize("source", ["f32", "f64"])
+def test_of_variables_and_vectors(init, source, fast_math):
+    init(fast_math=fast_math)
+    real = getattr(qd, source)
+    x = qd.field(real, shape=len(VALUES))
+    x.from_numpy(np.array(seen_by(source), source.replace("f", "float")))
+    for target in TARGETS:
+        whole = getattr(qd, target)
+        stored = qd.field(whole, shape=(3, len(VALUES)))
+        back = qd.field(real, shape=(2, len(VALUES)))
+        inverse = qd.field(real, shape=len(VALUES))
+
+        @qd.kernel
+        def convert():
+            for i in x:
+                a = qd.cast(x[i], whole)
+                v = qd.cast(qd.Vector([x[i], x[i]]), whole)
+                stored[0, i] = a
+                stored[1, i] = v[1]
+                stored[2, i] = x[i]
+                back[0, i] = qd.cast(qd.cast(x[i], whole), real)
+                back[1, i] = qd.cast(qd.cast(qd.Vector([x[i], x[i]]), whole), real)[0]
+                inverse[i] = 1.0 / qd.cast(qd.cast(x[i], whole), real)
+
+        convert()
+        expected = [through_64_bits(value, target) for value in seen_by(source)]
+        dtype = source.replace("f", "float")
+        for row in stored.to_numpy():
+            assert [int(n) for n in row] == expected, target
+        for row in back.to_numpy():
+            assert row.tolist() == np.array(expected, dtype).tolist(), target
+        for got, number in zip(inverse.to_numpy(), expected):
+            assert got == np.inf or number != 0, (target, got)  # no -0.0
+
+
+def test_of_literals(init):
+    init(fast_math=False, default_fp=qd.f64)
+    out = qd.field(qd.i64, shape=(2, len(VALUES)))
+    for target in TARGETS:
+        whole = getattr(qd, target)
+
+        @qd.kernel
+        def convert():
+            for i in qd.static(range(len(VALUES))):
+                value = qd.f64(VALUES[i])
+                out[0, i] = qd.cast(qd.cast(value, whole), qd.i64)
+                out[1, i] = qd.cast(qd.cast(qd.cast(VALUES[i], qd.f64), whole), qd.i64)
+
+        convert()
+        wrapped = np.array([through_64_bits(x, target) for x in VALUES], object)
+        expected = [int(np.uint64(int(n) % 2**64).astype(np.int64)) for n in wrapped]
+        assert out.to_numpy().tolist() == [expected, expected], target
+
+
+def test_half_precision(arch):
+    values = np.array([300.0, -300.5, 65504.0, -0.5, np.inf, np.nan], np.float16)
+
+    @qd.kernel
+    def convert(x: qd.types.ndarray(qd.f16, 1), out: qd.types.ndarray(qd.u8, 1)):
+        for i in x:
+            out[i] = qd.cast(x[i], qd.u8)
+
+    out = np.zeros(len(values), np.uint8)
+    convert(values, out)
+    assert out.tolist() == [through_64_bits(float(x), "u8") for x in values]

@@ -1,0 +1,50 @@
+"""Parentheses around every operand change no result: the printer's own decide nothing that the IR does not say."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+from expectations import compare, expectation, module_tolerance
+from harness import HERE, program_names, run_program
+
+from quadrants.emit.text import Text, infix, name
+
+ROOT = str(HERE.parent.parent)
+
+LOOSEST = """
+from quadrants.emit.text import Text
+
+tight = Text.__init__
+
+def loose(self, bare, precedence=0, pointer=None):
+    tight(self, bare, 0, pointer)
+
+Text.__init__ = loose
+"""
+
+
+@pytest.fixture
+def everywhere(tmp_path) -> str:
+    """A search path on which every `Text` binds as loosely as can be."""
+    (tmp_path / "sitecustomize.py").write_text(LOOSEST)
+    return os.pathsep.join((str(tmp_path), ROOT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", program_names())
+def test_program(arch_name: str, program: str, everywhere: str) -> None:
+    wanted = json.loads(expectation(program).read_text())
+    ours = run_program(sys.executable, "quadrants", program, beyond=True, arch=arch_name, extra_path=everywhere)
+    problems = compare(ours, wanted, module_tolerance(program))
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.cpu_only
+def test_a_wrong_precedence_would_show() -> None:
+    """What these runs are for: with parentheses everywhere the same tree has another text."""
+    product = infix("*", 14, Text("a + b", 16), name("c"))  # claims to bind tightly
+    assert product.bare == "a + b * c"
+    assert infix("*", 14, Text("a + b", 0), Text("c", 0)).bare == "(a + b) * (c)"
