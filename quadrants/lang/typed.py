@@ -289,6 +289,9 @@ def select(cond, x, y) -> Value:
                 raise QuadrantsTypeError(f"Cannot broadcast tensor to tensor: shapes {shape} and {s} differ")
             shape = s
     t = promote(element_dtype(a.type), element_dtype(b.type))
+    chosen = (a if c.value else b) if isinstance(c, Const) else None
+    if chosen is not None and chosen.type == _with_shape(element_dtype(chosen.type), shape):
+        return Value(cast_expr(chosen, t))
     return Value(Select(truth(c), cast_expr(a, t), cast_expr(b, t), _with_shape(t, shape), lazy=False))
 
 
@@ -301,6 +304,8 @@ def conditional(cond, x, y) -> Value:
     shape = _shape_of(a, b, "select")
     t = promote(element_dtype(a.type), element_dtype(b.type))
     full = _with_shape(t, shape)
+    if isinstance(c, Const):
+        return Value(convert_expr(a if c.value else b, full))
     return Value(Select(c, convert_expr(a, full), convert_expr(b, full), full))
 
 

@@ -60,8 +60,13 @@ def results(text: str, options: dict, arch: Arch) -> dict:
 
 
 def printed(text: str) -> str:
-    """What kernels print, without the reports of debug mode."""
-    lines = [line for line in text.splitlines(keepends=True) if "overflow detected in" not in line]
+    """What kernels print, without the reports of debug mode: a line of words, the user's line, and one of marks."""
+    lines, report = [], False
+    for line in text.splitlines(keepends=True):
+        report = report or "overflow detected in" in line
+        if not report:
+            lines.append(line)
+        report = report and bool(line.strip(" ^\n") or not line.strip())
     return "".join(lines)
 
 
