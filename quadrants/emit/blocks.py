@@ -196,7 +196,7 @@ class BlockPrinter(Printer):
         elif len(s.values) == 1:
             self.put_marked(f"return {self.text(s.values[0]).bare};")
         else:
-            self.put_marked(f"return {self.literal(self.result_name, self.texts(s.values)).bare};")
+            self.put_marked(f"return {self.literal(self.result_name, s.values).bare};")
 
     result_name: object = None
 

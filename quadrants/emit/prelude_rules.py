@@ -75,7 +75,8 @@ def cast(p, op: str, source: DType, target: DType) -> str:
         whole = ("cast", "whole", source, i64)
         name = f"qd_{target}_from_{source}"
         macro = "to_i64" if target is i64 else "to_integer"
-        return p.add("cast", name, macro, source, target, p.need(*whole), needs=(source, target, i64, whole))
+        needs = (source, target, i32, i64, whole)
+        return p.add("cast", name, macro, source, target, p.need(*whole), needs=needs)
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))

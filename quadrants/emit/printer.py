@@ -134,11 +134,18 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         return self.converted(e.a.type, e.type, self.text(e.a))
 
     def print_Make(self, e) -> Text:
-        return self.literal(e.type, self.texts(e.parts))
+        return self.literal(e.type, e.parts)
 
-    def literal(self, t, parts: list[Text]) -> Text:
+    def literal(self, t, parts) -> Text:
         """A tensor or struct of these elements or members."""
-        return t_.name(self.prelude.literal(t, [part.at(t_.TERNARY) for part in parts]))
+        texts = [self.in_aggregate(e) for e in parts]
+        return t_.name(self.prelude.literal(t, [text.at(t_.TERNARY) for text in texts]))
+
+    def in_aggregate(self, e) -> Text:
+        """A member, which some compilers must not see to be chosen."""
+        if self.dialect.chosen_members or not isinstance(e, n.Select) or not isinstance(e.type, TensorType):
+            return self.text(e)
+        return self.mapped("value", t_.name("{a}"), e.type, e)
 
     def print_Elem(self, e) -> Text:
         return t_.component(self.text(e.a), self.text(flat_index(e.indices, e.a.type)))

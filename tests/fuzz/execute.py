@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import linecache
+import re
 import types
 
 _number = itertools.count()
@@ -59,15 +60,12 @@ def results(text: str, options: dict, arch: Arch) -> dict:
     return {**out, "stdout": printed(written.getvalue())}
 
 
+_REPORT = re.compile(r"[^\n]*overflow detected in[^\n]*\n(?:[^\n]*\n *\^[ ^]*\n)*")
+
+
 def printed(text: str) -> str:
-    """What kernels print, without the reports of debug mode: a line of words, the user's line, and one of marks."""
-    lines, report = [], False
-    for line in text.splitlines(keepends=True):
-        report = report or "overflow detected in" in line
-        if not report:
-            lines.append(line)
-        report = report and bool(line.strip(" ^\n") or not line.strip())
-    return "".join(lines)
+    """What kernels print, without the reports of debug mode: a line of words, then lines of the user with marks."""
+    return _REPORT.sub("", text)
 
 
 def quiet() -> None:

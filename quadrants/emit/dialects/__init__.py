@@ -27,6 +27,7 @@ class Dialect:
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
+    chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -59,6 +60,7 @@ class Dialect:
     print_values: int = 0
     start: tuple = ()
     namespace: str = ""
+    chosen_members: bool = True
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}

@@ -28,6 +28,7 @@ DIALECT = Dialect(
     signed_wraps=False,
     block_dim=128,
     namespace="qd_user",
+    chosen_members=False,  # NVRTC 13.0 ends in a segmentation fault
     print_values=32,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     shared="__shared__ {type} {name}[{count}];",

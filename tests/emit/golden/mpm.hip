@@ -71,7 +71,7 @@ __device__ static inline int64_t qd_whole_f32(float x) {
 
 /* Truncates to 64 bits, of which the low 32 stay. */
 __device__ static inline int32_t qd_i32_from_f32(float x) {
-    return (int32_t)qd_whole_f32(x);
+    return (int32_t)(x > -0x1p31f && x < 0x1p31f ? (int32_t)x : qd_whole_f32(x));
 }
 
 __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
