@@ -12,6 +12,7 @@ cdef class Specialisation:
     # A plan under the tokens it is stored for. One object, so that the pair is always read and replaced as one.
     cdef bytes key
     cdef Plan plan
+    cdef bint contested
 
     def __cinit__(self, bytes key not None, Plan plan not None):
         self.key = key
@@ -194,11 +195,13 @@ cdef class Launcher:
         if last is not None and memcmp(<const char *> last.key, frame.tokens.data, key_bytes) == 0:
             plan = last.plan
             if plan.node_count == 0:
-                return plan.run(args, &frame)
-            own_externals = frame.externals.count
-            if plan.match(args, self.slow_token, &frame):
-                return plan.run(args, &frame)
-            frame.externals.count = own_externals
+                if not last.contested:
+                    return plan.run(args, &frame)
+            else:
+                own_externals = frame.externals.count
+                if plan.match(args, self.slow_token, &frame):
+                    return plan.run(args, &frame)
+                frame.externals.count = own_externals
         plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, &frame)
         return plan.run(args, &frame)
 
@@ -225,6 +228,8 @@ cdef class Launcher:
             )
         if generation == _generation:
             known = Specialisation(key, plan)
+            # A plan that looks at no members fits whatever they are, also where an earlier one fits better.
+            known.contested = candidates is not None
             self.plans.setdefault(key, []).append(known)
             self.remember(known)
         return plan

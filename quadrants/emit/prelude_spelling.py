@@ -99,7 +99,7 @@ class Spelling:
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        if name not in self.reserved and not name.startswith(("__", "qd_")) and _PLAIN_IDENTIFIER.match(name):
+        if name not in self.reserved and not name.startswith(("_", "qd_")) and _PLAIN_IDENTIFIER.match(name):
             return name
         if name.isascii() and name.isidentifier():
             return f"qd_{name}"

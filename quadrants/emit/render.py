@@ -16,13 +16,13 @@ from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_la
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.spelling import comment
 from quadrants.emit.stack_record import KeptDepths, StackPlan
-from quadrants.emit.text import ADD, UNARY
+from quadrants.emit.text import ADD, UNARY, cast, infix, parenthesised
 from quadrants.ir import cost
 from quadrants.ir.nodes import Const, Module
 from quadrants.ir.places import elements
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
-from quadrants.ir.types import element_dtype, result_struct
+from quadrants.ir.types import element_dtype, i64, result_struct
 
 
 @dataclass(slots=True)
@@ -301,14 +301,16 @@ class Renderer:
         for var, (begin, end) in zip(loop.vars, loop.bounds):
             zero = isinstance(begin, Const) and begin.value == 0
             known = isinstance(begin, Const) and isinstance(end, Const)
-            b, e = p.text(begin).at(ADD + 1), p.text(end).at(UNARY if zero else ADD)
+            b, e = p.text(begin), p.text(end)
             count = max(0, end.value - begin.value) if known else None
+            # The distance of two i32 has 33 bits.
+            extent = e if zero else parenthesised(infix("-", ADD, cast(p.type(i64), e), b))
             out.append(
                 {
                     "name": var.name,
-                    "begin": "" if zero else b,
-                    "end": e,
-                    "extent": str(count) if known else e if zero else f"({e} - {b})",
+                    "begin": "" if zero else b.at(ADD + 1),
+                    "end": e.at(ADD),
+                    "extent": str(count) if known else extent.at(UNARY),
                     "constant": count,
                 }
             )

@@ -56,7 +56,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import DType, StructType, f32, f64, i32
-from quadrants.lang import typed
+from quadrants.lang import access, typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
 
@@ -368,7 +368,7 @@ class Tracer(
                     f"Member mismatch between structs: {target.keys} and {[k for k, _ in v.type.members]}"
                 )
             held = self.temp(v)
-            items = {k: getattr(held, k) for k in target.keys}
+            items = {k: access.member(held, k) for k in target.keys}
         for key, item in items.items():
             self.assign_to(target.member(key), item)
 

@@ -451,3 +451,41 @@ def test_numbers_in_arrays_without_axes(arch):
 
     with raises(qd.QuadrantsTypeError, "exceeded the range of a loop bound"):
         too_far()
+
+
+def test_run_time_ranges_whose_ends_are_far_apart(arch):
+    """The distance of two i32 has 33 bits: an end far below the begin is an empty range, not a very long one."""
+    count = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def along(lo: qd.i32, hi: qd.i32):
+        for i in range(lo, hi):
+            count[None] += 1
+
+    @qd.kernel
+    def over(lo: qd.i32, hi: qd.i32):
+        for i, j in qd.ndrange((lo, hi), 2):
+            count[None] += 1
+
+    for lo, hi in ((5, -2147483648), (2147483647, -2147483648)):
+        along(lo, hi)
+        over(lo, hi)
+    assert count[None] == 0
+    along(-3, 4)
+    over(-3, 4)
+    assert count[None] == 21
+
+
+@pytest.mark.slow
+@pytest.mark.cpu_only
+def test_ranges_of_more_than_31_bits(init):
+    init()
+    count = qd.field(qd.i32, shape=())
+
+    @qd.kernel
+    def along(lo: qd.i32, hi: qd.i32):
+        for i in range(lo, hi):
+            count[None] += 1
+
+    along(-1500000000, 1500000000)
+    assert count[None] == 3000000000 - (1 << 32)

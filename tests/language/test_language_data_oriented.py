@@ -412,3 +412,33 @@ def test_the_source_of_a_method(arch):
 
     made = Scaled()
     assert "value" in made.fill.source(2.0) and made.fill.source(2.0) == Scaled.fill.source(made, 2.0)
+
+
+def test_an_array_in_place_of_something_else_in_its_place(arch):
+    """An ndarray that takes the place of a NumPy array or field, whose place an ndarray had, is read."""
+
+    def ndarray(value):
+        made = qd.ndarray(qd.f64, shape=3)
+        made.fill(value)
+        return made
+
+    def field(value):
+        made = qd.field(qd.f64, shape=3)
+        made.fill(value)
+        return made
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self, a):
+            self.a = a
+
+        @qd.kernel
+        def read(self) -> qd.f64:
+            return self.a[1]
+
+    for between in (field, lambda value: np.full(3, value)):
+        holder, seen = Holder(ndarray(1.0)), []
+        for value, make in ((1.0, ndarray), (2.0, between), (3.0, ndarray), (4.0, ndarray)):
+            holder.a = make(value)
+            seen.append(holder.read())
+        assert seen == [1.0, 2.0, 3.0, 4.0]

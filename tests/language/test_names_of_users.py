@@ -96,7 +96,7 @@ def test_variables_may_begin_like_ours(arch):
     assert x.to_numpy().tolist() == [3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("name", ["é", "int", "qd_int", "qd_qd_int", "lane", "half", "errno"])
+@pytest.mark.parametrize("name", ["é", "int", "qd_int", "qd_qd_int", "lane", "half", "errno", "_a", "_Bool", "_Float32", "__x"])
 def test_members_may_have_any_name(arch, name):
     members = {"int": qd.i32, "qd_int": qd.i32, "é": qd.f32, "ບ": qd.f32, name: qd.i32}
     S = qd.types.struct(**members)
@@ -106,7 +106,8 @@ def test_members_may_have_any_name(arch, name):
 
     @qd.kernel
     def copy():
-        s[1] = s[0]
+        t = s[0]
+        s[1] = t
 
     copy()
     assert [getattr(s, member)[1] for member in members] == [k + 1 for k in range(len(members))]
