@@ -299,7 +299,7 @@ def test_the_launch_hook_may_name_another_launcher():
         assert kernel(3) == 3
         assert (len(kernel.launcher), len(other.launcher), seen) == (0, 1, [(kernel.launcher, (3,))])
         core.set_on_launch(lambda called, args: "another")
-        with pytest.raises(TypeError, match="Launcher"):
+        with pytest.raises(TypeError, match="not callable"):
             kernel(3)
     finally:
         core.set_on_launch(None)
