@@ -60,14 +60,13 @@ def results(text: str, options: dict, arch: Arch) -> dict:
 
 
 def printed(text: str) -> str:
-    """What kernels print, without the reports of debug mode: a line of words, the user's line, and one of marks."""
-    lines, report = [], False
+    """What kernels print, without the reports of debug mode, which are followed by indented lines of the source."""
+    kept, inside = [], False
     for line in text.splitlines(keepends=True):
-        report = report or "overflow detected in" in line
-        if not report:
-            lines.append(line)
-        report = report and bool(line.strip(" ^\n") or not line.strip())
-    return "".join(lines)
+        inside = "overflow detected in" in line or inside and line.startswith("    ")
+        if not inside:
+            kept.append(line)
+    return "".join(kept)
 
 
 def quiet() -> None:
