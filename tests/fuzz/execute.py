@@ -9,6 +9,7 @@ import linecache
 import types
 
 _number = itertools.count()
+MARK = "out "
 
 
 class Arch:
@@ -56,17 +57,15 @@ def results(text: str, options: dict, arch: Arch) -> dict:
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
         out = module.main()
-    return {**out, "stdout": printed(written.getvalue())}
+    debug = bool({**options, **arch.options}.get("debug"))
+    return {**out, "stdout": printed(written.getvalue(), debug)}
 
 
-def printed(text: str) -> str:
-    """What kernels print, without the reports of debug mode, which are followed by indented lines of the source."""
-    kept, inside = [], False
-    for line in text.splitlines(keepends=True):
-        inside = "overflow detected in" in line or inside and line.startswith("    ")
-        if not inside:
-            kept.append(line)
-    return "".join(kept)
+def printed(text: str, debug: bool) -> str:
+    """What kernels print. Debug mode puts reports with lines of the source between it; every line of ours begins so."""
+    if not debug:
+        return text
+    return "".join(line for line in text.splitlines(keepends=True) if line.startswith(MARK))
 
 
 def quiet() -> None:

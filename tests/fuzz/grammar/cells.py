@@ -42,10 +42,20 @@ class Cells:
                 text = self.g.indices.variable_or_literal(start, start + extent - 1)
             if container.blocked and not self.draw.on("blocked_index") and text.startswith(WEAK):
                 text = f"max({text}, {start})"
+            if self.draw.chance(0.05) and not e.literal:
+                text = self.wrapped(text, depth)
+            elif container.clamped and self.draw.chance(0.4):
+                text = self.g.integers.any(depth).text
             parts.append(text)
         if len(parts) > 1 and self.draw.chance(0.1):
             return f"qd.Vector([{', '.join(parts)}])"
         return ", ".join(parts)
+
+    def wrapped(self, text: str, depth: int) -> str:
+        """An index that overflows into the range: indices have 32 bits."""
+        if self.draw.chance(0.5):
+            return f"({text} + 65536 * ({self.g.integers.any(depth - 1).text} * 65536))"
+        return f"({text} - {self.g.integers.any(depth - 1).text} * 65536 * 65536)"
 
     def component(self, shape: tuple, depth: int) -> str:
         """Text of the indices of one component."""
