@@ -53,9 +53,12 @@ class Cells:
 
     def wrapped(self, text: str, depth: int) -> str:
         """An index that overflows into the range: indices have 32 bits."""
-        if self.draw.chance(0.5):
-            return f"({text} + 65536 * ({self.g.integers.any(depth - 1).text} * 65536))"
-        return f"({text} - {self.g.integers.any(depth - 1).text} * 65536 * 65536)"
+        other = self.g.integers.any(depth - 1).text
+        return self.draw.pick((
+            f"({text} + 65536 * ({other} * 65536))",
+            f"({text} - {other} * 65536 * 65536)",
+            f"((({text} + 2147483647) + 2147483647) + 2)",
+        ))  # fmt: skip
 
     def component(self, shape: tuple, depth: int) -> str:
         """Text of the indices of one component."""
@@ -89,11 +92,17 @@ class Cells:
 
     def number_place(self, test, depth: int, write: bool = False) -> tuple | None:
         """A place of one number: a scalar or a component."""
-        found = self.place(lambda t: test(t.element()), depth, write)
-        if found is None:
+        found = self.candidates(lambda t: test(t.element()), write)
+        if not found:
             return None
-        text, type_ = found
-        return (text, type_) if not type_.shape else (text + self.part(type_, depth), type_.element())
+        container, subscript, path, type_ = self.draw.pick(found)
+        text = f"{container.access}[{subscript(depth)}]{path}"
+        if not type_.shape:
+            return text, type_
+        if container.clamped and self.draw.chance(0.3):
+            parts = [self.g.integers.any(depth - 1).text for _ in type_.shape]
+            return f"{text}[{', '.join(parts)}]", type_.element()
+        return text + self.part(type_, depth), type_.element()
 
     def part(self, type_: Type, depth: int) -> str:
         """Text behind a vector or matrix that picks a component."""

@@ -189,7 +189,7 @@ class Containers:
         return [c]
 
     def maybe_clamped(self, c: Container) -> None:
-        if "types.ndarray(" in c.annotation and self.draw.chance(0.2):
+        if "types.ndarray(" in c.annotation and self.draw.chance(0.3):
             c.annotation = c.annotation[:-1] + ', boundary="clamp")'
             c.clamped = True
 

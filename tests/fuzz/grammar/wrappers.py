@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from .draw import Draw
 from .scope import Scope
-from .types import U1, Container, Type, Var, dtype, indented
+from .types import Container, Type, Var, dtype, indented
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Wrappers:
             ("self.n", ip),
             ("self.inner.count", ip),
             ("self.inner.scale", fp),
-            ("self.inner.flag", U1),
+            ("self.inner.flag", ip),
         ):
             self.scope.variables.append(Var(text, type_, writable=False))
         changes = (f"{obj}.n = -2", f"{obj}.inner.count = 9", f"{obj}.inner.scale = -0.25", f"{obj}.inner.flag = False")

@@ -278,7 +278,9 @@ class Lifted:
     def __getattr__(self, name: str):
         found = getattr(self.obj, name)
         if isinstance(found, SCALARS):
-            return Value(scalar_argument(scalar_type(type(found)), found))
+            # A bool is an integer here.
+            dtype = scalar_type(float if isinstance(found, float) else int)
+            return Value(scalar_argument(dtype, found))
         return Lifted(found) if hasattr(type(found), "numbers_at_run_time") else found
 
 
