@@ -45,11 +45,18 @@ class Cells:
             if self.draw.chance(0.05) and not e.literal:
                 text = self.wrapped(text, depth)
             elif container.clamped and self.draw.chance(0.4):
-                text = self.g.integers.any(depth).text
+                text = self.beyond(depth)
             parts.append(text)
         if len(parts) > 1 and self.draw.chance(0.1):
             return f"qd.Vector([{', '.join(parts)}])"
         return ", ".join(parts)
+
+    def beyond(self, depth: int) -> str:
+        """An index that may be out of range."""
+        found = [v.name for v in self.g.scope.values(lambda t: not t.real and not t.shape) if not v.constant]
+        if self.draw.on("clamped_constants") or not found:
+            return self.g.integers.any(depth).text
+        return f"({self.draw.pick(found)} {self.draw.pick('+-')} {self.draw.number(0, 9)})"
 
     def wrapped(self, text: str, depth: int) -> str:
         """An index that overflows into the range: indices have 32 bits."""

@@ -217,7 +217,7 @@ class Containers:
         seed = self.draw.number(0, 99)
         whole = (*shape, *type_.shape)
         array = f'cells("{type_.dtype.name}", {whole}, {seed})'
-        if has_torch() and self.draw.chance(0.4) and type_.dtype.name not in ("u16", "u32", "u64"):
+        if self.draw.chance(0.4) and has_torch() and type_.dtype.name not in ("u16", "u32", "u64"):
             array = f"torch.from_numpy({array})"
         c = Container(self.draw.name("a"), host, type_, shape, (0,) * len(shape), [f"{host} = {array}"], fresh=True)
         c.annotation, c.argument = f"qd.types.ndarray(dtype={type_.text}, ndim={len(shape)})", host
