@@ -254,7 +254,8 @@ class Expressions:
 
     def place_in(self, base, node) -> Place:
         key = self.key(node.slice)
-        if not any(getattr(base, "offset", ())) and _has_negative_literal(node.slice):
+        moved = isinstance(base, (Field, StructField)) and any(base.offset)
+        if not moved and _has_negative_literal(node.slice):
             raise Unmodelled("a literal below zero as an index")
         if isinstance(base, (Tensor, Num)):
             base = Value(base)
