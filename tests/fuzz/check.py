@@ -32,7 +32,7 @@ class Outcome:
 
 def check(text: str, options: dict, arch: execute.Arch) -> Outcome:
     try:
-        want = modelled(text, options)
+        want = modelled(text, {**options, **arch.options})
     except Undefined as reason:
         return Outcome("open", str(reason))
     except Unmodelled as reason:

@@ -6,10 +6,10 @@ import contextlib
 import io
 import itertools
 import linecache
-import re
 import types
 
 _number = itertools.count()
+MARK = "out "
 
 
 class Arch:
@@ -57,15 +57,15 @@ def results(text: str, options: dict, arch: Arch) -> dict:
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
         out = module.main()
-    return {**out, "stdout": printed(written.getvalue())}
+    debug = bool({**options, **arch.options}.get("debug"))
+    return {**out, "stdout": printed(written.getvalue(), debug)}
 
 
-_REPORT = re.compile(r"[^\n]*overflow detected in[^\n]*\n(?:[^\n]*\n *\^[ ^]*\n)*")
-
-
-def printed(text: str) -> str:
-    """What kernels print, without the reports of debug mode: a line of words, then lines of the user with marks."""
-    return _REPORT.sub("", text)
+def printed(text: str, debug: bool) -> str:
+    """What kernels print. Debug mode puts reports with lines of the source between it; every line of ours begins so."""
+    if not debug:
+        return text
+    return "".join(line for line in text.splitlines(keepends=True) if line.startswith(MARK))
 
 
 def quiet() -> None:

@@ -133,7 +133,9 @@ class Hunt:
         rate = self.programs / max(self.took, 1e-9)
         counts = ", ".join(f"{n} {kind}" for kind, n in sorted(self.kinds.items()))
         signs = "".join(f"\n  {n:5}  {sign}" for sign, n in self._signs.most_common())
-        return f"{self.programs} programs from seed {self.seed} in {self.took:.0f} s ({rate:.1f}/s): {counts}{signs}"
+        without = "".join(f"\n  {n:5}  no result: {reason}" for reason, n in self.reasons.most_common(8) if n)
+        head = f"{self.programs} programs from seed {self.seed} in {self.took:.0f} s ({rate:.1f}/s): {counts}"
+        return head + without + signs
 
 
 def arguments() -> argparse.Namespace:

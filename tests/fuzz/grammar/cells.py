@@ -42,10 +42,30 @@ class Cells:
                 text = self.g.indices.variable_or_literal(start, start + extent - 1)
             if container.blocked and not self.draw.on("blocked_index") and text.startswith(WEAK):
                 text = f"max({text}, {start})"
+            if self.draw.chance(0.05) and not e.literal:
+                text = self.wrapped(text, depth)
+            elif container.clamped and self.draw.chance(0.4):
+                text = self.beyond(depth)
             parts.append(text)
         if len(parts) > 1 and self.draw.chance(0.1):
             return f"qd.Vector([{', '.join(parts)}])"
         return ", ".join(parts)
+
+    def beyond(self, depth: int) -> str:
+        """An index that may be out of range."""
+        found = [v.name for v in self.g.scope.values(lambda t: not t.real and not t.shape) if not v.constant]
+        if self.draw.on("clamped_constants") or not found:
+            return self.g.integers.any(depth).text
+        return f"({self.draw.pick(found)} {self.draw.pick('+-')} {self.draw.number(0, 9)})"
+
+    def wrapped(self, text: str, depth: int) -> str:
+        """An index that overflows into the range: indices have 32 bits."""
+        other = self.g.integers.any(depth - 1).text
+        return self.draw.pick((
+            f"({text} + 65536 * ({other} * 65536))",
+            f"({text} - {other} * 65536 * 65536)",
+            f"((({text} + 2147483647) + 2147483647) + 2)",
+        ))  # fmt: skip
 
     def component(self, shape: tuple, depth: int) -> str:
         """Text of the indices of one component."""
@@ -79,11 +99,17 @@ class Cells:
 
     def number_place(self, test, depth: int, write: bool = False) -> tuple | None:
         """A place of one number: a scalar or a component."""
-        found = self.place(lambda t: test(t.element()), depth, write)
-        if found is None:
+        found = self.candidates(lambda t: test(t.element()), write)
+        if not found:
             return None
-        text, type_ = found
-        return (text, type_) if not type_.shape else (text + self.part(type_, depth), type_.element())
+        container, subscript, path, type_ = self.draw.pick(found)
+        text = f"{container.access}[{subscript(depth)}]{path}"
+        if not type_.shape:
+            return text, type_
+        if container.clamped and self.draw.chance(0.3):
+            parts = [self.g.integers.any(depth - 1).text for _ in type_.shape]
+            return f"{text}[{', '.join(parts)}]", type_.element()
+        return text + self.part(type_, depth), type_.element()
 
     def part(self, type_: Type, depth: int) -> str:
         """Text behind a vector or matrix that picks a component."""

@@ -185,8 +185,13 @@ class Containers:
             text = f"qd.{kind}.ndarray({', '.join(map(str, type_.shape))}, {scalar}, shape={shape})"
         c = Container(self.draw.name("a"), host, type_, shape, (0,) * len(shape), [f"{host} = {text}"])
         c.annotation, c.argument = self.annotation(type_, shape), host
-        c.nested_loops = True
+        self.maybe_clamped(c)
         return [c]
+
+    def maybe_clamped(self, c: Container) -> None:
+        if "types.ndarray(" in c.annotation and self.draw.chance(0.3):
+            c.annotation = c.annotation[:-1] + ', boundary="clamp")'
+            c.clamped = True
 
     def annotation(self, type_: Type, shape: tuple) -> str:
         choice = self.draw.number(0, 2)
@@ -212,11 +217,11 @@ class Containers:
         seed = self.draw.number(0, 99)
         whole = (*shape, *type_.shape)
         array = f'cells("{type_.dtype.name}", {whole}, {seed})'
-        if has_torch() and self.draw.chance(0.4) and type_.dtype.name not in ("u16", "u32", "u64"):
+        if self.draw.chance(0.4) and has_torch() and type_.dtype.name not in ("u16", "u32", "u64"):
             array = f"torch.from_numpy({array})"
         c = Container(self.draw.name("a"), host, type_, shape, (0,) * len(shape), [f"{host} = {array}"], fresh=True)
         c.annotation, c.argument = f"qd.types.ndarray(dtype={type_.text}, ndim={len(shape)})", host
-        c.nested_loops = True
+        self.maybe_clamped(c)
         return [c]
 
 

@@ -12,6 +12,7 @@ from .generators import Generators
 from .kernels import Kernels
 from .scope import Scope
 from .types import Container, Own, StructDecl, Type, Var, dtype, indented
+from .wrappers import Wrapper, Wrappers
 
 SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
 INPUTS = {True: ("1.5", "-0.25", "3.0", "-7.75"), False: ("3", "-7", "0", "12", "2147483647")}
@@ -23,21 +24,6 @@ class Program:
 
     text: str
     options: dict
-
-
-@dataclass
-class Wrapper:
-    """How a kernel is written and called. `before`: lines in front of it; `inside`: it is a method of their class."""
-
-    parameters: list
-    before: list
-    call: str
-    arguments: list
-    begin: list  # lines of `main` in front of the calls
-    inside: bool = False
-
-    def around(self, kernel: list) -> list:
-        return [*self.before, *(indented(kernel) if self.inside else kernel)]
 
 
 def options_of(draw: Draw) -> dict:
@@ -118,8 +104,8 @@ class Writer:
             var = Var(draw.name("n"), type_, writable=False)
             scope.variables.append(var)
             params.append((var.name, type_))
-        form = draw.weighted({"plain": 6, "dataclass": 1.5, "class": 1.5 if draw.on("classes") else 0})
-        wrapper = getattr(self, "as_" + form)(name, params, containers, parameters)
+        form = draw.weighted({"plain": 6, "dataclass": 1.5, "method": 1.5 if draw.on("classes") else 0})
+        wrapper = getattr(Wrappers(draw, scope, self.options), form)(name, params, containers, parameters)
         g = Generators(draw, self.options, scope, structs)
         cells = g.cells
         scope.approximate = [Own(c, lambda c=c: cells.index(c, 1)) for c in approximate]
@@ -130,49 +116,6 @@ class Writer:
         head = ["@qd.kernel", f"def {name}({', '.join(wrapper.parameters)}){arrow}:"]
         lines = wrapper.around([*head, *indented([*body, *returned])])
         return lines + self.main(wrapper, params, containers, approximate, result)
-
-    # ------------------------------------------------------------ how the kernel gets its containers
-
-    def as_plain(self, name, params, containers, parameters) -> Wrapper:
-        typed = [f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in parameters]
-        return Wrapper(typed, [], name, [c.argument for c in parameters], [])
-
-    def as_dataclass(self, name, params, containers, parameters) -> Wrapper:
-        """Arguments as members of a dataclass."""
-        if not parameters or not self.draw.on("classes"):
-            return self.as_plain(name, params, containers, parameters)
-        cls, var = self.draw.name("D"), self.draw.name("d")
-        members = [(self.draw.name("m"), c) for c in parameters]
-        lines = [self.draw.pick(("@dataclasses.dataclass", "@dataclasses.dataclass(frozen=True)")), f"class {cls}:"]
-        lines += [f"    {m}: {c.annotation}" for m, c in members]
-        arguments = ", ".join(c.argument for c in parameters)
-        for m, c in members:
-            c.access = f"{var}.{m}"
-        typed = [f"{n}: {t.text}" for n, t in params] + [f"{var}: {cls}"]
-        return Wrapper(typed, ["import dataclasses", *lines], name, [f"{cls}({arguments})"], [])
-
-    def as_class(self, name, params, containers, parameters) -> Wrapper:
-        """The kernel is a method of a data_oriented class; some containers are its members."""
-        cls, obj = self.draw.name("C"), self.draw.name("o")
-        own = [c for c in containers if c.annotation is None and self.draw.chance(0.5)]
-        own += [
-            c
-            for c in parameters
-            if "ndarray" in c.declaration[0] and self.draw.chance(0.5) and "BufferView" not in c.annotation
-        ]
-        lines = [
-            "@qd.data_oriented",
-            f"class {cls}:",
-            "    def __init__(self):",
-            f"        self.n = {self.draw.number(0, 9)}",
-        ]
-        for c in own:
-            member = self.draw.name("m")
-            lines.append(f"        self.{member} = {c.host}")
-            c.access = f"self.{member}"
-        rest = [c for c in parameters if c not in own]
-        typed = ["self"] + [f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in rest]
-        return Wrapper(typed, lines, f"{obj}.{name}", [c.argument for c in rest], [f"{obj} = {cls}()"], inside=True)
 
     def main(self, wrapper: Wrapper, params, containers, approximate, result) -> list:
         draw = self.draw
@@ -187,6 +130,7 @@ class Writer:
             lines.append(f"r{k} = {call}" if result is not None else call)
             if result is not None:
                 results.append(f'"r{k}": r{k}')
+            lines += wrapper.between if k == 0 else []
         for c in containers:
             results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
         results += [f'"~{c.host}": {c.host}.to_numpy()' for c in approximate]

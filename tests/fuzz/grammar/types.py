@@ -100,9 +100,8 @@ class Container:
     argument: str | None = None
     blocked: bool = False
     fresh: bool = False  # a NumPy array: `host` is the array itself
-    group: int = 0  # containers of one group share memory
+    clamped: bool = False  # an index out of range stands for the nearest one in range
     loops: bool = True  # struct-for is possible
-    nested_loops: bool = False
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 
@@ -37,6 +38,7 @@ class Field:
         self.type = TensorType(self.element_shape, self.dtype) if self.element_shape else self.dtype
         self.shape: tuple = ()
         self.offset: tuple = ()
+        self.clamped = False
         self.data: list = []
         if shape is not None:
             self.allocate(as_shape(shape), as_shape(offset) if offset is not None else None)
@@ -55,7 +57,15 @@ class Field:
             flat = flat * extent + (i - start)
         return flat
 
+    def clamping(self) -> Field:
+        """The same cells; an index out of range stands for the nearest one in range."""
+        other = copy.copy(self)
+        other.clamped = True
+        return other
+
     def place(self, indices: tuple) -> Memory:
+        if self.clamped:
+            indices = tuple(min(max(i, 0), n - 1) for i, n in zip(indices, self.shape))
         return Memory(self, self.cell(indices) * self.count, self.element_shape)
 
     def indices(self):

@@ -254,6 +254,9 @@ class Expressions:
 
     def place_in(self, base, node) -> Place:
         key = self.key(node.slice)
+        moved = isinstance(base, (Field, StructField)) and any(base.offset)
+        if not moved and _has_negative_literal(node.slice):
+            raise Unmodelled("a literal below zero as an index")
         if isinstance(base, (Tensor, Num)):
             base = Value(base)
         if isinstance(base, Place):
@@ -317,6 +320,11 @@ class Expressions:
         from .calls import call
 
         return call(self, node)
+
+
+def _has_negative_literal(node) -> bool:
+    parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
+    return any(isinstance(p, ast.UnaryOp) and isinstance(p.operand, ast.Constant) for p in parts)
 
 
 def as_range(r):

@@ -197,7 +197,7 @@ class Kernel(Function):
         names, external = {}, []
         for name, arg in zip(self.parameters, args):
             if name not in self.annotations:
-                names[name] = arg
+                names[name] = Lifted(arg) if getattr(type(arg), "numbers_at_run_time", False) else arg
                 continue
             names[name] = bound(self.annotations[name], arg, external)
         if len(args) != len(self.parameters):
@@ -227,10 +227,12 @@ def bound(annotation, arg, external: list):
     if isinstance(annotation, (TensorType, StructType)):
         return Value(initial(annotation, host_value(annotation, arg)))
     if isinstance(annotation, ArrayAnnotation) or annotation is ArrayAnnotation:
+        clamp = isinstance(annotation, ArrayAnnotation) and annotation.boundary == "clamp"
         if isinstance(arg, Field):
-            return arg
+            return arg.clamping() if clamp else arg
         shape = annotation.element_shape if isinstance(annotation, ArrayAnnotation) else ()
-        return known(External(as_numpy(arg), shape), external)
+        found = known(External(as_numpy(arg), shape), external)
+        return found.clamping() if clamp else found
     if dataclasses.is_dataclass(annotation):
         return Members(annotation, arg, external)
     if isinstance(arg, (np.ndarray,)):
@@ -265,6 +267,21 @@ def host_value(annotation, arg):
     if isinstance(annotation, TensorType):
         return arg if isinstance(arg, Tensor) else Tensor.of(np.array(arg).tolist())
     return arg
+
+
+class Lifted:
+    """An object of a class with template_primitives=False: each launch reads its numbers."""
+
+    def __init__(self, obj):
+        self.obj = obj
+
+    def __getattr__(self, name: str):
+        found = getattr(self.obj, name)
+        if isinstance(found, SCALARS):
+            # A bool is an integer here.
+            dtype = scalar_type(float if isinstance(found, float) else int)
+            return Value(scalar_argument(dtype, found))
+        return Lifted(found) if hasattr(type(found), "numbers_at_run_time") else found
 
 
 class Members:

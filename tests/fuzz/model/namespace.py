@@ -169,8 +169,12 @@ def _func(fn=None, *, is_real_function=False, **options):
     return (lambda f: Func(f, is_real_function)) if fn is None else Func(fn)
 
 
-def _data_oriented(cls=None, **options):
-    return (lambda c: c) if cls is None else cls
+def _data_oriented(cls=None, *, template_primitives=True, stable_members=False):
+    def marked(c):
+        c.numbers_at_run_time = not template_primitives
+        return c
+
+    return marked if cls is None else marked(cls)
 
 
 def make() -> types.ModuleType:

@@ -48,10 +48,11 @@ i32, i64, u1, f16, f32, f64 = (DTYPES[name] for name in ("i32", "i64", "u1", "f1
 
 
 class Defaults:
-    """What `int` and `float` mean; set for each program."""
+    """What `int` and `float` mean, and whether checks are on; set for each program."""
 
     ip = i32
     fp = f32
+    debug = False
 
 
 class Num:

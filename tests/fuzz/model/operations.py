@@ -103,6 +103,8 @@ def _shift(op: str, a: Num, b: Num) -> Num:
         raise Unmodelled("a shift of reals")
     if not 0 <= b.value < max(a.dtype.bits, 8):
         raise Undefined("a shift by a negative number or by the width")
+    if Defaults.debug and b.value >= a.dtype.bits:
+        raise Undefined("a shift that debug mode refuses")
     return Num(a.dtype, wrap(_PYTHON[op](a.value, b.value), a.dtype))
 
 

@@ -172,7 +172,7 @@ class Memory(Place):
     def load(self):
         field = self.field
         for k in self._positions():
-            tracker.read((id(field), k))
+            tracker.read((id(field.data), k))
         if not self.shape:
             return Num(field.dtype, field.data[self.position])
         return Tensor(self.shape, [Num(field.dtype, field.data[k]) for k in self._positions()])
@@ -180,10 +180,12 @@ class Memory(Place):
     def store(self, x) -> None:
         value = initial(self.type, x)
         for k, e in zip(self._positions(), value.items if self.shape else [value]):
-            tracker.write((id(self.field), k))
+            tracker.write((id(self.field.data), k))
             self.field.data[k] = e.value
 
     def element(self, indices: tuple) -> Memory:
+        if self.field.clamped:
+            indices = tuple(min(max(i, 0), n - 1) for i, n in zip(indices, self.shape))
         k = Tensor(self.shape, list(self._positions())).offset(indices)
         return Memory(self.field, self.position + k, ())
 
@@ -203,7 +205,7 @@ class Memory(Place):
         x = initial(self.type, x)
         olds = []
         for k, e in zip(self._positions(), x.items if self.shape else [x]):
-            tracker.atomic((id(self.field), k), op, self.field.dtype.real)
+            tracker.atomic((id(self.field.data), k), op, self.field.dtype.real)
             old = self.field.value(k)
             olds.append(old)
             self.field.data[k] = cast(modified(op, old, e), self.field.dtype).value

@@ -32,6 +32,7 @@ def _once(text: str, options: dict, backwards: bool) -> dict:
     Order.backwards, Evaluator.steps, Evaluator.dry = backwards, 0, 0
     tracker.marks, tracker.iteration = None, 0
     Defaults.ip, Defaults.fp = (DTYPES[options.get(k, d)] for k, d in (("default_ip", "i32"), ("default_fp", "f32")))
+    Defaults.debug = bool(options.get("debug"))
     printing.written.clear()
     tree = ast.parse(text)
     Program.read(tree)
