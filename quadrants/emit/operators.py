@@ -53,9 +53,8 @@ class Operators:
     def converted(self, have: DType, t: DType, a: Text) -> Text:
         """A value of type `have` as one of type `t`.
 
-        Real numbers become integers by way of 64 bits: what is behind the point is dropped, then the low bits stay. C
-        leaves undefined what does not fit, and compilers take a cast there and back for a rounding; the helper is for
-        every value what the machine does at run time.
+        Real numbers become integers by way of i32, for a target of which that holds all values, or else i64: what is
+        behind the point is dropped, then the low bits stay. What does not fit on the way, and NaN, is its least number.
         """
         if t is u1:
             return infix("!=", EQUALITY, a, self.constant(0.0 if have.is_real else 0, have))

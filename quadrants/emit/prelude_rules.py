@@ -69,14 +69,16 @@ def lane(p, part: str = "lane") -> str:
 
 
 def cast(p, op: str, source: DType, target: DType) -> str:
-    if op == "whole" and source in (f32, f64):
-        return p.add("cast", f"qd_whole_{source}", "whole", source, needs=(source, i64))
+    if op == "whole" and source in (f32, f64) and target in (i32, i64):
+        return p.add("cast", f"qd_{target}_from_{source}", "whole", source, target, needs=(source, target))
     if op == "to_integer" and source in (f32, f64) and target.is_integral and target is not u1:
-        whole = ("cast", "whole", source, i64)
+        # The narrowest signed type on the way that holds all values of the target.
+        whole = ("cast", "whole", source, i32 if target is i32 or target.bits < 32 else i64)
+        if target in whole:
+            return str(p.need(*whole))
         name = f"qd_{target}_from_{source}"
-        macro = "to_i64" if target is i64 else "to_integer"
-        needs = (source, target, i32, i64, whole)
-        return p.add("cast", name, macro, source, target, p.need(*whole), needs=needs)
+        needs = (source, target, whole)
+        return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))

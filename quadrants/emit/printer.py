@@ -250,7 +250,9 @@ def converted(value, t: DType):
     if t.name == "u1":
         return bool(value)
     if isinstance(value, float):
-        whole = int(value) if -(2.0**63) <= value < 2.0**63 or t.name == "u64" and 0 <= value < 2.0**64 else -(2**63)
+        bits = 31 if t.name == "i32" or t.bits < 32 else 63
+        low, high = -(2.0**bits) - (bits == 31), 2.0 ** (64 if t.name == "u64" else bits)
+        whole = int(value) if low < value < high or value == -(2.0**bits) else -(2**bits)
     else:
         whole = int(value)
     low = whole & ((1 << t.bits) - 1)

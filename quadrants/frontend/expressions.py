@@ -135,12 +135,11 @@ class Expressions:
         else:
             raise QuadrantsTypeError(f"A comprehension needs a compile-time iterable, got {type(items).__name__}")
         for item in items:
-            self.frame.scopes.append({})
-            names = self.target_names(generator.target)
-            self._bind_static_targets(names, item)
-            if all(self._comprehension_test(test) for test in generator.ifs):
-                self._comprehend(generators, k + 1, emit)
-            self.frame.scopes.pop()
+            with self.static_scope():
+                names = self.target_names(generator.target)
+                self._bind_static_targets(names, item)
+                if all(self._comprehension_test(test) for test in generator.ifs):
+                    self._comprehend(generators, k + 1, emit)
 
     def _comprehension_test(self, test) -> bool:
         value = self.eval(test)

@@ -81,24 +81,23 @@ class Loops:
                 self.frame.source.file,
                 self.line_of(self.frame),
             )
-        self.loop_stack.append("static")
-        self.static_depths.append(self.runtime_depth)
+        around, depths = self.loop_stack, self.static_depths  # an error in a called function leaves it others
+        around.append("static")
+        depths.append(self.runtime_depth)
         try:
             for item in items:
-                self.frame.scopes.append({})
                 try:
-                    self._bind_static_targets(targets, item)
-                    self.exec_body(node.body)
+                    with self.static_scope():
+                        self._bind_static_targets(targets, item)
+                        self.exec_body(node.body)
                 except _Unrolled as leave:
                     if leave.kind == "break":
                         break
-                finally:
-                    self.frame.scopes.pop()
                 if self.frame.returned:
                     break
         finally:
-            self.loop_stack.pop()
-            self.static_depths.pop()
+            around.pop()
+            depths.pop()
             self.frame.node = node
 
     def static_iterable(self, call):

@@ -340,11 +340,8 @@ class Statements:
     def exec_If(self, node) -> None:
         if self.is_static_call(node.test):
             taken = self.static_truth(node.test)
-            self.frame.scopes.append({})
-            try:
+            with self.static_scope():
                 self.exec_body(node.body if taken else node.orelse)
-            finally:
-                self.frame.scopes.pop()
             return
         cond = typed.condition(self.eval(node.test), "if")
         then, orelse = [], []

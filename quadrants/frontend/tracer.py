@@ -232,15 +232,23 @@ class Tracer(
         self.block.append(stmt)
 
     @contextmanager
+    def static_scope(self):
+        """Names bound inside end with it. After an error in a called function the innermost frame is another one."""
+        frame = self.frame
+        frame.scopes.append({})
+        try:
+            yield
+        finally:
+            frame.scopes.pop()
+
+    @contextmanager
     def in_block(self, block: list, fresh_names: bool = True):
         saved, self.block = self.block, block
         names = set(self.local_names) if fresh_names else None
-        frame = self.frame  # after an error in a called function the innermost frame is another one
-        frame.scopes.append({})
         try:
-            yield block
+            with self.static_scope():
+                yield block
         finally:
-            frame.scopes.pop()
             self.block = saved
             if names is not None:
                 self.local_names = names

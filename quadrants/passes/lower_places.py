@@ -25,14 +25,16 @@ from quadrants.ir.ranges import ARITHMETIC, Ranges, combined
 from quadrants.ir.stacks import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.types import DType, i32, i64
 
+_ANY = (i32.min, i32.max)
 _ENDLESS = 1 << 31  # more indices than an i32 tells apart: an extent that only the launch knows
 
 
 def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Module:
     """Put a Slot in place of every Cell of tasks and functions.
 
-    wide: addresses are computed in 64 bits everywhere, which compilers see through where 32 bits may wrap. device:
-    stacks that are not local lie row by row, slot k of all threads side by side.
+    wide: addresses are computed in 64 bits where something is known of an index, as that it counts a loop: compilers
+    see through those where 32 bits may wrap. device: stacks that are not local lie row by row, slot k of all threads
+    side by side.
     """
     for task in module.tasks:
         cost.of_task(task)
@@ -190,7 +192,9 @@ class _Lowering:
         return n.Const(constant, t) if address is None else _plus(address, constant)
 
     def width(self, indices: tuple) -> DType:
-        return i64 if self.wide or any(e.type.bits > 32 or e.type.name == "u32" for e in indices) else i32
+        if any(e.type.bits > 32 or e.type.name == "u32" for e in indices):
+            return i64
+        return i64 if self.wide and any(self.span(e) != _ANY for e in indices) else i32
 
     # ------------------------------------------------------------ indices as terms of an address
 

@@ -1,4 +1,4 @@
-"""Real numbers that become integers and real again: by way of 64 bits, for variables, literals, vectors and stores."""
+"""Real numbers that become integers and real again: one rule for variables, literals, vectors and stores."""
 
 import numpy as np
 import pytest
@@ -12,11 +12,13 @@ VALUES = (
 )  # fmt: skip
 
 
-def through_64_bits(x: float, target: str) -> int:
-    """What is behind the point is dropped; the least i64 stands for what does not fit; the low bits stay."""
+def by_way_of_a_signed_type(x: float, target: str) -> int:
+    """What is behind the point is dropped, in an i32 if that holds all values of the target, else in an i64; the least
+    of it stands for what does not fit; the low bits stay."""
     bits, signed = int(target[1:]), target[0] == "i"
-    top = 2.0**64 if target == "u64" else 2.0**63
-    whole = int(x) if -(2.0**63) <= x < top else -(2**63)
+    way = 32 if bits < 32 or target == "i32" else 64
+    top = 2.0**64 if target == "u64" else 2.0 ** (way - 1)
+    whole = int(x) if abs(x) < 1e300 and -(2 ** (way - 1)) <= int(x) and x < top else -(2 ** (way - 1))
     low = whole & ((1 << bits) - 1)
     return low - (1 << bits) if signed and low >> (bits - 1) else low
 
@@ -53,7 +55,7 @@ def test_of_variables_and_vectors(init, source, fast_math):
                 inverse[i] = 1.0 / qd.cast(qd.cast(x[i], whole), real)
 
         convert()
-        expected = [through_64_bits(value, target) for value in seen_by(source)]
+        expected = [by_way_of_a_signed_type(value, target) for value in seen_by(source)]
         dtype = source.replace("f", "float")
         for row in stored.to_numpy():
             assert [int(n) for n in row] == expected, target
@@ -77,7 +79,7 @@ def test_of_literals(init):
                 out[1, i] = qd.cast(qd.cast(qd.cast(VALUES[i], qd.f64), whole), qd.i64)
 
         convert()
-        wrapped = np.array([through_64_bits(x, target) for x in VALUES], object)
+        wrapped = np.array([by_way_of_a_signed_type(x, target) for x in VALUES], object)
         expected = [int(np.uint64(int(n) % 2**64).astype(np.int64)) for n in wrapped]
         assert out.to_numpy().tolist() == [expected, expected], target
 
@@ -92,4 +94,4 @@ def test_half_precision(arch):
 
     out = np.zeros(len(values), np.uint8)
     convert(values, out)
-    assert out.tolist() == [through_64_bits(float(x), "u8") for x in values]
+    assert out.tolist() == [by_way_of_a_signed_type(float(x), "u8") for x in values]

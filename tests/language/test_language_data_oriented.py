@@ -442,3 +442,31 @@ def test_an_array_in_place_of_something_else_in_its_place(arch):
             holder.a = make(value)
             seen.append(holder.read())
         assert seen == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_an_error_in_a_func_that_a_static_loop_calls_is_told(arch):
+    """Not what happens to the scopes of the loop on its way out."""
+
+    @qd.data_oriented
+    class Part:
+        def __init__(self):
+            self.cells = qd.ndarray(qd.i32, (4,))
+
+    @qd.func
+    def put(part: qd.template()):
+        part.cells[0] += 1
+
+    @qd.data_oriented
+    class Whole:
+        def __init__(self):
+            self.parts = [Part(), Part()]
+
+        @qd.kernel
+        def run(self):
+            for i in range(3):
+                for k in qd.static(range(2)):
+                    put(self.parts[k])
+
+    with pytest.raises(qd.QuadrantsCompilationError) as caught:
+        Whole().run()
+    assert "pop from empty list" not in str(caught.value) and "ndarray" in str(caught.value)

@@ -138,10 +138,10 @@ def test_types_and_literals():
         assert prelude.literal(vector(2, f32), ["a", "b"]) == literal
         assert prelude.type(matrix(2, 3, f64)) == "qd_mat2x3_f64"
         ray = StructType((("o", vector(2, f32)), ("t", f32)), "Ray")
-        assert prelude.literal(ray, ["x", "y"]) == literal.replace("qd_vec2_f32", "qd_Ray").replace(
+        assert prelude.literal(ray, ["x", "y"]) == literal.replace("qd_vec2_f32", "qd_struct_Ray").replace(
             "{{a, b}}", "{x, y}"
         )
-        assert prelude.type(StructType(ray.members, "Same")) == "qd_Ray", "equal structs are one type"
+        assert prelude.type(StructType(ray.members, "Same")) == "qd_struct_Ray", "equal structs are one type"
 
 
 def test_names_of_the_language_and_the_library_are_not_given_to_users():
@@ -149,7 +149,7 @@ def test_names_of_the_language_and_the_library_are_not_given_to_users():
     for name in ("int", "sinf", "exp", "round", "double", "int32_t", "__x", "bool", "log", "main"):
         assert prelude.member(name) == "qd_" + name
     assert prelude.member("velocity") == "velocity"
-    assert prelude.member("größe") == "qd_gruf6udfe"
+    assert prelude.member("größe") == "qd_u_gre_6772c3b6c39f65"
     assert Prelude("cuda").member("class") == "qd_class" and prelude.member("class") == "class"
 
 

@@ -261,7 +261,7 @@ def test_structs_have_the_layout_of_the_type_module(tmp_path):
     other = StructType((("x", f32),), "Outer")
     lib = Library()
     name, second = lib.prelude.type(outer), lib.prelude.type(other)
-    assert (name, second) == ("qd_Outer", "qd_Outer_2")
+    assert (name, second) == ("qd_struct_Outer", "qd_struct_Outer_2")
     members = [lib.prelude.member(key) for key, _ in outer.members]
     assert members[:3] == ["qd_int", "m", "part"] and members[4].isascii()
     offsets = ", ".join(f"__builtin_offsetof({name}, {key})" for key in members)

@@ -74,17 +74,8 @@ typedef struct {
 } qd_lane;
 
 /* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
-static inline int64_t qd_whole_f32(float x) {
-#ifdef __x86_64__
-    if (!__builtin_constant_p(x))
-        return (int64_t)x;
-#endif
-    return x >= -0x1p63f && x < 0x1p63f ? (int64_t)x : -0x7fffffffffffffffll - 1;
-}
-
-/* Truncates to 64 bits, of which the low 32 stay. */
 static inline int32_t qd_i32_from_f32(float x) {
-    return (int32_t)qd_whole_f32(x);
+    return x >= -0x1p31f && x < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
 }
 
 static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
@@ -247,34 +238,34 @@ static void step_0_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         float weight = w.v[0] * w.v[3];                                   // step:9
         const qd_vec2_i32 t = qd_add_vec2_i32(base, corner);              // step:10
         const qd_vec2_f32 t_1 = qd_mul_vec2_f32_sv(weight, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner), offset), 0.0625f))));
-        momentum[(int64_t)t.v[0] * 16 + t.v[1]].v[0] += t_1.v[0];
-        momentum[(int64_t)t.v[0] * 16 + t.v[1]].v[1] += t_1.v[1];
+        momentum[t.v[0] * 16 + t.v[1]].v[0] += t_1.v[0];
+        momentum[t.v[0] * 16 + t.v[1]].v[1] += t_1.v[1];
         const qd_vec2_i32 t_2 = qd_add_vec2_i32(base, corner);            // step:11
-        mass[(int64_t)t_2.v[0] * 16 + t_2.v[1]] += weight;
+        mass[t_2.v[0] * 16 + t_2.v[1]] += weight;
         qd_vec2_i32 corner_1 = (qd_vec2_i32){{0, 1}};                     // step:8
         float weight_1 = w.v[0] * w.v[4];                                 // step:9
         const qd_vec2_i32 t_3 = qd_add_vec2_i32(base, corner_1);          // step:10
         const qd_vec2_f32 t_4 = qd_mul_vec2_f32_sv(weight_1, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_1), offset), 0.0625f))));
-        momentum[(int64_t)t_3.v[0] * 16 + t_3.v[1]].v[0] += t_4.v[0];
-        momentum[(int64_t)t_3.v[0] * 16 + t_3.v[1]].v[1] += t_4.v[1];
+        momentum[t_3.v[0] * 16 + t_3.v[1]].v[0] += t_4.v[0];
+        momentum[t_3.v[0] * 16 + t_3.v[1]].v[1] += t_4.v[1];
         const qd_vec2_i32 t_5 = qd_add_vec2_i32(base, corner_1);          // step:11
-        mass[(int64_t)t_5.v[0] * 16 + t_5.v[1]] += weight_1;
+        mass[t_5.v[0] * 16 + t_5.v[1]] += weight_1;
         qd_vec2_i32 corner_2 = (qd_vec2_i32){{1, 0}};                     // step:8
         float weight_2 = w.v[1] * w.v[3];                                 // step:9
         const qd_vec2_i32 t_6 = qd_add_vec2_i32(base, corner_2);          // step:10
         const qd_vec2_f32 t_7 = qd_mul_vec2_f32_sv(weight_2, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_2), offset), 0.0625f))));
-        momentum[(int64_t)t_6.v[0] * 16 + t_6.v[1]].v[0] += t_7.v[0];
-        momentum[(int64_t)t_6.v[0] * 16 + t_6.v[1]].v[1] += t_7.v[1];
+        momentum[t_6.v[0] * 16 + t_6.v[1]].v[0] += t_7.v[0];
+        momentum[t_6.v[0] * 16 + t_6.v[1]].v[1] += t_7.v[1];
         const qd_vec2_i32 t_8 = qd_add_vec2_i32(base, corner_2);          // step:11
-        mass[(int64_t)t_8.v[0] * 16 + t_8.v[1]] += weight_2;
+        mass[t_8.v[0] * 16 + t_8.v[1]] += weight_2;
         qd_vec2_i32 corner_3 = (qd_vec2_i32){{1, 1}};                     // step:8
         float weight_3 = w.v[1] * w.v[4];                                 // step:9
         const qd_vec2_i32 t_9 = qd_add_vec2_i32(base, corner_3);          // step:10
         const qd_vec2_f32 t_10 = qd_mul_vec2_f32_sv(weight_3, qd_add_vec2_f32(v[p], qd_matmul_mat2x2_f32_vec2_f32(C[p], qd_mul_vec2_f32_vs(qd_sub_vec2_f32(qd_vec2_f32_from_i32(corner_3), offset), 0.0625f))));
-        momentum[(int64_t)t_9.v[0] * 16 + t_9.v[1]].v[0] += t_10.v[0];
-        momentum[(int64_t)t_9.v[0] * 16 + t_9.v[1]].v[1] += t_10.v[1];
+        momentum[t_9.v[0] * 16 + t_9.v[1]].v[0] += t_10.v[0];
+        momentum[t_9.v[0] * 16 + t_9.v[1]].v[1] += t_10.v[1];
         const qd_vec2_i32 t_11 = qd_add_vec2_i32(base, corner_3);         // step:11
-        mass[(int64_t)t_11.v[0] * 16 + t_11.v[1]] += weight_3;
+        mass[t_11.v[0] * 16 + t_11.v[1]] += weight_3;
     }
 }
 
@@ -313,7 +304,7 @@ static void step_2_struct_for(qd_runtime *rt, void *qd_frame, int32_t worker, in
         lane->rng = qd_rng_begin(rt->seed, rt->launch, 2, p);
         qd_vec2_i32 cell = qd_vec2_i32_from_f32(qd_truediv_vec2_f32_vs(x[p], 0.0625f));  // step:17
         const qd_vec2_i32 t = cell;                                       // step:18
-        v[p] = momentum[(int64_t)t.v[0] * 16 + t.v[1]];
+        v[p] = momentum[t.v[0] * 16 + t.v[1]];
         const float random_ = qd_random_f32(&lane->rng);                  // step:19
         const qd_vec2_f32 t_1 = qd_add_vec2_f32_vs(qd_mul_vec2_f32_sv(0.001f, v[p]), 1e-06f * (random_ - 0.5f));
         x[p].v[0] += t_1.v[0];

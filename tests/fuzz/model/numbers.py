@@ -99,16 +99,14 @@ def _real_of_int(value: int, dtype: DType) -> float:
 
 
 def _int_of_real(value: float, dtype: DType) -> int:
-    if not math.isfinite(value):
-        raise Undefined("an infinity or a NaN as an integer")
-    value = math.trunc(value)
-    if not -(1 << 63) <= value < 1 << (64 if dtype.name == "u64" else 63):
-        raise Undefined("a real beyond 64 bits as an integer")
-    return wrap(value, dtype)
+    way = 31 if dtype.bits < 32 or dtype.name == "i32" else 63
+    least, top = -(1 << way), 1 << (64 if dtype.name == "u64" else way)
+    whole = math.trunc(value) if math.isfinite(value) else least
+    return wrap(whole if least <= whole < top else least, dtype)
 
 
 def convert(x: Num, dtype: DType) -> Num:
-    """`qd.cast` of a number: reals become integers through 64 bits, of which the low ones are kept."""
+    """`qd.cast` of a number: reals become integers by way of i32 or i64, of which the low bits are kept."""
     have = x.dtype
     if have is dtype:
         return x
