@@ -307,7 +307,7 @@ class Expressions:
             if right is not None or not self.is_optional_argument(node.left):
                 raise QuadrantsSyntaxError(
                     f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} '
-                    'None)`, which '
+                    "None)`, which "
                     "compares a direct kernel argument against `None`; use `== None` for members."
                 )
             if isinstance(left, Value) and not self.frame.in_static:
@@ -479,6 +479,6 @@ class Expressions:
 def _not_handed_over(node) -> str:
     return (
         f"The ndarray or tensor `{ast.unparse(node)}` is not registered as a kernel parameter: a launch does not look "
-        "into lists, tuples and dicts, nor at what functions return. Pass it as an argument, or make it a member of its "
-        "own of a @qd.data_oriented object (`self.a = ...`)."
+        "into lists, tuples and dicts, nor at what functions return. Pass it as an argument, or make it a member of a "
+        "@qd.data_oriented object by itself (`self.a = ...`)."
     )
