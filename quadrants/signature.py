@@ -17,6 +17,8 @@ from quadrants.lang import parameters as ann
 from quadrants.lang.constant_key import constant_key
 from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 
+HOLDS_MEMORY = (*FIELD_KINDS, "tensor")
+
 _serial = itertools.count()
 _identities: dict = {}
 _guarding: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
@@ -58,11 +60,21 @@ def template_token(x, name: str) -> int | tuple:
             f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
             "object, or an array through qd.types.ndarray()"
         )
-    if type(x).__hash__ is not object.__hash__ and not isinstance(x, type):
-        hash(x)
-        token = intern_token(("object", constant_key(x)))
-        return (token,) if _guards_its_value(x) else token
-    return identity_token(x)
+    if type(x).__hash__ is object.__hash__ or isinstance(x, type) or _is_more_than_its_value(x):
+        return identity_token(x)
+    hash(x)
+    token = intern_token(("object", constant_key(x)))
+    return (token,) if _guards_its_value(x) else token
+
+
+def _is_more_than_its_value(x) -> bool:
+    """Whether an equal data-oriented object may hold other fields, which its kernels would write.
+
+    Those that cannot be changed are configurations: equal ones share their kernels, unless they hold fields.
+    """
+    if not getattr(type(x), "_qd_data_oriented", False):
+        return False
+    return not _guards_its_value(x) or any(kind_of(member) in HOLDS_MEMORY for member in vars(x).values())
 
 
 def _guards_its_value(x) -> bool:
@@ -85,6 +97,21 @@ def _refuses(x) -> bool:
     return False
 
 
+class _This:
+    """An object as a key: equal to itself alone."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x):
+        self.x = x
+
+    def __eq__(self, other):
+        return isinstance(other, _This) and other.x is self.x
+
+    def __hash__(self):
+        return id(self.x)
+
+
 def identity_token(x) -> int | tuple:
     """A token for this very object; a later object at the same address gets another one."""
     with _lock:
@@ -95,7 +122,7 @@ def identity_token(x) -> int | tuple:
         try:
             reference = weakref.ref(x)
         except TypeError:
-            return intern_token(("object", type(x), x))
+            return intern_token(("object", _This(x)))
         _identities[id(x)] = (reference, token)
         if len(_identities) > 4096:
             _drop_dead()

@@ -146,12 +146,13 @@ class Arguments:
             name=self.array_name(name), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp, label=name
         )
         decl.source = source
+        decl.may_be_empty = clamp and ndim > 0 and kind_of(x) != "ndarray"  # ours have no extents of zero
         self.add_array(decl)
         ref = ArrayRef(decl, x)
         if has_grad:
             grad = ArrayDecl(
                 name=self.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp,
-                label=f"{name}.grad", source=source,
+                label=f"{name}.grad", source=source, may_be_empty=decl.may_be_empty,
             )  # fmt: skip
             ref.grad = ArrayRef(grad, x)
         self.bound[source] = ref

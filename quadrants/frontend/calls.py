@@ -6,6 +6,8 @@ import ast
 import types
 import warnings
 
+import numpy as np
+
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import intrinsics
 from quadrants.frontend.expressions import is_runtime
@@ -171,7 +173,8 @@ class Calls(FuncCalls):
 
     def _guarded(self, function, name, args, kwargs):
         try:
-            return function(*args, **kwargs)
+            with np.errstate(all="ignore"):  # constants may be nan and inf, as values of the run may
+                return function(*args, **kwargs)
         except TypeError as error:
             if isinstance(error, QuadrantsCompilationError):
                 raise
@@ -184,7 +187,7 @@ class Calls(FuncCalls):
             raise QuadrantsCompilationError(f"{function.__name__} cannot be called in Quadrants-scope")
         name = getattr(function, "__name__", type(function).__name__)
         runtime = any(is_runtime(a) for a in args) or any(is_runtime(a) for a in kwargs.values())
-        if runtime and (module in ("math", "numpy") or isinstance(function, _numpy_ufunc())):
+        if runtime and (module in ("math", "numpy") or isinstance(function, np.ufunc)):
             raise QuadrantsTypeError(
                 f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
             )
@@ -271,12 +274,6 @@ def _takes_place(function, parameter) -> bool:
     if isinstance(parameter, int):
         parameter = names[parameter] if parameter < len(names) else None
     return parameter in names and is_template(function.annotation(parameter))
-
-
-def _numpy_ufunc():
-    import numpy as np
-
-    return np.ufunc
 
 
 def _is_ours(function) -> bool:

@@ -103,7 +103,7 @@ class Companions:
         kind = tensor_type(decl.type.shape, u8) if isinstance(decl.type, TensorType) else u8
         flags = decl.flags = ArrayDecl(
             name=self.array_name(f"{decl.label}_flags"), kind="array", type=kind, ndim=decl.ndim, layout=decl.layout,
-            clamp=decl.clamp, label=f"{decl.label}.flags", source=decl.source,
+            clamp=decl.clamp, label=f"{decl.label}.flags", source=decl.source, may_be_empty=decl.may_be_empty,
         )  # fmt: skip
         self.add_array(flags)
         index, path = decl.source

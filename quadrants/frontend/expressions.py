@@ -32,6 +32,8 @@ from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
+HANDED_OVER = ("ndarray", "tensor", "view")  # a launch hands these over, by parameter or member, and no other way
+
 COMPARE_NODES = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
@@ -54,6 +56,8 @@ class Expressions:
         result = method(node)
         if isinstance(result, (OldValue, LazyTensor)):
             result = result.as_value()
+        elif kind_of(result) in HANDED_OVER:
+            raise QuadrantsCompilationError(_not_handed_over(node))
         frame.node = previous
         return result
 
@@ -73,7 +77,7 @@ class Expressions:
     def captured(self, value, name: str):
         if isinstance(value, float) and self.options.get("raise_on_templated_floats"):
             raise ValueError(f"Floats not allowed as templated types: the captured name '{name}' is {value!r}")
-        if kind_of(value) in ("ndarray", "tensor", "view"):
+        if kind_of(value) in HANDED_OVER:
             raise QuadrantsCompilationError(
                 f"The ndarray or tensor '{name}' is not registered as a kernel parameter: pass it as an argument."
             )
@@ -302,7 +306,7 @@ class Expressions:
             if right is not None or not self.is_optional_argument(node.left):
                 raise QuadrantsSyntaxError(
                     f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} '
-                    'None)`, which '
+                    "None)`, which "
                     "compares a direct kernel argument against `None`; use `== None` for members."
                 )
             if isinstance(left, Value) and not self.frame.in_static:
@@ -471,3 +475,9 @@ class Expressions:
         raise QuadrantsSyntaxError("Starred expressions are only supported in call arguments.")
 
 
+def _not_handed_over(node) -> str:
+    return (
+        f"The ndarray or tensor `{ast.unparse(node)}` is not registered as a kernel parameter: a launch does not look "
+        "into lists, tuples and dicts, nor at what functions return. Pass it as an argument, or make it a member of a "
+        "@qd.data_oriented object by itself (`self.a = ...`)."
+    )

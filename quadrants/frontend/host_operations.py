@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import operator
 
+import numpy as np
+
 from quadrants.errors import QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.views import ViewRef
@@ -31,7 +33,8 @@ def is_container(x) -> bool:
 def on_host(operation, *operands):
     """`operation(*operands)`; QuadrantsTypeError for operands that it does not take."""
     try:
-        return operation(*operands)
+        with np.errstate(all="ignore"):  # constants may be nan and inf, as values of the run may
+            return operation(*operands)
     except QuadrantsTypeError:
         raise
     except TypeError as error:

@@ -94,6 +94,8 @@ class Memory:
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
         exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
+        if decl.may_be_empty and self.check_bounds:
+            self._check_cells_exist(decl, exprs)
         if decl.clamp:
             exprs = access.clamped(exprs, self.extents(decl))
         elif self.check_bounds:
@@ -140,6 +142,11 @@ class Memory:
         extents = self.extents(decl)
         self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
+
+    def _check_cells_exist(self, decl: ArrayDecl, exprs: tuple) -> None:
+        """An index can be limited to the valid range only where there is one."""
+        first = tuple(Const(0, i32) for _ in exprs)
+        self.check(access.in_bounds(first, self.extents(decl)), self.bounds_site(decl), exprs)
 
     def check_tensor_index(self, exprs: tuple, shape: tuple) -> tuple:
         held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)

@@ -71,6 +71,7 @@ class ArrayDecl:
     components: tuple | None = None
     layout: tuple | None = None
     clamp: bool = False
+    may_be_empty: bool = False  # clamped, and an extent may be zero: see `passes.guard_empty`
     extents: bool = True  # an array argument comes with its extents; that of a view has a size of its own
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1

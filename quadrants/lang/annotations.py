@@ -50,7 +50,8 @@ class NdarrayType:
         element_dim: 0, 1 or 2: elements are scalars, vectors or matrices of any extents.
         element_shape: () , (n,) or (n, m): extents of the elements.
         needs_grad: True demands an array with gradient; None and False accept both.
-        boundary: "unsafe", or "clamp" to limit every index to the valid range.
+        boundary: "unsafe", or "clamp" to limit every index to the valid range. Where an extent is zero there is none:
+            what is read is 0 and what is written is lost; where bounds are checked, as with debug=True, it fails.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from functools import partial, update_wrapper
 from quadrants.ir.nodes import Module
 from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.gates import claim_gates, count_gates
+from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
@@ -32,7 +33,7 @@ def run(module: Module, observe=None, *, device: bool = False, wide_addresses: b
     see `lower_places`.
     """
     lower = update_wrapper(partial(lower_places, wide=wide_addresses, device=device), lower_places)
-    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,)), lower):
+    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,)), guard_empty, lower):
         module = step(module)
         if observe is not None:
             observe(step.__name__, module)

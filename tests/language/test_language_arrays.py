@@ -307,3 +307,75 @@ def test_rows_of_matrices_are_checked(init):
     a = qd.Matrix.ndarray(2, 3, qd.i32, shape=2)
     with pytest.raises(qd.QuadrantsAssertionError, match="Out of bound access to a"):
         run(a, 7)
+
+
+CLAMPED = qd.types.ndarray(qd.f64, 2, boundary="clamp")
+CLAMPED_VECTORS = qd.types.ndarray(qd.types.vector(3, qd.f64), 1, boundary="clamp")
+
+
+@qd.func
+def clamped_sum(a: CLAMPED, i):
+    return a[i, 0] + a[0, i]
+
+
+@qd.kernel
+def use_clamped(a: CLAMPED, v: CLAMPED_VECTORS, i: qd.i32, out: qd.types.ndarray(qd.f64, 1)):
+    a[i, 2] = 5.0
+    a[i, i] += 1.0
+    old = qd.atomic_max(a[i, 1], 7.0)
+    v[i] = qd.Vector([1.0, 2.0, 3.0])
+    v[i][i] += 1.0
+    for k in range(100):
+        a[0, 0] += 1.0
+    out[0] = a[i, 1] + 10.0
+    out[1] = old + 20.0
+    out[2] = v[i].sum() + v[i].y + 30.0
+    out[3] = clamped_sum(a, i) + 40.0
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (0, 1 << 20)])
+def test_clamped_indices_of_empty_arrays(arch, shape):
+    """There is no cell: 0 is read, and what is written is lost, also beside the array."""
+    memory, out = np.full(8, 9.0), np.zeros(4)
+    a, v = memory[4:4].reshape(shape), memory[4:4].reshape(0, 3)
+    for i in (0, 5, -5):
+        use_clamped(a, v, i, out)
+        assert out.tolist() == [10.0, 20.0, 30.0, 40.0]
+    assert memory.tolist() == [9.0] * 8
+
+
+def test_the_same_kernel_on_arrays_with_cells(arch):
+    a, v, out = np.zeros((1, 3)), np.zeros((2, 3)), np.zeros(4)
+    use_clamped(a, v, 1, out)
+    assert a.tolist() == [[100.0, 7.0, 5.0]]
+    assert v.tolist() == [[0.0] * 3, [1.0, 3.0, 3.0]]
+    assert out.tolist() == [17.0, 21.0, 40.0, 147.0]
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_clamped_indices_of_empty_arrays_are_checked(arch, shape):
+    @qd.kernel
+    def read(a: CLAMPED, i: qd.i32) -> qd.f64:
+        return a[i, 0]
+
+    with pytest.raises(qd.QuadrantsAssertionError, match="Out of bound access"):
+        read(np.zeros(shape), 0)
+    assert read(np.ones((2, 2)), 9) == 1.0
+
+
+def test_derivatives_over_clamped_arrays_without_cells(arch):
+    torch = pytest.importorskip("torch")
+    x, y = torch.zeros(0, requires_grad=True), torch.ones(3, requires_grad=True)
+    loss = qd.field(qd.f32, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def run(x: qd.types.ndarray(qd.f32, 1, boundary="clamp"), y: qd.types.ndarray(qd.f32, 1, boundary="clamp")):
+        for i in range(4):
+            loss[None] += (x[i] + 1.0) * y[i] * y[i]
+
+    run(x, y)
+    loss.grad[None] = 1.0
+    run.grad(x, y)
+    assert loss[None] == 4.0
+    assert y.grad.tolist() == [2.0, 2.0, 4.0]

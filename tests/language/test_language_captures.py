@@ -96,6 +96,115 @@ def test_arrays_are_not_captured(arch):
     alive()
 
 
+@qd.data_oriented
+class Holders:
+    def __init__(self, a):
+        self.items, self.pair, self.table = [a], (a,), {"a": a}
+
+    def first(self):
+        return self.items[0]
+
+    @qd.kernel
+    def item(self) -> qd.i32:
+        return self.items[0][1]
+
+    @qd.kernel
+    def of_tuple(self) -> qd.i32:
+        return self.pair[0][1]
+
+    @qd.kernel
+    def of_dict(self) -> qd.i32:
+        return self.table["a"][1]
+
+    @qd.kernel
+    def unrolled(self) -> qd.i32:
+        s = 0
+        for a in qd.static(self.items):
+            s += a[1]
+        return s
+
+    @qd.kernel
+    def unpacked(self) -> qd.i32:
+        (a,) = qd.static(self.pair)
+        return a[1]
+
+    @qd.kernel
+    def returned(self) -> qd.i32:
+        return qd.static(self.first())[1]
+
+    @qd.kernel
+    def extent(self) -> qd.i32:
+        return self.items[0].shape[0]
+
+    @qd.kernel
+    def looped(self):
+        for i in self.items[0]:
+            self.items[0][i] = 7
+
+    @qd.kernel
+    def written(self):
+        self.items[0][1] = 7
+
+
+@pytest.mark.parametrize("make", [qd.ndarray, qd.tensor])
+@pytest.mark.parametrize(
+    "name", ["item", "of_tuple", "of_dict", "unrolled", "unpacked", "returned", "extent", "looped", "written"]
+)
+def test_arrays_in_containers_of_members_are_refused(arch, name, make):
+    """A launch would go on with the array that was there when the kernel was compiled."""
+    holder = Holders(make(qd.i32, shape=(2,)))
+    with raises(qd.QuadrantsCompilationError, "not registered as a kernel parameter") as caught:
+        getattr(holder, name)()
+    assert __file__ in str(caught.value)
+    assert holder.items[0].to_numpy().tolist() == [0, 0]
+    alive()
+
+
+def test_views_in_containers_of_members_are_refused(arch):
+    holder = Holders(qd.ndarray(qd.i32, shape=(4,))[1:3])
+    with raises(qd.QuadrantsCompilationError, "not registered as a kernel parameter"):
+        holder.item()
+
+
+def test_arrays_in_captured_containers_are_refused(arch):
+    items, table = [qd.ndarray(qd.i32, shape=(2,))], {"a": qd.ndarray(qd.i32, shape=(2,))}
+
+    @qd.kernel
+    def of_list() -> qd.i32:
+        return items[0][1]
+
+    @qd.kernel
+    def of_dict() -> qd.i32:
+        return table["a"][1]
+
+    @qd.func
+    def inner() -> qd.i32:
+        return items[0][1]
+
+    @qd.kernel
+    def of_func() -> qd.i32:
+        return inner()
+
+    for kernel in (of_list, of_dict, of_func):
+        with raises(qd.QuadrantsCompilationError, "not registered as a kernel parameter"):
+            kernel()
+    alive()
+
+
+def test_containers_that_a_kernel_makes_of_its_arrays(arch):
+    @qd.kernel
+    def run(a: qd.types.ndarray(), b: qd.types.ndarray()) -> qd.i32:
+        s = 0
+        for x in qd.static((a, b)):
+            s += x[1]
+        return s
+
+    a, b = qd.ndarray(qd.i32, shape=(2,)), qd.ndarray(qd.i32, shape=(2,))
+    a.fill(3)
+    b.fill(4)
+    assert run(a, b) == 7
+
+
 def double(a):
     return a * 2
 

@@ -411,3 +411,73 @@ def test_nan_is_one_constant(arch):
     for x in (float("nan"), float("nan"), np.nan, float("inf") - float("inf")):
         assert np.isnan(step(x, 1.0))
     assert specialisations(step) == 1
+
+
+def written_and_equal(base):
+    @qd.data_oriented
+    class Written(base):
+        @qd.kernel
+        def inc(self):
+            for i in self.a:
+                self.a[i] += 1
+
+        def __eq__(self, other):
+            return type(other) is type(self)
+
+        def __hash__(self):
+            return 3
+
+    return Written
+
+
+class Open:
+    def __init__(self):
+        self.a = qd.field(qd.i32, shape=2)
+
+
+class Guarded(Open):
+    def __setattr__(self, name, value):
+        if hasattr(self, "a"):
+            raise AttributeError("frozen")
+        super().__setattr__(name, value)
+
+
+@qd.data_oriented
+class Slotted:
+    __slots__ = ("a",)
+
+    def __init__(self):
+        self.a = qd.field(qd.i32, shape=2)
+
+    def __eq__(self, other):
+        return isinstance(other, Slotted)
+
+    def __hash__(self):
+        return 3
+
+
+@pytest.mark.parametrize("base", [Open, Guarded])
+def test_equal_objects_write_their_own_fields(arch, base):
+    cls = written_and_equal(base)
+    first, second = cls(), cls()
+    assert first == second
+    first.inc()
+    second.inc()
+    second.inc()
+    first.inc()
+    assert first.a.to_numpy().tolist() == [2, 2]
+    assert second.a.to_numpy().tolist() == [2, 2]
+    second.inc()
+    assert [first.a[0], second.a[0]] == [2, 3]
+
+
+@pytest.mark.parametrize("cls", [written_and_equal(Open), written_and_equal(Guarded), Slotted])
+def test_equal_template_arguments_give_their_own_fields(arch, cls):
+    @qd.kernel
+    def inc(x: qd.template()):
+        x.a[1] += 1
+
+    first, second = cls(), cls()
+    for x in (first, second, second):
+        inc(x)
+    assert [first.a[1], second.a[1]] == [1, 2]

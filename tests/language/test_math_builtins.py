@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -169,3 +170,34 @@ def test_errors(arch):
     for kernel in (python_function, numpy_function):
         with raises(qd.QuadrantsTypeError, "qd.sin"):
             kernel(1)
+
+
+def test_constants_outside_of_domains_warn_of_nothing(arch):
+    big, zero = np.float32(3e38), np.float32(0)
+    out = qd.ndarray(qd.f32, shape=(8,))
+
+    @qd.kernel
+    def run(out: qd.types.ndarray(qd.f32, 1)):
+        out[0] = qd.log(-1.5)
+        out[1] = qd.sqrt(-2.0) + qd.asin(2.0)
+        out[2] = qd.log(0.0)
+        out[3] = qd.exp(1000.0)
+        out[4] = qd.rsqrt(-1.0)
+        out[5] = big * big
+        out[6] = big / zero
+        out[7] = zero / zero
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(out)
+    inf, nan = math.inf, math.nan
+    np.testing.assert_array_equal(out.to_numpy(), [nan, nan, -inf, inf, nan, inf, inf, nan])
+
+
+def test_functions_of_the_user_warn_while_compiling_as_elsewhere(arch):
+    @qd.kernel
+    def run() -> qd.f32:
+        return qd.static(np.log(-1.0))
+
+    with pytest.warns(RuntimeWarning, match="invalid value encountered in log"):
+        assert math.isnan(run())
