@@ -164,7 +164,8 @@ cdef int64_t plain_token(int code, int ndim) except? -2:
 
 
 cdef int64_t external_token(PyObject *value, int32_t source, Frame *frame) except? -2:
-    # The token of an array that is no ndarray of ours, noted in the frame for packing; 0 for what Python has to look at.
+    # The token of an array that is no ndarray of ours, noted in the frame for packing; 0 for what Python has to look
+    # at.
     if (_numpy_array != NULL or numpy_loaded()) and is_instance(value, _numpy_array):
         return numpy_token(value, source, frame)
     return foreign_token(value, source, frame)

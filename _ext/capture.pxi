@@ -1,6 +1,6 @@
-# Launches while another package records its stream for a graph. What is launched then on another stream runs at once and
-# is in no replay, so it is refused before anything runs. torch records its own stream of the calling thread; where there is
-# no torch in the process this costs one look into the table of modules.
+# Launches while another package records its stream for a graph. What is launched then on another stream runs at once
+# and is in no replay, so it is refused before anything runs. torch records its own stream of the calling thread; where
+# there is no torch in the process this costs one look into the table of modules.
 
 cdef extern from "Python.h":
     PyObject *raw_loaded_modules "PyImport_GetModuleDict"() noexcept
@@ -89,6 +89,6 @@ cdef int refuse_recorded(Device device, void *stream, str package, str kernel) e
 
 cdef int raise_captured(str package, str kernel) except -1:
     raise QuadrantsRuntimeError(
-        f"kernel {kernel} cannot be launched while {package} records a graph (torch.cuda.graph): it would run at once, and "
-        "replays of the graph would leave it out; launch it before or after the graph"
+        f"kernel {kernel} cannot be launched while {package} records a graph (torch.cuda.graph): it would run at once, "
+        "and replays of the graph would leave it out; launch it before or after the graph"
     )

@@ -95,8 +95,8 @@ def device_count(str vendor, /):
 
 
 cdef class Device:
-    """A device of a vendor ("cuda" or "hip"): the first that the process can see, or that with another number. Streams are
-    driver handles, 0 the default.
+    """A device of a vendor ("cuda" or "hip"): the first that the process can see, or that with another number. Streams
+    are driver handles, 0 the default.
 
     Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no such device."""
     cdef const qd_device_api *api
@@ -158,7 +158,8 @@ cdef class Device:
 
     cdef int check(self, int status, str what) except -1:
         if status != 0:
-            raise QuadrantsRuntimeError(f"{self.vendor}: {what} failed: {self.api.describe(status).decode(errors='replace')}")
+            reason = self.api.describe(status).decode(errors="replace")
+            raise QuadrantsRuntimeError(f"{self.vendor}: {what} failed: {reason}")
         return 0
 
     cdef int usable(self) except -1:
@@ -189,7 +190,8 @@ cdef class Device:
         return self.heaps.bytes(0), self.heaps.bytes(1)
 
     def free_heaps(self):
-        """Free the memory of stacks, once the work that uses it is done; the next launch that needs some takes it anew."""
+        """Free the memory of stacks, once the work that uses it is done; the next launch that needs some takes it
+        anew."""
         if self.forks == _forks:
             with nogil:
                 self.heaps.free_all()
@@ -228,7 +230,8 @@ cdef class Device:
     def copy(self, target, source, nbytes, stream=0, /):
         """Copy between two addresses of the device, in the order of the stream."""
         self.check(
-            self.api.on_device(<uint64_t> target, <uint64_t> source, <size_t> nbytes, <void *> <size_t> stream), "a copy"
+            self.api.on_device(<uint64_t> target, <uint64_t> source, <size_t> nbytes, <void *> <size_t> stream),
+            "a copy",
         )
 
     def stream_create(self):
@@ -350,7 +353,8 @@ cdef class DeviceBuffer:
     """`nbytes` zeroed bytes of device memory at `ptr`, freed with the last reference, from any thread.
 
     owner: an object that the memory belongs to (and then `ptr` is its address), for memory out of a pool; None takes it
-    from the driver. clear=False leaves what was there. Raises `QuadrantsRuntimeError` if there is not that much memory."""
+    from the driver. clear=False leaves what was there. Raises `QuadrantsRuntimeError` if there is not that much
+    memory."""
     cdef readonly Device device
     cdef readonly Py_ssize_t nbytes
     cdef readonly object owner
@@ -374,8 +378,8 @@ cdef class DeviceBuffer:
             if status != 0:
                 raise QuadrantsRuntimeError(
                     f"cannot allocate {nbytes} bytes of {device.vendor} device memory: "
-                    f"{device.api.describe(status).decode(errors='replace')}; use smaller fields or free some that are not "
-                    "needed"
+                    f"{device.api.describe(status).decode(errors='replace')}; use smaller fields or free some that are "
+                    "not needed"
                 )
             self.taken = True
         count_allocation()
@@ -454,7 +458,8 @@ cdef class DeviceBuffer:
         self.check_range(offset, count)
         if count > 0:
             self.device.check(
-                self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, current_stream), "filling memory"
+                self.device.api.fill(self.data + <uint64_t> offset, <uint8_t> value, count, current_stream),
+                "filling memory",
             )
 
 
@@ -480,7 +485,8 @@ cdef class StreamBase:
 
 
 def set_stream(stream, /):
-    """Launches and copies of this thread go to that stream (a driver handle, 0 the default one). Returns the one before."""
+    """Launches and copies of this thread go to that stream (a driver handle, 0 the default one). Returns the one
+    before."""
     global current_stream
     cdef void *before = current_stream
     current_stream = <void *> <size_t> stream

@@ -159,21 +159,22 @@ cdef class DeviceProgram:
     """The tasks of one kernel on a device, in order.
 
     tasks: `(name, function handle, block size, shared bytes, most blocks, count)`; count is a number of iterations, a
-    postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device knows:
-    then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
-    block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes` after a
-    launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi). `error_offset` and
-    `seed_offset` are -1 where there is no record and no random number. waits: a launch waits for its end. early: every task
-    waits itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
-    seconds.
-    local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number of the
-    region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before inner;
-    kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number
-    of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
+    postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device
+    knows: then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
+    block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes`
+    after a launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi).
+    `error_offset` and `seed_offset` are -1 where there is no record and no random number. waits: a launch waits for its
+    end. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow
+    behind the prefix, as f64 seconds.
+    local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
+    of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
+    inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
+    number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.emit.stack_plan.StackPlan`; task_stacks: for every task
-    (number, stacks, gate), the latter two as in `quadrants.emit.launches.Launch`; gate_bytes: heaps of real numbers from
-    this size on have rows for the iterations that pass the gate of their task only.
-    A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold together."""
+    (number, stacks, gate), the latter two as in `quadrants.emit.launches.Launch`; gate_bytes: heaps of real numbers
+    from this size on have rows for the iterations that pass the gate of their task only.
+    A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
+    together."""
     cdef readonly Device device
     cdef DeviceKernel *kernel
     cdef readonly Py_ssize_t frame_bytes
@@ -392,8 +393,8 @@ cdef class DeviceProgram:
         return self.buffers.setdefault(key, made)
 
     cdef int launch(self, Plan plan, char *block, Frame *frame, uint64_t seed, uint64_t ordinal, bint known) except -1:
-        # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that tasks
-        # would find.
+        # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that
+        # tasks would find.
         cdef DeviceRun run
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
@@ -438,4 +439,3 @@ cdef class DeviceProgram:
         if task < 0:
             return f"kernel {plan.name}, or work before it,"
         return f"the launch of task {self.kernel.tasks[task].name.c_str().decode()} of kernel {plan.name}"
-

@@ -36,9 +36,9 @@ cdef class KeptEntry:
 cdef class KeptDepths:
     """The depths of one plan.
 
-    places: offsets in the argument block of the depths, each an i64. values: `(offset, bytes)` of numbers in the block that
-    they depend on. sources: parameters and members that are arrays whose cells they depend on; fields: `Writes` of fields,
-    None for those that nobody counts: then nothing is kept."""
+    places: offsets in the argument block of the depths, each an i64. values: `(offset, bytes)` of numbers in the block
+    that they depend on. sources: parameters and members that are arrays whose cells they depend on; fields: `Writes` of
+    fields, None for those that nobody counts: then nothing is kept."""
     cdef int place_count, value_count, source_count
     cdef int64_t *places
     cdef Span *values

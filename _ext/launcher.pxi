@@ -176,34 +176,45 @@ cdef class Launcher:
     cdef launch(self, PyObject *const *args, tuple positional, PyObject *resume):
         # `positional` is None unless the arguments are in a tuple already. `resume`: see Frame.
         cdef Frame frame
+        frame.resume = resume
+        return self.select(args, positional, &frame).run(args, &frame)
+
+    @cython.final
+    cdef inline Plan select(self, PyObject *const *args, tuple positional, Frame *frame):
+        # The plan of these arguments; the frame has their tokens and members then.
         cdef Specialisation last
         cdef Plan plan
         cdef int at
         cdef int own_externals
         cdef Selector *selector
         cdef Py_ssize_t key_bytes = self.selector_count * sizeof(int64_t)
-        frame.resume = resume
         if not frame.tokens.reserve(self.selector_count):
             raise MemoryError()
         for at in range(self.selector_count):
             selector = &self.selectors[at]
             frame.tokens.data[at] = token_of(
                 args[selector.index], selector.kind, selector.index, selector.index, self.slow_token, &selector.memo,
-                &frame,
+                frame,
             )
         last = self.last
         if last is not None and memcmp(<const char *> last.key, frame.tokens.data, key_bytes) == 0:
             plan = last.plan
             if plan.node_count == 0:
                 if not last.contested:
-                    return plan.run(args, &frame)
+                    return plan
             else:
                 own_externals = frame.externals.count
-                if plan.match(args, self.slow_token, &frame):
-                    return plan.run(args, &frame)
+                if plan.match(args, self.slow_token, frame):
+                    return plan
                 frame.externals.count = own_externals
-        plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, &frame)
-        return plan.run(args, &frame)
+        return self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
+
+    def members_of(self, tuple args):
+        """What a launch with these arguments reads through attributes: `(parameter, path, token)`, token 0 for values.
+
+        A new specialisation is compiled."""
+        cdef Frame frame
+        return list(self.select(tuple_items(<PyObject *> args), args, &frame).members)
 
     cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
         # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.

@@ -61,8 +61,8 @@ cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -
     # What 64 bits of the parameter's sign do not hold has no meaning, whatever the width that it would be cut to.
     if not is_unsigned(op.code):
         raise TypeError(
-            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has the "
-            f"type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
+            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
+            f"the type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
         )
     if (<object> value) < 0:
         raise TypeError(
@@ -71,8 +71,8 @@ cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -
         )
     if (<object> value) >> 64:
         raise TypeError(
-            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has the "
-            f"unsigned type {SCALAR_NAMES[op.code]}; pass a number below 2**64"
+            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
+            f"the unsigned type {SCALAR_NAMES[op.code]}; pass a number below 2**64"
         )
     store_integer(op.code, at, raw_low_bits(value))
     return 0

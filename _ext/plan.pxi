@@ -19,11 +19,11 @@ cdef class Plan:
     ret: None, `(dtype_name, offset)` or a callable of the block's memoryview.
     sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
     parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
-    status: where there are checkpoints `(offset, labels)`: of 4 bytes with the number of the one to begin at, and 4 with that
-    of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
-    device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the end.
-    writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of fields.
-    kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
+    status: where there are checkpoints `(offset, labels)`: of 4 bytes with the number of the one to begin at, and 4
+    with that of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
+    device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the
+    end. writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of
+    fields. kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry

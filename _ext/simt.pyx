@@ -26,9 +26,9 @@ cdef extern from "simt.hpp" namespace "qd::simt" nogil:
 def make_function(address, int warp, bint cooperative, str name) -> int:
     """A function to launch, from the address of its entry record. It lives as long as the process.
 
-    `warp`: 32 (CUDA) or 64 (HIP) lanes. `cooperative`: its threads may wait for each other in barriers or in operations of
-    the warp, if its text has any; without, such a call is an error of the launch. `name` is for messages. Raises RuntimeError for an entry of
-    another version.
+    `warp`: 32 (CUDA) or 64 (HIP) lanes. `cooperative`: its threads may wait for each other in barriers or in operations
+    of the warp, if its text has any; without, such a call is an error of the launch. `name` is for messages. Raises
+    RuntimeError for an entry of another version.
     """
     if warp not in (32, 64):
         raise ValueError(f"a warp has 32 lanes (CUDA) or 64 (HIP), not {warp}")
@@ -68,7 +68,8 @@ def last_error() -> str:
 
 
 def launch_address() -> int:
-    """Of `int launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params)`."""
+    """Of `int launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void
+    **params)`."""
     return <uint64_t> &_launch
 
 

@@ -38,7 +38,7 @@ class Kernel(Launcher):
     """A compiled-on-demand function; a call with known argument types goes straight to the launch core.
 
     Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`, `mode` ("" or that of a
-    derivative: "reverse", "forward", "validate", "observe").
+    derivative: "reverse", "forward", "validate", "observe"), `by_value` (which parameters are copied at a call).
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Kernel(Launcher):
         self._observe()
         functools.update_wrapper(self, fn)
         kinds = [kind_of_parameter(a) for _, a in self.parameters]
+        self.by_value = [kind in (SCALAR, OPAQUE) for kind in kinds]
         super().__init__(kinds, self._compile, self._bind, self._token)
 
     def _observe(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
@@ -44,8 +45,11 @@ class GradCheck:
             if id(x) not in self._foreign and (content := _foreign_content(x)) is not None:
                 self._foreign[id(x)] = (content, _copied(content))
 
-    def run(self, calls: list, loss) -> None:
-        """Run `calls` again with changed parameters. `AssertionError` naming what disagrees."""
+    def run(self, calls: Callable[[], list], loss) -> None:
+        """Run again with changed parameters what `calls()` lists: callables, with a context that gives their arguments.
+
+        `AssertionError` naming what disagrees.
+        """
         gradients = [x.grad.to_numpy() - before for x, before in zip(self._fields, self._before, strict=True)]
         end = _all_memory()
         end_foreign = [(content, _copied(content)) for content, _ in self._foreign.values()]
@@ -61,7 +65,7 @@ class GradCheck:
                 "what it has read, or does Python change data between kernels of the tape?"
             )
 
-    def _agrees(self, number: int, gradient: np.ndarray, calls: list, loss, random) -> bool:
+    def _agrees(self, number: int, gradient: np.ndarray, calls: Callable[[], list], loss, random) -> bool:
         x = self._fields[number]
         self._rewind()
         start = x.to_numpy().astype(np.float64)
@@ -78,11 +82,12 @@ class GradCheck:
         print(f"variable {number} fails grad check: gradient {expected!r}, closest finite difference {best!r}")
         return False
 
-    def _loss_at(self, x: Field, values: np.ndarray, calls: list, loss) -> float:
+    def _loss_at(self, x: Field, values: np.ndarray, calls: Callable[[], list], loss) -> float:
         self._rewind()
         x.from_numpy(np.asarray(values, dtypes.numpy_dtype(x.dtype)))
-        for func, args in calls:
-            func(*args)
+        for func, args in calls():
+            with args as values_then:
+                func(*values_then)
         return loss.value()
 
     def _rewind(self) -> None:

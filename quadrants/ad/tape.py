@@ -9,6 +9,7 @@ from functools import partial
 
 from quadrants import session
 from quadrants.ad import recording
+from quadrants.ad.arguments import Arguments
 from quadrants.ad.clearing import clear_all_gradients
 from quadrants.ad.grad_check import GradCheck
 from quadrants.ad.losses import loss_of
@@ -44,8 +45,10 @@ class Tape:
     one ran.
 
     Only kernels and functions of `grad_replaced` and `no_grad` are recorded, on whatever thread they are called; what
-    Python writes into fields is not. If the body raises, no gradient is computed. Entering raises `RuntimeError` for a
-    loss of another kind and inside another tape, `AssertionError` the second time.
+    Python writes into fields and arrays is not. Derivatives get the arguments that launches got: numbers, vectors and
+    structs are kept, and attributes that a kernel reads are put back for its derivative. If the body raises, no
+    gradient is computed. Entering raises `RuntimeError` for a loss of another kind and inside another tape,
+    `AssertionError` the second time.
     """
 
     def __init__(self, loss=None, clear_gradients: bool = True, validation: bool = False, grad_check=None):
@@ -53,6 +56,7 @@ class Tape:
             raise AssertionError("grad_check should be a list of fields that need to check gradients.")
         self.calls: list = []
         self.modes: list = []
+        self._arguments: list[Arguments | None] = []
         self.loss = loss
         self.clear_gradients = clear_gradients
         self.validation = validation
@@ -126,25 +130,35 @@ class Tape:
             self._watch.compare()
             self._watch.stop()
         self._start.seed()
-        for func, args in reversed(self.calls):
-            func.grad(*args)
+        for func, args in reversed(self._as_they_ran()):
+            with args as values:
+                func.grad(*values)
         if self._grad_check is not None:
-            self._grad_check.run(self.calls, self._start)
+            self._grad_check.run(self._as_they_ran, self._start)
+
+    def _as_they_ran(self) -> list:
+        """(callable, context in which it has the arguments of its call) of all records in order."""
+        return [
+            (func, nullcontext(args) if kept is None else kept.put_back())
+            for (func, args), kept in zip(self.calls, self._arguments, strict=True)
+        ]
 
     def _record(self, kernel, args: tuple):
         mode = AutodiffMode.VALIDATION if self.validation else AutodiffMode.NONE
-        self._insert(kernel, args, mode)
-        if self._watch is None or kernel.checkpoints and not self.validation:
-            return None
-        return partial(self._launch, kernel, kernel._in_mode(mode if self.validation else "observe"))
+        watched = self._watch is not None and (self.validation or not kernel.checkpoints)
+        launched = kernel._in_mode(mode if self.validation else "observe") if watched else kernel
+        kept = Arguments(launched, args)
+        self._insert(kernel, kept.values, mode, kept)
+        return partial(self._launch, kernel, launched) if watched else None
 
     def _launch(self, kernel, watched, *args):
         result = watched(*args)
         self._watch.launched(kernel.fn.__name__)
         return result
 
-    def _insert(self, func, args: tuple, mode: AutodiffMode) -> None:
+    def _insert(self, func, args: tuple, mode: AutodiffMode, kept: Arguments | None = None) -> None:
         if self._grad_check is not None:
             self._grad_check.see(args)
         self.calls.append((func, args))
         self.modes.append(mode)
+        self._arguments.append(kept)

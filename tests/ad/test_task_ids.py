@@ -84,8 +84,8 @@ def test_two_processes_agree_also_from_the_cache(tmp_path):
     assert outputs[0] == outputs[1] == outputs[2]
     assert "count_0" in outputs[0][0] and "count_1" in outputs[0][0]
     kept = [json.loads(part) for part in _entries(tmp_path / "a")]
-    (entry,) = [entry for entry in kept if entry["name"] == "count"]
-    assert [f"({k}, 'count_{n}')" in outputs[0][0] for n, k in enumerate(entry["times"][2])] == [True, True]
+    (recipe,) = [entry["recipe"] for entry in kept if entry["recipe"]["name"] == "count"]
+    assert [f"({k}, 'count_{n}')" in outputs[0][0] for n, k in enumerate(recipe["task_ids"])] == [True, True]
 
 
 def _entries(folder) -> list:

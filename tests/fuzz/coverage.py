@@ -25,6 +25,7 @@ UNREACHED = {
     "Intrinsic": "operations of blocks and warps",
     "Builtin": "operations of blocks and warps; the number of a thread",
     "Volatile": "memory that other threads change meanwhile",
+    "Cell": "no more than a Slot after the passes",
     "Rand": "no model of the random numbers",
     "Comment": "made by passes for the reader of the text",
     "MatOp:inverse": "its rounding is open",
@@ -69,7 +70,7 @@ class Recorder:
             for x in node:
                 self.note(x)
             return
-        if not dataclasses.is_dataclass(node) or not type(node).__module__.endswith(("ir.nodes",)):
+        if not dataclasses.is_dataclass(node) or not type(node).__module__.endswith(("ir.nodes", "ir.memory")):
             return
         if id(node) in self._seen:
             return

@@ -1,6 +1,7 @@
 """Programs drawn at random give what the model says, on every arch. Other ones each day.
 
-QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a tenth of it on each other arch.
+QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a fifth of it in debug mode and on each
+other arch.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ def fuzzed(arch_name: str) -> str:
 def test_programs(arch_name, mode):
     if mode and arch_name != "cpu":
         pytest.skip("debug mode is drawn as an option of programs on other archs")
-    count = PROGRAMS if arch_name == "cpu" and not mode else max(PROGRAMS // 10, 1)
+    count = PROGRAMS if arch_name == "cpu" and not mode else max(PROGRAMS // 5, 1)
     arch = f"cpu-{mode}" if mode else fuzzed(arch_name)
     seed, told = seed_of_today(), io.StringIO()
     hunt = Hunt(count, seed, (arch,), jobs=2, out=told)
     findings = hunt.run()
     print(hunt.summary())
     assert not findings, f"QD_FUZZ_SEED={seed}\n{hunt.summary()}\n{told.getvalue()}"
-    assert hunt.kinds["ok"] > 0.85 * count, hunt.summary()
+    # One program in ten shifts by what debug mode refuses, and few programs may be more of them.
+    assert hunt.kinds["ok"] > (0.6 if mode else 0.85) * count, hunt.summary()

@@ -24,10 +24,12 @@ class Functions:
         """(Type, mode)"""
         names = ["i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32"]
         type_ = Type(dtype(self.draw.pick(names)))
-        if self.draw.on("matrices") and self.draw.chance(0.2) and not real:
-            return Type(type_.dtype, self.draw.pick(((2,), (3,), (2, 2)))), self.draw.pick(("value", "template"))
-        if self.structs and self.draw.on("structs") and self.draw.chance(0.12) and not real:
-            return self.draw.pick(self.structs), self.draw.pick(("value", "template", "annotated"))
+        if self.draw.on("matrices") and self.draw.chance(0.2):
+            type_ = Type(type_.dtype, self.draw.pick(((2,), (3,), (2, 2))))
+            return type_, "typed" if real else self.draw.pick(("value", "template"))
+        if self.structs and self.draw.on("structs") and self.draw.chance(0.2 if real else 0.12):
+            mode = "annotated" if real else self.draw.pick(("value", "template", "annotated"))
+            return self.draw.pick(self.structs), mode
         if real:
             return type_, "typed"
         return type_, self.draw.pick(("value", "typed", "template", "static", "typed"))
@@ -55,11 +57,11 @@ class Functions:
             scope.writable.append(inner[0])
         g = Generators(self.draw, self.options, scope, self.structs, pure)
         results = [g.statements.type() for _ in range(self.draw.weighted({1: 8, 2: 2, 0: 1, 3: 1}))]
-        if self.structs and not real and self.draw.on("structs") and self.draw.chance(0.12):
+        if self.structs and self.draw.on("structs") and self.draw.chance(0.25 if real else 0.12):
             results = [self.draw.pick(self.structs)]
         if real:
-            results = [results[0].element() if results else Type(dtype("i32"))]
-        lines = g.statements.body(1, self.draw.number(0, 3), **({"anywhere": True} if real else {})) if True else []
+            results = results[:1] or [Type(dtype("i32"))]
+        lines = g.statements.body(1, self.draw.number(0, 3), **({"anywhere": True} if real else {}))
         lines = [] if lines == ["pass"] else lines
         f = FuncDecl(name, params, results, [], parallel_ok=pure, real=real)
         f.lines = self.text(f, g, lines)

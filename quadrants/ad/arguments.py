@@ -1,0 +1,87 @@
+"""The arguments of a recorded launch, as they were: its derivative runs later, when Python may have changed them.
+
+Numbers, vectors, matrices and structs are passed by value and kept as copies. Attributes that the kernel reads are put
+back while the derivative runs. The contents of arrays and fields are no arguments: `ad.watch` looks after them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from quadrants.errors import QuadrantsRuntimeError
+
+_MISSING = object()
+_NUMBERS = (bool, int, float)
+
+
+class Arguments:
+    """What one launch of `kernel` got as `args`."""
+
+    def __init__(self, kernel, args: tuple):
+        by_value = kernel.by_value
+        self.values = tuple(_kept(x, by_value[k]) for k, x in enumerate(args))
+        self._members = _members(kernel, args)
+
+    @contextmanager
+    def put_back(self) -> Iterator[tuple]:
+        """The positional arguments, with the attributes that they had. `QuadrantsRuntimeError` if one cannot be set."""
+        changed: list = []
+        try:
+            for param, path, value in self._members:
+                owner = _resolve(self.values[param], path[:-1])
+                now = getattr(owner, path[-1], _MISSING)
+                if not _same(now, value):
+                    _set(owner, path, value)
+                    changed.append((owner, path[-1], now))
+            yield self.values
+        finally:
+            for owner, name, now in reversed(changed):
+                if now is _MISSING:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, now)
+
+
+def _members(kernel, args: tuple) -> list:
+    """(parameter, path, value) of the attributes that a launch reads, and of those on the way to them first."""
+    found: dict = {}
+    for param, path, token in kernel.members_of(args):
+        for depth in range(1, len(path) + 1):
+            leaf = depth == len(path)
+            value = _resolve(args[param], path[:depth])
+            found.setdefault((param, path[:depth]), _kept(value, leaf and token == 0))
+    return [(*place, value) for place, value in sorted(found.items(), key=lambda item: len(item[0][1]))]
+
+
+def _resolve(x, path: tuple):
+    for name in path:
+        x = getattr(x, name)
+    return x
+
+
+def _kept(x, by_value: bool):
+    """What stays as it is now."""
+    if _is_compound(x) or by_value and not isinstance(x, _NUMBERS):
+        return x.detach().clone() if hasattr(x, "detach") else copy.deepcopy(x)
+    return x
+
+
+def _is_compound(x) -> bool:
+    return getattr(x, "_qd_host_matrix", False) or getattr(x, "_qd_host_struct", False)
+
+
+def _same(now, then) -> bool:
+    # A property makes a new number each time. Texts tell 0.0 from -0.0, and NaN is NaN.
+    return now is then or type(now) is type(then) and isinstance(now, _NUMBERS) and repr(now) == repr(then)
+
+
+def _set(owner, path: tuple, value) -> None:
+    try:
+        setattr(owner, path[-1], value)
+    except AttributeError as error:
+        raise QuadrantsRuntimeError(
+            f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot be "
+            f"put back: {error}. Make it a plain attribute, or keep it the same until the tape ends."
+        ) from error
