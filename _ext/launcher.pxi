@@ -209,12 +209,10 @@ cdef class Launcher:
                 frame.externals.count = own_externals
         return self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
 
-    def members_of(self, tuple args):
-        """What a launch with these arguments reads through attributes: `(parameter, path, token)`, token 0 for values.
-
-        A new specialisation is compiled."""
+    def plan_of(self, tuple args):
+        """The plan that a launch with these arguments runs; a new specialisation is compiled."""
         cdef Frame frame
-        return list(self.select(tuple_items(<PyObject *> args), args, &frame).members)
+        return self.select(tuple_items(<PyObject *> args), args, &frame)
 
     cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
         # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.

@@ -24,6 +24,7 @@ cdef class Plan:
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the
     end. writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of
     fields. kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
+    attributes: `(param_index, path)` of what was read off objects when it was compiled; a launch does not look at them.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
@@ -48,6 +49,7 @@ cdef class Plan:
     cdef bytes template_bytes
     cdef object ret_reader
     cdef readonly list members
+    cdef readonly tuple attributes
     cdef readonly list sites
     cdef readonly object keepalive
     cdef readonly str name
@@ -57,7 +59,7 @@ cdef class Plan:
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
                  parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
-                 writes=((), ()), KeptDepths kept=None):
+                 writes=((), ()), KeptDepths kept=None, attributes=()):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -86,6 +88,7 @@ cdef class Plan:
         if self.status_offset >= 0:
             self.check_room(self.status_offset, 8)
         self.kept = kept
+        self.attributes = tuple(attributes)
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)

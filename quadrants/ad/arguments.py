@@ -10,6 +10,8 @@ import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from quadrants.errors import QuadrantsRuntimeError
 
 _MISSING = object()
@@ -22,19 +24,20 @@ class Arguments:
     def __init__(self, kernel, args: tuple):
         by_value = kernel.by_value
         self.values = tuple(_kept(x, by_value[k]) for k, x in enumerate(args))
-        self._members = _members(kernel, args)
+        self._attributes = _attributes(kernel.plan_of(args), args)
 
     @contextmanager
     def put_back(self) -> Iterator[tuple]:
         """The positional arguments, with the attributes that they had. `QuadrantsRuntimeError` if one cannot be set."""
         changed: list = []
         try:
-            for param, path, value in self._members:
-                owner = _resolve(self.values[param], path[:-1])
-                now = getattr(owner, path[-1], _MISSING)
+            for (param, path), (value, leaf) in self._attributes:
+                owner, name = _resolve(self.values[param], path[:-1]), path[-1]
+                now = getattr(owner, name, _MISSING)
                 if not _same(now, value):
-                    _set(owner, path, value)
-                    changed.append((owner, path[-1], now))
+                    inherited = _is_inherited(owner, name, now)
+                    if _set(owner, path, value, leaf):
+                        changed.append((owner, name, _MISSING if inherited else now))
             yield self.values
         finally:
             for owner, name, now in reversed(changed):
@@ -44,15 +47,19 @@ class Arguments:
                     setattr(owner, name, now)
 
 
-def _members(kernel, args: tuple) -> list:
-    """(parameter, path, value) of the attributes that a launch reads, and of those on the way to them first."""
+def _attributes(plan, args: tuple) -> list:
+    """((parameter, path), (value, whether the kernel reads it)) of what a launch reads off its arguments, and of the
+    objects on the way there, which are before it.
+    """
     found: dict = {}
-    for param, path, token in kernel.members_of(args):
+    places = [*plan.members, *((param, path, None) for param, path in plan.attributes)]
+    for param, path, token in places:
         for depth in range(1, len(path) + 1):
             leaf = depth == len(path)
             value = _resolve(args[param], path[:depth])
-            found.setdefault((param, path[:depth]), _kept(value, leaf and token == 0))
-    return [(*place, value) for place, value in sorted(found.items(), key=lambda item: len(item[0][1]))]
+            if leaf or (param, path[:depth]) not in found:
+                found[param, path[:depth]] = (_kept(value, leaf and token == 0), leaf)
+    return sorted(found.items(), key=lambda item: len(item[0][1]))
 
 
 def _resolve(x, path: tuple):
@@ -77,11 +84,20 @@ def _same(now, then) -> bool:
     return now is then or type(now) is type(then) and isinstance(now, _NUMBERS) and repr(now) == repr(then)
 
 
-def _set(owner, path: tuple, value) -> None:
+def _is_inherited(owner, name: str, value) -> bool:
+    """Whether an attribute is that of the class."""
+    return name not in getattr(owner, "__dict__", (name,)) and getattr(type(owner), name, _MISSING) is value
+
+
+def _set(owner, path: tuple, value, leaf: bool) -> bool:
+    """Whether it was set: a property cannot be, and need not where what it gives leads to the same, or equals it."""
     try:
         setattr(owner, path[-1], value)
     except AttributeError as error:
+        if not leaf or np.array_equal(getattr(owner, path[-1], _MISSING), value):
+            return False
         raise QuadrantsRuntimeError(
             f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot be "
             f"put back: {error}. Make it a plain attribute, or keep it the same until the tape ends."
         ) from error
+    return True

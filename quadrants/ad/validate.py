@@ -33,6 +33,7 @@ from quadrants.ir.nodes import (
     Load,
     Module,
     Select,
+    StopGrad,
     Store,
     Unary,
     While,
@@ -69,6 +70,8 @@ class _Validation:
         return out
 
     def statement(self, s, out: list) -> None:
+        if isinstance(s, StopGrad):
+            return
         if isinstance(s, If):
             out += self.reads(s.cond)
             s.then, s.orelse = self.block(s.then), self.block(s.orelse)

@@ -87,7 +87,7 @@ def cast(p, op: str, source: DType, target: DType) -> str:
 def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi" and exponent.is_integral:
         # Products of narrow integers are taken in u32, where they wrap: the square of a u16 overflows an int.
-        work = f32 if t is f16 else t if t.is_real else u32 if t.bits < 32 else unsigned(t)
+        work = t if t.is_real else u32 if t.bits < 32 else unsigned(t)
         needs = (t, exponent, unsigned(exponent), work)
         return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, work, needs=needs)
     if op not in INT_OPS or t.is_real:

@@ -239,6 +239,8 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
+        if not callable(x):
+            self.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
         if self.record is not None:
             self.record.read(source, x, "type" if lifted else "value")
@@ -246,10 +248,19 @@ class Arguments:
             return self.array_ref(source, name, x)
         if kind_of(x) == "view":
             return self.view_parameter(source, name, None, x)
+        if kind_of(x) in FIELD_KINDS:
+            return self._field_member(ref, source, x)
         if lifted:
             return self._lifted_primitive(source, name, x)
         if needs_reference(x):
             return self.object_ref(source, x, lifts=ref.lifts and _is_part(x))
+        return x
+
+    def _field_member(self, ref: ObjectRef, source: tuple, x):
+        """Its address is part of the code, so that another field is another specialisation."""
+        if not getattr(type(ref.obj), "_qd_stable_members", False):
+            self.bindings.append(Bound(source, "token"))
+        self.bound[source] = x
         return x
 
     def _lifted_primitive(self, source: tuple, name: str, x):

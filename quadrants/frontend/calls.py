@@ -22,6 +22,8 @@ from quadrants.lang.kinds import kind_of
 from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.lang.value import Value
 
+METHODS = (BoundFunc, KernelMethod)
+
 
 class Calls(FuncCalls):
     """Part of the tracer."""
@@ -75,14 +77,19 @@ class Calls(FuncCalls):
         if handler is not None:
             if handler.takes_node:
                 return handler.function(self, node)
-            args, kwargs = self.eval_call_arguments(node, function)
+            _, args, kwargs = self.eval_call_arguments(node, function)
             return self._guarded(handler.function, handler.name, (self, *args), kwargs)
-        args, kwargs = self.eval_call_arguments(node, function)
+        function, args, kwargs = self.eval_call_arguments(node, function)
         return self.call_object(function, args, kwargs, node)
 
     def eval_call_arguments(self, node, function):
-        """(positional, keyword) arguments of a call, evaluated from left to right."""
+        """(function, positional, keyword arguments) of a call, evaluated from left to right.
+
+        A method stands for the place of its object.
+        """
         operands = Operands(self)
+        if isinstance(function, METHODS):
+            operands.add(lambda: function.instance, by_place=True)
         for k, a in enumerate(node.args):
             inner = a.value if isinstance(a, ast.Starred) else a
             operands.add(lambda inner=inner: self.eval(inner), by_place=_takes_place(function, k))
@@ -90,9 +97,12 @@ class Calls(FuncCalls):
             if k.arg is None:
                 raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
             operands.add(lambda k=k: self.eval(k.value), by_place=_takes_place(function, k.arg))
+        values = operands.values
+        if isinstance(function, METHODS):
+            function = function.of(values.pop(0))
         count = len(node.args)
-        args = self._expand_starred(node.args, operands.values[:count])
-        return args, {k.arg: v for k, v in zip(node.keywords, operands.values[count:])}
+        args = self._expand_starred(node.args, values[:count])
+        return function, args, {k.arg: v for k, v in zip(node.keywords, values[count:])}
 
     def eval_arguments(self, nodes) -> list:
         values = self.eval_each([a.value if isinstance(a, ast.Starred) else a for a in nodes])

@@ -29,7 +29,7 @@ from quadrants.ir.nodes import Binary, If
 from quadrants.ir.types import StructType, TensorType, u1
 from quadrants.lang import access, structs, tensor, typed
 from quadrants.lang.kernel_object import KernelObject
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.value import Value
 
 HANDED_OVER = ("ndarray", "tensor", "view")  # a launch hands these over, by parameter or member, and no other way
@@ -392,6 +392,14 @@ class Expressions:
 
     def _host_index(self, base, indices):
         key = indices[0] if len(indices) == 1 else indices
+        obj = base.obj if isinstance(base, ObjectRef) else base
+        if is_torch_tensor(obj) or is_cuda_array(obj):
+            raise QuadrantsCompilationError(
+                f"A {type(obj).__name__} that is not a parameter cannot be read in a kernel; pass it as an argument "
+                "annotated with qd.types.ndarray()."
+            )
+        if isinstance(base, ObjectRef):
+            raise QuadrantsCompilationError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")
         if isinstance(base, np.ndarray) and is_runtime(key):
             raise QuadrantsCompilationError(
                 "A NumPy array that is not a parameter is a compile-time constant and needs compile-time indices; pass "
@@ -402,6 +410,8 @@ class Expressions:
                 f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at "
                 "run time."
             )
+        if self.record is not None:
+            self.record.item(base)
         try:
             return base[key]
         except (KeyError, IndexError) as error:

@@ -11,7 +11,7 @@ from quadrants.frontend.structcell import StructCell
 from quadrants.ir.names import extents_of
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
-from quadrants.lang import access
+from quadrants.lang import access, typed
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
@@ -93,13 +93,15 @@ class Memory:
             )
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
+        if self.check_bounds:
+            flat = self.check_width(flat, self.bounds_site(decl))
         exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
         if decl.may_be_empty and self.check_bounds:
             self._check_cells_exist(decl, exprs)
         if decl.clamp:
             exprs = access.clamped(exprs, self.extents(decl))
         elif self.check_bounds:
-            exprs = self._check_cell(decl, exprs)
+            exprs = self.check_cell(decl, exprs)
         return self.cell(decl, exprs)
 
     def cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
@@ -117,7 +119,7 @@ class Memory:
         if decl.clamp:
             exprs = access.clamped(exprs, self.extents(decl))
         elif self.check_bounds and not self.debug:
-            exprs = self._check_cell(decl, exprs)
+            exprs = self.check_cell(decl, exprs)
         return self._cell(decl, exprs)
 
     def _index(self, x, axis: int, decl: ArrayDecl):
@@ -134,7 +136,8 @@ class Memory:
             return [Const(int(n), i32) for n in decl.shape]
         return [Extent(decl, k, i32) for k in range(decl.ndim)]
 
-    def _check_cell(self, decl: ArrayDecl, exprs: tuple) -> tuple:
+    def check_cell(self, decl: ArrayDecl, exprs: tuple) -> tuple:
+        """The indices, behind a check that the cell is there."""
         held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
         local = held
         if decl.index_offset:
@@ -142,6 +145,15 @@ class Memory:
         extents = self.extents(decl)
         self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
+
+    def check_width(self, flat: list, site: tuple) -> list:
+        """The indices, behind a check that those of 64 bits keep their value as i32."""
+        if not any(_is_wide(x) for x in flat):
+            return flat
+        flat = [self.temp(x) if isinstance(x, Value) else x for x in flat]
+        wide = [x.expr for x in flat if _is_wide(x)]
+        self.check(access.fit_indices(wide), site, tuple(typed.to_expr(x) for x in flat))
+        return flat
 
     def _check_cells_exist(self, decl: ArrayDecl, exprs: tuple) -> None:
         """An index can be limited to the valid range only where there is one."""
@@ -156,6 +168,8 @@ class Memory:
     def bounds_site(self, decl: ArrayDecl):
         if decl.kind == "field":
             return ("field", decl.label, decl.shape, decl.index_offset)
+        if decl.kind == "shared":
+            return ("shared", decl.shape)
         return ("ndarray", decl.source[0], decl.label)
 
     # ------------------------------------------------------------ host objects met in kernel scope
@@ -173,3 +187,9 @@ class Memory:
     def variable(self, var) -> Value:
         place = VarPlace(var, var.type)
         return Value(Load(place, var.type), place)
+
+
+def _is_wide(x) -> bool:
+    """Whether an index of run time may not fit in 32 bits."""
+    known = not isinstance(x, Value) or isinstance(x.expr, Const)
+    return not known and x.is_scalar and x.type.is_integral and x.type.bits > 32

@@ -53,6 +53,11 @@ class Record:
         """The attribute at `source` of an argument is read."""
         self.reads.setdefault(source, (value, mode))
 
+    def item(self, base) -> None:
+        """An item of a host object is read: what an object that is no plain data does then is not seen."""
+        if not isinstance(base, _DATA) and not _is_safe(type(base).__module__):
+            self.unseen = f"it reads an item of an object of type {type(base).__name__}"
+
     def call(self, function, args: list) -> None:
         """An ordinary Python function is called; `args` are host values."""
         what = getattr(function, "__qualname__", None) or type(function).__name__

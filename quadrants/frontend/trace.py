@@ -23,6 +23,7 @@ class Traced:
     prints: bool
     called: list
     labels: list  # of the checkpoints, as the user wrote them
+    attributes: tuple  # (parameter, path) of what was read off template objects
 
 
 def trace_kernel(
@@ -104,7 +105,8 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         def_lines=tracer.def_lines,
     )
     fields = [f for f, _ in tracer.fields.values()]
-    return Traced(module, tracer.bindings, fields, tracer.prints, tracer.called, tracer.labels)
+    attributes = tuple(tracer.attributes)
+    return Traced(module, tracer.bindings, fields, tracer.prints, tracer.called, tracer.labels, attributes)
 
 
 def _from_python(name: str, args: tuple, kwargs: dict):

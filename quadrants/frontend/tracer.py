@@ -121,6 +121,7 @@ class Tracer(
         self.outside: set = set()
         self.stack_matters = False
         self.parameter_annotations: dict = {}
+        self.attributes: dict = {}  # sources that were read off template objects, in order
         self.prints = False
         self.called: list = []
         self.inline_only: set = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from quadrants.errors import (
@@ -22,13 +24,17 @@ SWIZZLES = ("xyzw", "rgba", "stpq")
 class KernelMethod:
     """A method of a run-time value, bound to it: `v.norm` before the call."""
 
-    __slots__ = ("function", "value", "name")
+    __slots__ = ("function", "instance", "name")
 
-    def __init__(self, function, value, name):
-        self.function, self.value, self.name = function, value, name
+    def __init__(self, function, instance, name):
+        self.function, self.instance, self.name = function, instance, name
+
+    def of(self, instance) -> KernelMethod:
+        """The method of another value."""
+        return KernelMethod(self.function, instance, self.name)
 
     def __call__(self, *args, **kwargs):
-        return self.function(self.value, *args, **kwargs)
+        return self.function(self.instance, *args, **kwargs)
 
 
 # ---------------------------------------------------------------- indices
@@ -101,6 +107,9 @@ def subscript(v: Value, indices: tuple) -> Value:
         raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
     if any(isinstance(x, slice) for x in flat):
         return _slice(v, flat, shape)
+    tracer = scope.current()
+    if tracer is not None and tracer.check_bounds and not _is_clamped(v.place):
+        flat = tracer.check_width(flat, ("tensor", shape))
     return component(v, _within(v, tuple(index_expr(x, k) for k, x in enumerate(flat)), shape))
 
 
@@ -310,6 +319,12 @@ def in_bounds(exprs, extents):
         below = Binary("lt", Cast(e, u32), typed.cast_expr(bound, u32), u1)
         test = below if test is None else Binary("logic_and", test, below, u1)
     return test if test is not None else Const(1, u1)
+
+
+def fit_indices(exprs):
+    """Whether these integers keep their values as i32, as one u1 expression."""
+    tests = [Binary("eq", Cast(Cast(e, i32), e.type), e, u1) for e in exprs]
+    return functools.reduce(lambda a, b: Binary("logic_and", a, b, u1), tests)
 
 
 def constant_of(x):

@@ -10,7 +10,9 @@ def data_oriented(cls=None, *, stable_members: bool = False, template_primitives
 
     Args:
         cls: the class.
-        stable_members: a promise that array members are never rebound after the first launch.
+        stable_members: a promise that array and field members are never rebound after the first launch: launches do not
+            look at the fields then, which saves about 20 ns for each. Without it a field that is assigned to a member
+            is used from the next launch on.
         template_primitives: True bakes int, float and bool members into the kernel when it is compiled; False makes the
             ones that are read run-time values, read again at each launch, also those of data_oriented objects and
             dataclass instances that are members. A bool is then an integer.

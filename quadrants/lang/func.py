@@ -101,6 +101,10 @@ class BoundFunc:
     def __init__(self, func, instance):
         self.func, self.instance = func, instance
 
+    def of(self, instance) -> BoundFunc:
+        """The method of another object."""
+        return BoundFunc(self.func, instance)
+
     def __call__(self, *args, **kwargs):
         return self.func(self.instance, *args, **kwargs)
 

@@ -2,7 +2,7 @@
 
 In `for i in x: x[i] += 1` no two iterations touch the same cell. That holds for an array when every access of the task
 has each loop variable by itself at one and the same position among the indices, and nothing else can reach its memory:
-another field is other memory, but two array arguments may overlap.
+another field is other memory, but two array arguments may overlap, and an array argument may be a view of a field.
 """
 
 from __future__ import annotations
@@ -54,12 +54,15 @@ def _own_cells(module: Module, task) -> None:
         array = walk.root_cell(atomic.place).array
         if array.components is not None:
             continue
-        alone = (
-            array not in shared
-            if array.kind == "field"
-            else not any(other is not array and other.kind == "array" for other in written)
-        )
+        alone = array not in shared and not any(_may_share(array, other) for other in written)
         atomic.plain = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
+
+
+def _may_share(a, b) -> bool:
+    """Whether an array argument may be a view of another array; of a field only where the numbers are of one type."""
+    if a is b or "array" not in (a.kind, b.kind):
+        return False
+    return a.kind == b.kind or {a.kind, b.kind} == {"field", "array"} and element_dtype(a.type) is element_dtype(b.type)
 
 
 def everything(body) -> list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import struct
 
@@ -42,7 +43,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
         writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
-        kept=_kept(recipe, sources),
+        kept=_kept(recipe, sources), attributes=recipe.attributes,
     )  # fmt: skip
 
 
@@ -131,7 +132,21 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
                 pack.append(("call", source, slot.offset, python))
             else:
                 pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim, python)))
-    return members, pack, sources
+    return members + _told_apart(kernel, args, index_of), pack, sources
+
+
+def _told_apart(kernel, args: tuple, known: dict) -> list:
+    """Members that this specialisation does not read and earlier ones select by: it must not pass for them.
+
+    An attribute that was an array is a field now, which is part of the code; the next launch may find an array again.
+    """
+    found: dict = {}
+    for plan in kernel._plans:
+        for param, path, token in plan.members:
+            if token and (param, path) not in known and (param, path) not in found:
+                with contextlib.suppress(AttributeError):  # there is none now, and one will be another case
+                    found[param, path] = _member_token(args[param], path, "token")
+    return [(*place, token) for place, token in found.items()]
 
 
 def _member_token(obj, path: tuple, kind: str) -> int:
@@ -376,6 +391,9 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
             f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices "
             f"{_tuple(values)}"
         )
+    if kind == "shared":
+        size = _tuple(message[1])
+        return f"(kernel={kernel_name}) Accessing a shared array of size {size} with indices {_tuple(values)}"
     if kind == "ndarray":
         return (
             f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "

@@ -55,6 +55,9 @@ class Recipe:
     early: whether they wait themselves for the work before them. in_memory: whether the argument block is passed by its
     address. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
     outlive a launch, None for none.
+
+    attributes: (parameter, path) of what was read off template objects when it was compiled; a launch looks at those
+    among the slots only.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Recipe:
     in_memory: bool = False
     stacks: StackPlan | None = None
     kept: KeptDepths | None = None
+    attributes: tuple = ()
 
     @property
     def prefix(self) -> int:
@@ -126,6 +130,7 @@ def recipe_of(traced, rendered) -> Recipe:
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,
         kept=_bound_depths(traced, rendered.kept),
+        attributes=traced.attributes,
     )
 
 

@@ -76,7 +76,7 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
         chosen += ["-fcf-protection=none"]
     if compiler.kind == "gcc":
         # Without the second, gcc inlines no function that another library could replace.
-        chosen += ["-fno-stack-clash-protection", "-fno-semantic-interposition"]
+        chosen += ["-fno-stack-clash-protection", "-fno-semantic-interposition", *_half_flags(compiler)]
     if compiler.kind == "zig":
         chosen += ["-fno-sanitize=undefined"]
     if options.debug:
@@ -260,6 +260,13 @@ def time_limit() -> float:
     if not seconds > 0.0:
         raise ToolchainError(f"QD_CC_TIMEOUT={text} should be a number of seconds above 0")
     return seconds
+
+
+def _half_flags(compiler: Compiler) -> tuple[str, ...]:
+    """f16 is rounded after each operation. gcc writes masked moves of native f16 that its assembler may not take."""
+    if compiler.major < 12:
+        return ()
+    return ("-fexcess-precision=16", *(("-mno-avx512fp16",) if _is_x86(compiler) else ()))
 
 
 def _is_x86(compiler: Compiler) -> bool:

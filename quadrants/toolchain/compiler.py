@@ -40,6 +40,12 @@ class Compiler(NamedTuple):
     stamp: str
 
     @property
+    def major(self) -> int:
+        """The first part of the version number; 0 where the compiler does not say one."""
+        first = (word.partition(".") for word in self.version.replace("-", " ").split())
+        return next((int(whole) for whole, dot, _ in first if dot and whole.isdigit()), 0)
+
+    @property
     def identity(self) -> str:
         """Text that differs whenever the machine code could."""
         return "\n".join((self.stamp, self.kind, self.version, self.target, *self.native, self.cpu))

@@ -210,3 +210,57 @@ def test_an_attribute_that_cannot_be_put_back_is_named(kit):
     with pytest.raises(QuadrantsRuntimeError, match="'now' as it was in the launch"), qd.ad.Tape(loss):
         owner.add()
         Owner.chosen = 1
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_fields_that_are_members(init, debug):
+    """The first launch of each field compiles, so that only what each launch looks at can tell them apart."""
+    init(debug=debug)
+    loss = qd.field(qd.f32, (), needs_grad=True)
+    x, y = (qd.field(qd.f32, 4, needs_grad=True) for _ in range(2))
+    x.fill(1)
+    y.fill(2)
+
+    @qd.data_oriented
+    class Owner:
+        weight = 3.0
+
+        def __init__(self):
+            self.now = x
+
+        @qd.kernel
+        def add(self):
+            for i in range(4):
+                loss[None] += self.weight * self.now[i] * self.now[i]
+
+    owner = Owner()
+    for _ in range(2):
+        with qd.ad.Tape(loss):
+            owner.add()
+            owner.now = y
+            owner.add()
+            owner.add()
+            owner.now = x
+            owner.add()
+            owner.now = None
+        assert loss[None] == 3 * (4 + 16 + 16 + 4)
+        assert (x.grad[0], y.grad[3]) == (12, 24)
+        assert owner.now is None and list(vars(owner)) == ["now"]
+        owner.now = x
+
+
+def test_stop_grad_in_a_launch_that_is_watched(init):
+    init(debug=True)
+    x = qd.field(qd.f32, 3, needs_grad=True)
+    loss = qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def run():
+        for i in x:
+            qd.stop_grad(x)
+            loss[None] += x[i] * 2.0
+
+    for validation in (False, True):
+        with qd.ad.Tape(loss, validation=validation):
+            run()
+        assert x.grad.to_numpy().tolist() == [0, 0, 0]

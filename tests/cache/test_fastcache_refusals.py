@@ -200,3 +200,25 @@ def test_kernels_that_are_not_pure_are_named(cache, program, capsys):
     module = program(text)
     module.run(1)
     assert sources(module.run) == LOADED
+
+
+def test_items_of_objects_that_compute_them(cache, program, monkeypatch):
+    text = """
+import os
+
+class Table:
+    def __getitem__(self, key):
+        return int(os.environ["SETTING"])
+
+TABLE = Table()
+
+@qd.kernel(fastcache=True)
+def run() -> qd.i32:
+    return qd.static(TABLE["setting"])
+"""
+    for setting in (1, 2):
+        cache.start()
+        monkeypatch.setenv("SETTING", str(setting))
+        module = program(text)
+        assert module.run() == setting
+        assert "cache_stored" not in sources(module.run)

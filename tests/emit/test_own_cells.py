@@ -163,6 +163,19 @@ def test_fields_are_memory_of_their_own(arch):
     assert (x.to_numpy() == 1).all() and (y.to_numpy() == 1).all()
 
 
+def test_an_array_may_be_a_view_of_a_field(arch):
+    x, y = qd.field(qd.f32, shape=8), qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def beside(f: qd.template(), a: F32):
+        for i in f:
+            f[i] += 1
+            a[7 - i] += 1.0
+
+    assert "qd_atomic_add" in (text := beside.source(x, line(), arch="cuda")) and "&f[i]" in text
+    assert "f[i] += 1" in beside.source(y, line(), arch="cuda")
+
+
 def test_results(arch):
     x = np.arange(8, dtype=np.float32)
     own(x)

@@ -232,3 +232,32 @@ def test_checked_arithmetic_in_loop_bounds(arch, capfd):
     assert count(3, np.zeros(3, np.float32)) == 4 + 2 * 4 * 100 + 4 * 10000
     count(2**31 - 1, np.zeros(1, np.float32))
     assert capfd.readouterr().out.count(" for i in range(n + 1):\n") == 1
+
+
+@pytest.mark.parametrize("n", [2**32 + 1, -(2**32) + 1, 2**40])
+def test_an_index_of_64_bits_is_not_cut_to_one_that_exists(init, n):
+    init(debug=True)
+    x = qd.field(qd.i32, 4, offset=-1)
+    a = qd.ndarray(qd.i32, 4)
+
+    @qd.kernel
+    def write_field(n: qd.i64):
+        x[n] = 7
+
+    @qd.kernel
+    def write_array(a: qd.types.ndarray(), n: qd.i64):
+        a[n] = 7
+
+    @qd.kernel
+    def read_vector(n: qd.i64) -> qd.i32:
+        v = qd.Vector([1, 2, 3])
+        return v[n]
+
+    write_field(1)
+    write_array(a, 1)
+    assert read_vector(1) == 2 and x[1] == 7 and a[1] == 7
+    for launch in (lambda: write_field(n), lambda: write_array(a, n), lambda: read_vector(n)):
+        with pytest.raises(AssertionError, match=rf"[(\[]{n}[)\]]"):
+            launch()
+            qd.sync()
+    assert x.to_numpy().sum() == 7 and a.to_numpy().sum() == 7

@@ -342,3 +342,38 @@ def test_the_index_of_a_swizzled_target_is_evaluated_once(arch):
     assert a.to_numpy().tolist() == [[1, 7], [-2, -2], [0, 0]]
     assert b.to_numpy().tolist() == [[1, 7], [-2, -2], [0, 0]]
     assert c.to_numpy().tolist() == [[1, 7], [0, 0], [0, 0]]
+
+
+def test_the_object_of_a_method_is_found_before_the_arguments(arch):
+    """Its place, that is: what the arguments write there is seen by the method."""
+    x = qd.Vector.field(2, qd.i32, shape=4)
+    n = qd.field(qd.i32, shape=())
+    out = qd.field(qd.i32, shape=3)
+
+    @qd.func
+    def put(self, value):
+        self.a = value
+
+    @qd.func
+    def plus(self, value):
+        return self.a + value
+
+    body = {"__annotations__": {"a": qd.i32}, "put": put, "plus": plus}
+    cells = qd.dataclass(type("Cell", (), body)).field(shape=4)
+
+    @qd.kernel
+    def run():
+        n[None] = 2
+        x[n[None]].fill(qd.atomic_sub(n[None], 1))
+        cells[n[None]].put(qd.atomic_sub(n[None], 1) + 10)
+        cells[0].a = 5
+        out[0] = cells[0].plus(qd.atomic_add(cells[0].a, 1))
+        x[0] = qd.Vector([1, 2])
+        out[1] = x[0].dot(qd.Vector([qd.atomic_add(x[0][0], 10), 1]))
+        v = qd.Vector([1, 2])
+        out[2] = v.dot(qd.Vector([qd.atomic_add(v[0], 10), 1]))
+
+    run()
+    assert x.to_numpy().tolist() == [[11, 2], [0, 0], [2, 2], [0, 0]]
+    assert cells.a.to_numpy().tolist() == [6, 11, 0, 0]
+    assert out.to_numpy().tolist() == [6 + 5, 11 + 2, 11 + 2]

@@ -451,3 +451,23 @@ def test_tree_refit(arch):
     for node in reversed(range(1, leaves)):
         expected[node] = expected[2 * node] + expected[2 * node + 1]
     np.testing.assert_array_equal(total.to_numpy()[1:], expected[1:])
+
+
+@pytest.mark.parametrize("k", [1, 64, 1000000, -64])
+def test_indices_of_shared_arrays_are_checked(init, k):
+    init(debug=True)
+    y = qd.field(qd.i32, 64)
+
+    @qd.kernel
+    def write(k: qd.i32):
+        qd.loop_config(block_dim=64)
+        for i in range(64):
+            s = qd.simt.block.SharedArray((64, 2), qd.i32)
+            s[i + k, 1] = i
+            y[i] = s[i + k, 1]
+
+    write(0)
+    assert y.to_numpy().tolist() == list(range(64))
+    with pytest.raises(AssertionError, match=r"Accessing a shared array of size \(64, 2\) with indices \(-?\d+, 1\)"):
+        write(k)
+        qd.sync()

@@ -63,8 +63,11 @@ class SharedArray(KernelObject):
             return sliced(self.decl, flat, checked=True)
         if len(flat) != self.decl.ndim:
             raise QuadrantsIndexError(f"Expected {self.decl.ndim} indices, got {len(flat)}.")
+        tracer = at.tracer_of("block.SharedArray")
         exprs = tuple(access.index_expr(x, k) for k, x in enumerate(flat))
-        found: Value = at.tracer_of("block.SharedArray").cell(self.decl, exprs)
+        if tracer.check_bounds:
+            exprs = tracer.check_cell(self.decl, exprs)
+        found: Value = tracer.cell(self.decl, exprs)
         return found
 
     def __getitem__(self, key: Any) -> Any:

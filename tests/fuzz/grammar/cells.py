@@ -52,11 +52,12 @@ class Cells:
         return ", ".join(parts)
 
     def beyond(self, depth: int) -> str:
-        """An index that may be out of range."""
+        """An index that may be out of range. Constants below zero are none of the language."""
         found = [v.name for v in self.g.scope.values(lambda t: not t.real and not t.shape) if not v.constant]
-        if self.draw.on("clamped_constants") or not found:
-            return self.g.integers.any(depth).text
-        return f"({self.draw.pick(found)} {self.draw.pick('+-')} {self.draw.number(0, 9)})"
+        if not found:
+            return str(self.draw.number(0, 12))
+        index = self.g.integers.any(depth - 1).text if depth > 0 else str(self.draw.number(0, 9))
+        return f"({self.draw.pick(found)} {self.draw.pick('+-')} {index})"
 
     def wrapped(self, text: str, depth: int) -> str:
         """An index that overflows into the range: indices have 32 bits."""

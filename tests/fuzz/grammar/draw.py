@@ -24,7 +24,6 @@ FEATURES = {
     "wide_indices": "struct-for over a field of several levels with default_ip=i64",
     "soa_names": "vector and matrix fields with layout=SOA",
     "swizzle_index": "an augmented swizzle of a cell whose index reads memory",
-    "clamped_constants": 'an index below zero that is a constant, of an array with boundary="clamp"',
     "half": "f16",
     "debug": "qd.init(debug=True)",
     "prints": "print",
@@ -35,7 +34,7 @@ FEATURES = {
     "classes": "data_oriented classes and dataclasses",
     "atomics": "atomic operations with their old values",
 }
-KNOWN: frozenset = frozenset(("clamped_constants",))
+KNOWN: frozenset = frozenset()
 
 VARIABLES = (
     "error", "frame", "lane", "half", "runtime", "rng", "expm1", "log1p", "double", "char", "register", "this", "new",
