@@ -199,12 +199,16 @@ class _Library:
     def _modules(self) -> Iterator:
         yield from self.modules
         while self.paths:
-            path = self.paths.pop(0)
+            path, module = self.paths[0], None
             file = _file_of(self.env, path)
             if file is not None and file not in self.files:
+                module = self.env.get_template(path).make_module(self.spelling.context)
+                # In this order: Ctrl-C in between leaves a file that is loaded again, and none that is missing.
+                self.modules.append(module)
                 self.files.add(file)
-                self.modules.append(self.env.get_template(path).make_module(self.spelling.context))
-                yield self.modules[-1]
+            self.paths.pop(0)
+            if module is not None:
+                yield module
 
     def __getitem__(self, macro: str) -> Any:
         found = self.find(macro)

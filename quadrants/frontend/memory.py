@@ -93,7 +93,7 @@ class Memory:
             )
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
-        if self.check_bounds:
+        if self.check_bounds and not decl.clamp:
             flat = self.check_width(flat, self.bounds_site(decl))
         exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
         if decl.may_be_empty and self.check_bounds:

@@ -229,7 +229,8 @@ def test_launches_keep_nothing():
     gc.collect()
     before = sys.getallocatedblocks()
     launch()
-    assert abs(sys.getallocatedblocks() - before) < 10 and sys.getrefcount(tensor) == references
+    # Other threads have a few of their own; one for each launch would be 500.
+    assert abs(sys.getallocatedblocks() - before) < 100 and sys.getrefcount(tensor) == references
     storage = tensor.untyped_storage()._use_count() if hasattr(tensor.untyped_storage(), "_use_count") else None
     launch()
     if storage is not None:

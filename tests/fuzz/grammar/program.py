@@ -120,18 +120,18 @@ class Writer:
     def main(self, wrapper: Wrapper, params, containers, approximate, result) -> list:
         draw = self.draw
         lines: list = []
-        for c in containers:
+        for c in [*containers, *wrapper.twins]:
             lines += c.declaration if c.fresh else self.fill(c)
         lines += wrapper.begin
         results = []
-        for k in range(2):
+        for k in range(3 if wrapper.back else 2):
             args = [draw.pick(INPUTS[t.real][: 4 if t.real or t.dtype.signed else 1]) for _, t in params]
             call = f"{wrapper.call}({', '.join([*args, *wrapper.arguments])})"
             lines.append(f"r{k} = {call}" if result is not None else call)
             if result is not None:
                 results.append(f'"r{k}": r{k}')
-            lines += wrapper.between if k == 0 else []
-        for c in containers:
+            lines += (wrapper.between, wrapper.back, [])[k]
+        for c in [*containers, *wrapper.twins]:
             results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
         results += [f'"~{c.host}": {c.host}.to_numpy()' for c in approximate]
         return ["def main():", *indented([*lines, f"return {{{', '.join(results)}}}"])]

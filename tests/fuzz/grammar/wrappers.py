@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .draw import Draw
 from .scope import Scope
@@ -13,7 +13,8 @@ from .types import Container, Type, Var, dtype, indented
 class Wrapper:
     """How a kernel is written and called. `before`: lines in front of it; `inside`: it is a method of their class.
 
-    `begin`: lines of `main` in front of the calls, `between`: between them.
+    `begin`: lines of `main` in front of the calls, `between`: behind the first, `back`: behind the second of three.
+    `twins`: containers that take the place of others then.
     """
 
     parameters: list
@@ -22,6 +23,8 @@ class Wrapper:
     arguments: list
     begin: list = field(default_factory=list)
     between: list = field(default_factory=list)
+    back: list = field(default_factory=list)
+    twins: list = field(default_factory=list)
     inside: bool = False
 
     def around(self, kernel: list) -> list:
@@ -68,15 +71,32 @@ class Wrappers:
         options = "(template_primitives=False)" if lifted else ""
         lines += [f"@qd.data_oriented{options}", f"class {cls}:", "    def __init__(self):"]
         lines += ["        self.n = 3", f"        self.inner = {inner}()"]
+        twins, swapped, back = [], [], []
         for c in own:
             member = self.draw.name("m")
             lines.append(f"        self.{member} = {c.host}")
             c.access = f"self.{member}"
-        between = self.numbers(obj) if lifted else self.constants()
+            if self.has_twin(c) and self.draw.chance(0.5):
+                twins.append(self.twin(c))
+                swapped.append(f"{obj}.{member} = {twins[-1].host}")
+                back.append(f"{obj}.{member} = {c.host}")
+        between = swapped + (self.numbers(obj) if lifted else self.constants())
+        lines = [line for t in twins for line in t.declaration] + lines
         rest = [c for c in parameters if c not in own]
         typed = ["self"] + [f"{n}: {t.text}" for n, t in params] + [f"{c.access}: {c.annotation}" for c in rest]
         arguments = [c.argument for c in rest]
-        return Wrapper(typed, lines, f"{obj}.{name}", arguments, [f"{obj} = {cls}()"], between, inside=True)
+        begin = [f"{obj} = {cls}()"]
+        return Wrapper(typed, lines, f"{obj}.{name}", arguments, begin, between, back, twins, inside=True)
+
+    @staticmethod
+    def has_twin(c: Container) -> bool:
+        return not c.fresh and len(c.declaration) == 1 and c.declaration[0].startswith(f"{c.host} = ")
+
+    def twin(self, c: Container) -> Container:
+        """Another container of the same declaration."""
+        name = self.draw.name("x")
+        made = c.declaration[0].partition(" = ")[2]
+        return replace(c, host=name, access=name, declaration=[f"{name} = {made}"])
 
     @staticmethod
     def may_be_member(c: Container) -> bool:

@@ -310,9 +310,12 @@ class Expressions:
         x = literal(x)
         if x.dtype.real:
             raise Unmodelled("a real index")
-        from .numbers import i32, wrap
+        from .numbers import Defaults, i32, wrap
 
-        return wrap(x.value, i32) if x.dtype.bits > 32 or x.dtype.name == "u32" else x.value
+        kept = wrap(x.value, i32) if x.dtype.bits > 32 or x.dtype.name == "u32" else x.value
+        if Defaults.checked and x.dtype.bits > 32 and kept != x.value:
+            raise Undefined("an index of 64 bits that debug mode refuses")
+        return kept
 
     # ------------------------------------------------------------ calls
 

@@ -53,6 +53,7 @@ class Defaults:
     ip = i32
     fp = f32
     debug = False
+    checked = False  # indices are
 
 
 class Num:

@@ -33,6 +33,7 @@ def _once(text: str, options: dict, backwards: bool) -> dict:
     tracker.marks, tracker.iteration = None, 0
     Defaults.ip, Defaults.fp = (DTYPES[options.get(k, d)] for k, d in (("default_ip", "i32"), ("default_fp", "f32")))
     Defaults.debug = bool(options.get("debug"))
+    Defaults.checked = Defaults.debug or bool(options.get("check_out_of_bound"))
     printing.written.clear()
     tree = ast.parse(text)
     Program.read(tree)
