@@ -11,6 +11,7 @@ pytestmark = pytest.mark.cpu_only
 
 PROGRAM = """
 import signal
+import jinja2
 import numpy as np
 import quadrants as qd
 from quadrants.emit import prelude
@@ -29,15 +30,14 @@ x = np.zeros(100, np.float32)
 """
 
 INTERRUPTED = """
-whole, steps = prelude._file_of, iter(range(1000))
+whole, steps = jinja2.Environment.get_template, iter(range(1000))
 
-def interrupted(env, path):
-    found = whole(env, path)
+def interrupted(self, *args, **named):
     if next(steps) == STEP:
         raise KeyboardInterrupt
-    return found
+    return whole(self, *args, **named)
 
-prelude._file_of = interrupted
+jinja2.Environment.get_template = interrupted
 try:
     k(x)
     print("not interrupted")
@@ -79,7 +79,7 @@ def program(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("step", range(9))
+@pytest.mark.parametrize("step", range(5))
 def test_the_same_kernel_again_after_ctrl_c(program, step):
     assert program(INTERRUPTED.replace("STEP", str(step))) == ["interrupted", "300.0"]
 
