@@ -108,7 +108,7 @@ class Cells:
         if not type_.shape:
             return text, type_
         if container.clamped and self.draw.chance(0.3):
-            parts = [self.g.integers.any(depth - 1).text for _ in type_.shape]
+            parts = [self.beyond(depth - 1) for _ in type_.shape]
             return f"{text}[{', '.join(parts)}]", type_.element()
         return text + self.part(type_, depth), type_.element()
 
