@@ -73,9 +73,11 @@ typedef struct {
     qd_rng rng;
 } qd_lane;
 
+extern float fabsf(float);
+
 /* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
 static inline int32_t qd_i32_from_f32(float x) {
-    return x >= -0x1p31f && x < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
+    return fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
 }
 
 static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
