@@ -71,8 +71,8 @@ def lane(p, part: str = "lane") -> str:
 def cast(p, op: str, source: DType, target: DType) -> str:
     if op == "whole" and source in (f32, f64) and target in (i32, i64):
         absolute = ("float", "abs", source)
-        needs = (source, target, absolute)
-        return p.add("cast", f"qd_{target}_from_{source}", "whole", source, target, p.need(*absolute), needs=needs)
+        name, called = f"qd_{target}_from_{source}", p.need(*absolute)
+        return p.add("cast", name, "whole", source, target, called, needs=(source, target, absolute))
     if op == "to_integer" and source in (f32, f64) and target.is_integral and target is not u1:
         # The narrowest signed type on the way that holds all values of the target.
         whole = ("cast", "whole", source, i32 if target is i32 or target.bits < 32 else i64)
