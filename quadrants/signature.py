@@ -147,6 +147,11 @@ def member_token(x) -> int:
         return member_token(x._unwrap())
     if is_external(x):
         return external_token(x, None, "")
+    if isinstance(x, (list, dict)):
+        items = x if isinstance(x, list) else [part for pair in x.items() for part in pair]
+        return intern_token((type(x), tuple(member_token(item) for item in items)))
+    if type(x).__hash__ is None and not getattr(x, "_qd_host_matrix", False):
+        return _number(identity_token(x))
     return _number(template_token(x, ""))
 
 

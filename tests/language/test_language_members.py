@@ -30,6 +30,29 @@ def test_members_that_become_another_kind_of_thing(arch):
     assert c.out.to_numpy().tolist() == [8 + 2 * 2.5] * 3
 
 
+def test_members_that_become_containers_of_python(arch):
+    @qd.data_oriented
+    class Changing:
+        @qd.kernel
+        def total(self) -> qd.i32:
+            result = 0
+            if qd.static(isinstance(self.x, dict)):
+                result = self.x["a"] + self.x["b"]
+            elif qd.static(isinstance(self.x, list)):
+                for k in qd.static(range(len(self.x))):
+                    result += self.x[k]
+            else:
+                result = self.x[0]
+            return result
+
+    c, a = Changing(), array(qd.i32, [5, 0, 0])
+    found = []
+    for x in (a, [1, 2], a, [1, 2], [4], {"a": 1, "b": 9}, {"a": 1, "b": 8}, a, [4]):
+        c.x = x
+        found.append(c.total())
+    assert found == [5, 3, 5, 3, 4, 10, 9, 5, 4]
+
+
 def test_a_torch_tensor_that_is_a_member(arch):
     torch = pytest.importorskip("torch", reason="needs torch")
 
