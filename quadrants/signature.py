@@ -113,11 +113,11 @@ class _This:
 
 
 def identity_token(x) -> int | tuple:
-    """A token for this very object; a later object at the same address gets another one."""
+    """A token for this very object, which it keeps for life; a later object at the same address gets another one."""
     with _lock:
         found = _identities.get(id(x))
         if found is not None and found[0]() is x:
-            return found[1]
+            return (found[1],)
         token = intern_token(("identity", next(_serial)))
         try:
             reference = weakref.ref(x)
@@ -126,7 +126,7 @@ def identity_token(x) -> int | tuple:
         _identities[id(x)] = (reference, token)
         if len(_identities) > 4096:
             _drop_dead()
-    return token
+    return (token,)
 
 
 def _drop_dead() -> None:

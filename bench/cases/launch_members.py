@@ -109,3 +109,33 @@ def sum_of_64(qd, members, arr):
             out[i] = s
 
     return step
+
+
+@case("launch_method", "launch, method of a class with 8 fields", unit="us", target=0.25)
+def method(qd) -> Work:
+    names = [f"f{k}" for k in range(8)]
+
+    @qd.data_oriented
+    class Fields:
+        def __init__(self):
+            for name in names:
+                setattr(self, name, qd.field(qd.f32, shape=N))
+
+        @qd.kernel
+        def step(self):
+            self.f0[0] += self.f1[0] + self.f2[0] + self.f3[0] + self.f4[0] + self.f5[0] + self.f6[0] + self.f7[0]
+
+    fields = Fields()
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            fields.step()
+        qd.sync()
+
+    def check() -> str | None:
+        for k, name in enumerate(names):
+            getattr(fields, name).fill(float(k))
+        fields.step()
+        return differs("f0", fields.f0.to_numpy()[:1], np.array([28.0], np.float32))
+
+    return Work(run, check)
