@@ -91,7 +91,9 @@ def _real(op: str, a: float, b: float, dtype: DType) -> Num:
         if quotient == 0 and math.copysign(1.0, quotient) < 0:
             raise Undefined("the sign of a zero")
         if op == "%":
-            quotient = _arithmetic("-", a, _arithmetic("*", quotient, b, dtype), dtype)
+            rest = _arithmetic("-", a, _arithmetic("*", quotient, b, dtype), dtype)
+            # Where rounding leaves it on the wrong side of zero.
+            quotient = 0.0 if rest * b < 0 else rest
         return Num(dtype, quotient)
     if op not in ("+", "-", "*", "/"):
         raise Unmodelled(f"{op} of reals")
