@@ -46,6 +46,11 @@ class Compiler(NamedTuple):
         return next((int(whole) for whole, dot, _ in first if dot and whole.isdigit()), 0)
 
     @property
+    def has_halves(self) -> bool:
+        """Whether it knows numbers of 16 bits: clang does on x86 since version 15."""
+        return self.kind != "clang" or self.major >= 15 or not self.target.startswith("x86_64")
+
+    @property
     def identity(self) -> str:
         """Text that differs whenever the machine code could."""
         return "\n".join((self.stamp, self.kind, self.version, self.target, *self.native, self.cpu))
@@ -68,10 +73,10 @@ if hasattr(os, "register_at_fork"):
 def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Compiler:
     """The compiler to use: what `variable` names, else clang, gcc, cc of PATH, else the zig of the `ziglang` package.
 
-    The compiler is asked about itself once; `store` keeps the answer for later processes, until the executable or
-    the CPU changes. Where it keeps nothing a folder of the user's does: the answer is no kernel, and the question takes
-    as long as a compile. Raises CompilerNotFound, saying what to install; ToolchainError when what was found does not
-    run.
+    One without f16 comes after all others. The compiler is asked about itself once; `store` keeps the answer for later
+    processes, until the executable or the CPU changes. Where it keeps nothing a folder of the user's does: the answer
+    is no kernel, and the question takes as long as a compile. Raises CompilerNotFound, saying what to install;
+    ToolchainError when what was found does not run.
     """
     place = (os.environ.get(variable), os.environ.get("PATH"))
     with _lock:
@@ -81,14 +86,20 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
             _keep(_found[place], store)
             return _found[place]
         trouble: ToolchainError | None = None
+        found: list[Compiler] = []
         for command in _commands(variable):
             try:
-                _found[place] = found = _describe(command, store)
-                return found
+                found.append(_describe(command, store))
             except ToolchainError as error:
                 if os.environ.get(variable):
                     raise
                 trouble = trouble or error
+                continue
+            if found[-1].has_halves:
+                break
+        if found:
+            _found[place] = next((compiler for compiler in found if compiler.has_halves), found[0])
+            return _found[place]
         if trouble is not None:
             raise trouble
         raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}")

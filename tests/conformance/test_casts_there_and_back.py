@@ -84,6 +84,52 @@ def test_of_literals(init):
         assert out.to_numpy().tolist() == [expected, expected], target
 
 
+@pytest.mark.parametrize("fast_math", [False, True])
+@pytest.mark.parametrize("source", ["f32", "f64"])
+def test_of_values_that_a_compiler_finds(init, source, fast_math):
+    """Unrolled loops make constants, conditions make ranges, and peeled rounds of a vector loop are scalar."""
+    init(fast_math=fast_math)
+    real = getattr(qd, source)
+    x = qd.field(real, shape=4)
+    long = np.linspace(-4e10, 4e10, 1003).astype(source.replace("f", "float"))
+
+    @qd.func
+    def there_and_back(number, whole: qd.template()):
+        return qd.cast(qd.cast(number, whole), real)
+
+    @qd.kernel
+    def convert(out: qd.types.ndarray(real, 1), many: qd.types.ndarray(real, 1), n: qd.i32):
+        for _ in range(n):
+            for k in range(4):
+                out[k] = there_and_back(qd.cast(k, real) * 2.5e9 - 3e9, qd.i32)
+            for k in range(4):
+                out[4 + k] = there_and_back(qd.cast(k, real) * 2.0**63 - 1.5 * 2.0**63, qd.i64)
+            for k in range(4):
+                out[8 + k] = there_and_back(qd.cast(k, real) * 1000.5 - 1500.0, qd.u8)
+        for i in x:
+            if x[i] > 3e9:
+                out[12 + i] = there_and_back(x[i], qd.i32)
+            elif x[i] < -3e9:
+                out[12 + i] = there_and_back(qd.min(x[i], -3e9), qd.i32)
+            elif not x[i] == x[i]:
+                out[12 + i] = there_and_back(x[i], qd.i32)
+        for i in many:
+            many[i] = there_and_back(many[i], qd.i32)
+
+    x.from_numpy(np.array([1e10, -1e10, np.nan, np.inf], source.replace("f", "float")))
+    out = np.zeros(16, source.replace("f", "float"))
+    moved = long.copy()
+    convert(out, moved, 1)
+    numbers = (
+        [(k * 2.5e9 - 3e9, "i32") for k in range(4)]
+        + [(k * 2.0**63 - 1.5 * 2.0**63, "i64") for k in range(4)]
+        + [(k * 1000.5 - 1500.0, "u8") for k in range(4)]
+        + [(value, "i32") for value in (1e10, -1e10, np.nan, np.inf)]
+    )
+    assert out.tolist() == np.array([by_way_of_a_signed_type(x, t) for x, t in numbers], out.dtype).tolist()
+    assert moved.tolist() == np.array([by_way_of_a_signed_type(float(v), "i32") for v in long], out.dtype).tolist()
+
+
 def test_half_precision(arch):
     values = np.array([300.0, -300.5, 65504.0, -0.5, np.inf, np.nan], np.float16)
 

@@ -36,6 +36,20 @@ def test_clang_goes_before_gcc_and_gcc_before_cc(gcc, monkeypatch, tmp_path):
         assert compiler.find_compiler().path == str(tmp_path / name)
 
 
+@pytest.mark.parametrize("version, first", [("14.0.6", "gcc"), ("15.0.7", "clang")])
+def test_a_clang_without_halves_goes_last(gcc, monkeypatch, tmp_path, version, first):
+    monkeypatch.delenv("QD_CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    script(tmp_path / "clang", f"echo 'Debian clang version {version}'; echo 'Target: x86_64-pc-linux-gnu'")
+    script(tmp_path / "gcc", f'PATH=/usr/bin:/bin exec {gcc} "$@"')
+    compiler._found.clear()
+    assert compiler.find_compiler().path == str(tmp_path / first)
+    (tmp_path / "gcc").unlink()
+    monkeypatch.setattr(compiler, "_zig", lambda: None)
+    compiler._found.clear()
+    assert compiler.find_compiler().path == str(tmp_path / "clang")
+
+
 def test_a_broken_first_choice_gives_way_to_the_next(gcc, monkeypatch, tmp_path):
     monkeypatch.delenv("QD_CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -75,10 +75,23 @@ typedef struct {
 
 extern float fabsf(float);
 
+#if defined(__x86_64__) && defined(__ELF__) && __GNUC__ >= 12 && !defined(__clang__)
+extern const float qd_i32_from_f32_zero __attribute__((visibility("hidden")));
+__asm__(".pushsection .rodata\n.balign 8\nqd_i32_from_f32_zero: .quad 0\n.popsection");
 /* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
 static inline int32_t qd_i32_from_f32(float x) {
-    return fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
+    return __builtin_assoc_barrier((int32_t)(x + qd_i32_from_f32_zero));
 }
+#else
+/* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
+static inline int32_t qd_i32_from_f32(float x) {
+    int32_t zero = 0;
+#if defined(__clang__)
+    __asm__("" : "+r"(zero));
+#endif
+    return (fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1) ^ zero;
+}
+#endif
 
 static inline qd_vec2_f32 qd_add_vec2_f32(qd_vec2_f32 a, qd_vec2_f32 b) {
     qd_vec2_f32 r;

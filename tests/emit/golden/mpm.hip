@@ -66,7 +66,11 @@ typedef struct {
 
 /* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
 __device__ static inline int32_t qd_i32_from_f32(float x) {
-    return fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
+    int32_t zero = 0;
+#if defined(__AMDGCN__)
+    __asm__("" : "+v"(zero));
+#endif
+    return (fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1) ^ zero;
 }
 
 __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
