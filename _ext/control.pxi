@@ -65,8 +65,8 @@ def set_interpreter(run, /):
 
 def set_on_launch(hook, /, stream_refusal=None):
     """hook(kernel, args) is called before every launch, with complete positional arguments; for gradient tapes and
-    graph capture. A launcher that it returns is launched instead, without another call of the hook; another function is
-    called instead, with the arguments; None goes on.
+    graph capture. A launcher that it returns, or a Record has, is launched instead, without another call of the hook;
+    another function is called instead, with the arguments; None goes on.
 
     stream_refusal: while the hook is set, calls with `qd_stream` raise `QuadrantsRuntimeError` with this text. None as
     the hook removes both."""

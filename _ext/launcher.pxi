@@ -138,6 +138,8 @@ cdef class Launcher:
             return self.compile(args).run(tuple_items(<PyObject *> args), &frame)
         if _on_launch is not None:
             instead = _on_launch(self, args)
+            if isinstance(instead, Record):
+                return (<Record> instead).run(args)
             if isinstance(instead, Launcher):
                 return (<Launcher> instead).launch(tuple_items(<PyObject *> args), args, NULL)
             if instead is not None:
@@ -277,6 +279,26 @@ cdef dict keyword_arguments(PyObject *const *values, PyObject *names):
     if names == NULL:
         return {}
     return {name: <object> values[at] for at, name in enumerate(<tuple> names)}
+
+
+cdef class Record:
+    """A launch that somebody keeps a record of: what is launched, `after`, called behind it unless None, and `done`,
+    whether it came to its end. Nothing comes between the end and `done`: no signal handler either.
+    """
+    cdef readonly Launcher launcher
+    cdef readonly object after
+    cdef readonly bint done
+
+    def __init__(self, Launcher launcher not None, after=None):
+        self.launcher = launcher
+        self.after = after
+
+    cdef run(self, tuple args):
+        result = self.launcher.launch(tuple_items(<PyObject *> args), args, NULL)
+        self.done = True
+        if self.after is not None:
+            self.after()
+        return result
 
 
 cdef class BoundLauncher:

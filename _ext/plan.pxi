@@ -24,7 +24,8 @@ cdef class Plan:
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the
     end. writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of
     fields. kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
-    attributes: `(param_index, path)` of what was read off objects when it was compiled; a launch does not look at them.
+    attributes: `(param_index, path, constant)` of what was read off objects when it was compiled, which no launch looks
+        at. constant: the numbers that the code has, None for anything else.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry

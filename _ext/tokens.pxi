@@ -113,6 +113,10 @@ cdef int64_t token_of(
         value = unwrapped(value)
         if is_instance(value, base):
             return live_token(value, index)
+    if index < 0 and (type_of(value) == <PyObject *> list or type_of(value) == <PyObject *> tuple):
+        token = fields_token(value)
+        if token != 0:
+            return token
     if kind != KIND_TOKEN and (_numpy_array != NULL or numpy_loaded()) and is_instance(value, _numpy_array):
         token = numpy_token(value, source, frame)
         if token != 0:
@@ -129,6 +133,16 @@ cdef int64_t token_of(
         if token != 0:
             return token
     return ask_slow_token(value, index, slow_token, memo)
+
+
+cdef int64_t fields_token(PyObject *value) except? -2:
+    # Of a list or tuple of fields and arrays, which may be others at each launch; 0 where it holds anything else.
+    cdef list tokens = []
+    for item in <object> value:
+        if not is_instance(<PyObject *> item, <PyObject *> TokenBase):
+            return 0
+        tokens.append(live_token(<PyObject *> item, -1))
+    return intern_token((type(<object> value), tuple(tokens)))
 
 
 cdef int64_t ask_slow_token(PyObject *value, int index, object slow_token, Memo *memo) except? -2:

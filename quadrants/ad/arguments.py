@@ -24,7 +24,12 @@ class Arguments:
     def __init__(self, kernel, args: tuple):
         by_value = kernel.by_value
         self.values = tuple(_kept(x, by_value[k]) for k, x in enumerate(args))
-        self._attributes = _attributes(kernel.plan_of(args), args)
+        plan = kernel.plan_of(args)
+        self._token_of = kernel.member_token
+        self._attributes = _attributes(plan, args)
+        self._containers = [
+            (param, path, token) for param, path, token in plan.members if _is_container(_resolve(args[param], path))
+        ]
 
     @contextmanager
     def put_back(self) -> Iterator[tuple]:
@@ -38,6 +43,9 @@ class Arguments:
                     inherited = _is_inherited(owner, name, now)
                     if _set(owner, path, value, leaf):
                         changed.append((owner, name, _MISSING if inherited else now))
+            for param, path, token in self._containers:
+                if token and self._token_of(_resolve(self.values[param], path)) != token:
+                    raise _other_contents(path)
             yield self.values
         finally:
             for owner, name, now in reversed(changed):
@@ -49,16 +57,19 @@ class Arguments:
 
 def _attributes(plan, args: tuple) -> list:
     """((parameter, path), (value, whether the kernel reads it)) of what a launch reads off its arguments, and of the
-    objects on the way there, which are before it.
+    objects on the way there, which are before it. Numbers that the code has stay those of the code.
     """
     found: dict = {}
-    places = [*plan.members, *((param, path, None) for param, path in plan.attributes)]
+    places = [*plan.members, *((param, path, None) for param, path, _ in plan.attributes)]
     for param, path, token in places:
         for depth in range(1, len(path) + 1):
             leaf = depth == len(path)
             value = _resolve(args[param], path[:depth])
             if leaf or (param, path[:depth]) not in found:
                 found[param, path[:depth]] = (_kept(value, leaf and token == 0), leaf)
+    for param, path, constant in plan.attributes:
+        if constant is not None:
+            found[param, path] = (constant, True)
     return sorted(found.items(), key=lambda item: len(item[0][1]))
 
 
@@ -72,7 +83,25 @@ def _kept(x, by_value: bool):
     """What stays as it is now."""
     if _is_compound(x) or by_value and not isinstance(x, _NUMBERS):
         return x.detach().clone() if hasattr(x, "detach") else copy.deepcopy(x)
-    return x
+    return _copied(x) if _is_container(x) else x
+
+
+def _is_container(x) -> bool:
+    return type(x) in (list, tuple, dict)
+
+
+def _copied(x):
+    """A container of its own with the same things in it, at any depth."""
+    if type(x) is dict:
+        return {key: _copied(item) for key, item in x.items()}
+    return type(x)(_copied(item) for item in x) if _is_container(x) else x
+
+
+def _other_contents(path: tuple) -> QuadrantsRuntimeError:
+    return QuadrantsRuntimeError(
+        f"The gradient of a tape needs what objects in '{'.'.join(path)}' held in the launch, and they hold other "
+        "fields now. Keep them until the tape ends, or make the objects attributes of their own."
+    )
 
 
 def _is_compound(x) -> bool:
@@ -81,6 +110,10 @@ def _is_compound(x) -> bool:
 
 def _same(now, then) -> bool:
     # A property makes a new number each time. Texts tell 0.0 from -0.0, and NaN is NaN.
+    if type(now) is type(then) is dict:
+        return list(now) == list(then) and all(_same(now[key], then[key]) for key in then)
+    if type(now) is type(then) and _is_container(then):
+        return len(now) == len(then) and all(map(_same, now, then))
     return now is then or type(now) is type(then) and isinstance(now, _NUMBERS) and repr(now) == repr(then)
 
 

@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from typing import Any, NamedTuple
 
 from quadrants import session
+from quadrants._ext import core
 from quadrants.ad import recording
 from quadrants.ad.arguments import Arguments
 from quadrants.ad.clearing import clear_all_gradients
@@ -54,9 +56,7 @@ class Tape:
     def __init__(self, loss=None, clear_gradients: bool = True, validation: bool = False, grad_check=None):
         if grad_check is not None and not isinstance(grad_check, list):
             raise AssertionError("grad_check should be a list of fields that need to check gradients.")
-        self.calls: list = []
-        self.modes: list = []
-        self._arguments: list[Arguments | None] = []
+        self._entries: list[_Entry] = []
         self.loss = loss
         self.clear_gradients = clear_gradients
         self.validation = validation
@@ -99,6 +99,14 @@ class Tape:
         elif self._watch is not None:
             self._watch.stop()
 
+    @property
+    def calls(self) -> list:
+        return [(entry.func, entry.args) for entry in self._entries]
+
+    @property
+    def modes(self) -> list:
+        return [entry.mode for entry in self._entries]
+
     def insert(self, func, args) -> None:
         """Record a call: `func.grad(*args)` will be called on the way back, after that of every later record.
 
@@ -111,9 +119,11 @@ class Tape:
     @contextmanager
     def replaced(self, func, args: tuple) -> Iterator[None]:
         """Record a call of a function with a gradient of its own; the body calls it, and nothing in it is recorded."""
-        self._insert(func, args, AutodiffMode.NONE)
+        record = _Replaced()
+        self._insert(func, args, AutodiffMode.NONE, record=record)
         with recording.paused(), self._watch.aside() if self._watch is not None else nullcontext():
             yield
+            record.done = True
 
     def grad(self) -> None:
         """Run the gradients of all records backwards; called on exit. `AssertionError` before entry or a second time.
@@ -137,10 +147,13 @@ class Tape:
             self._grad_check.run(self._as_they_ran, self._start)
 
     def _as_they_ran(self) -> list:
-        """(callable, context in which it has the arguments of its call) of all records in order."""
+        """(callable, context in which it has the arguments of its call) of all records in order, without those of calls
+        that raised.
+        """
         return [
-            (func, nullcontext(args) if kept is None else kept.put_back())
-            for (func, args), kept in zip(self.calls, self._arguments, strict=True)
+            (entry.func, nullcontext(entry.args) if entry.kept is None else entry.kept.put_back())
+            for entry in self._entries
+            if entry.record is None or entry.record.done
         ]
 
     def _record(self, kernel, args: tuple):
@@ -148,17 +161,29 @@ class Tape:
         watched = self._watch is not None and (self.validation or not kernel.checkpoints)
         launched = kernel._in_mode(mode if self.validation else "observe") if watched else kernel
         kept = Arguments(launched, args)
-        self._insert(kernel, kept.values, mode, kept)
-        return partial(self._launch, kernel, launched) if watched else None
+        after = partial(self._watch.launched, kernel.fn.__name__) if watched else None
+        # What may stop and go on is launched by its caller.
+        record = None if kernel.checkpoints and not watched else core.Record(launched, after)
+        self._insert(kernel, kept.values, mode, kept, record)
+        return record
 
-    def _launch(self, kernel, watched, *args):
-        result = watched(*args)
-        self._watch.launched(kernel.fn.__name__)
-        return result
-
-    def _insert(self, func, args: tuple, mode: AutodiffMode, kept: Arguments | None = None) -> None:
+    def _insert(self, func, args: tuple, mode: AutodiffMode, kept: Arguments | None = None, record=None) -> None:
         if self._grad_check is not None:
             self._grad_check.see(args)
-        self.calls.append((func, args))
-        self.modes.append(mode)
-        self._arguments.append(kept)
+        self._entries.append(_Entry(func, args, mode, kept, record))
+
+
+class _Entry(NamedTuple):
+    """One call, its arguments, in which mode it ran, and what tells whether it came to its end."""
+
+    func: Any
+    args: tuple
+    mode: Any
+    kept: Arguments | None
+    record: Any
+
+
+class _Replaced:
+    """A call of a function with a gradient of its own."""
+
+    done = False

@@ -16,12 +16,12 @@ from quadrants.errors import (
 from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
-from quadrants.ir.types import PRIMITIVES, tensor_type
+from quadrants.ir.types import PRIMITIVES, DType, tensor_type
 from quadrants.lang import parameters as ann
 from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func, receiver_of
-from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, holds_numbers, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
@@ -239,7 +239,7 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
-        if not callable(x):
+        if not callable(x) or name in vars_of(obj):
             self.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
         if self.record is not None:
@@ -253,15 +253,23 @@ class Arguments:
         if lifted:
             return self._lifted_primitive(source, name, x)
         if needs_reference(x):
+            self._select_by(ref, (index, (*source[1], "__class__")))
             return self.object_ref(source, x, lifts=ref.lifts and _is_part(x))
+        if _decides(obj, name, x):
+            self._select_by(ref, source)
         return x
 
     def _field_member(self, ref: ObjectRef, source: tuple, x):
         """Its address is part of the code, so that another field is another specialisation."""
-        if not getattr(type(ref.obj), "_qd_stable_members", False):
-            self.bindings.append(Bound(source, "token"))
+        self._select_by(ref, source)
         self.bound[source] = x
         return x
+
+    def _select_by(self, ref: ObjectRef, source: tuple) -> None:
+        """Something else at `source` is another specialisation."""
+        if source not in self.selecting and not getattr(type(ref.obj), "_qd_stable_members", False):
+            self.selecting.add(source)
+            self.bindings.append(Bound(source, "token"))
 
     def _lifted_primitive(self, source: tuple, name: str, x):
         if self.frame.in_static:
@@ -398,6 +406,18 @@ def _mode(obj, name: str, a) -> str:
 def _lifts(obj) -> bool:
     """Whether the class of an object makes numbers that are its members run-time values."""
     return getattr(type(obj), "_qd_template_primitives", True) is False
+
+
+def _decides(obj, name: str, x) -> bool:
+    """Whether an attribute that is compiled in is more than a number: these are constants, as the manual says."""
+    if isinstance(x, (list, tuple, dict)):
+        return not holds_numbers(x)
+    return x is None or name in vars_of(obj) and (callable(x) or isinstance(x, DType))
+
+
+def vars_of(obj) -> dict:
+    """The attributes of the object itself, not those of its class."""
+    return getattr(obj, "__dict__", {})
 
 
 def _is_part(obj) -> bool:

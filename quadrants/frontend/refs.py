@@ -58,4 +58,4 @@ def needs_reference(x) -> bool:
         return False
     if getattr(x, "_qd_host_struct", False) or callable(x) and not hasattr(x, "__dict__"):
         return False
-    return hasattr(x, "__dict__") and not callable(x) and type(x).__module__ not in ("types", "builtins")
+    return hasattr(x, "__dict__") and not callable(x) and type(x).__module__ != "builtins"

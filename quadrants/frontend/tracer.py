@@ -122,6 +122,7 @@ class Tracer(
         self.stack_matters = False
         self.parameter_annotations: dict = {}
         self.attributes: dict = {}  # sources that were read off template objects, in order
+        self.selecting: set = set()  # those of them by which launches choose the specialisation
         self.prints = False
         self.called: list = []
         self.inline_only: set = set()

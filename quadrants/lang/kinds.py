@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import enum
+
+import numpy as np
+
 _KINDS = {
     "ScalarField": "field",
     "MatrixField": "matrix_field",
@@ -47,3 +51,16 @@ def is_torch_tensor(x) -> bool:
         if found:
             _tensors[t] = True
     return found
+
+
+def is_number(x) -> bool:
+    """Whether it is a constant of the kernels that read it: a number, a text, or a matrix or struct of numbers."""
+    if isinstance(x, (bool, int, float, str, bytes, np.generic, enum.Enum)):
+        return True
+    return getattr(x, "_qd_host_matrix", False) or getattr(x, "_qd_host_struct", False)
+
+
+def holds_numbers(x) -> bool:
+    """Whether a container holds nothing but numbers, at any depth."""
+    items = x.values() if isinstance(x, dict) else x
+    return all(holds_numbers(item) if isinstance(item, (list, tuple, dict)) else is_number(item) for item in items)

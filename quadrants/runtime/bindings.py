@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import struct
 
@@ -15,7 +16,7 @@ from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, Qua
 from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
-from quadrants.lang.kinds import kind_of
+from quadrants.lang.kinds import holds_numbers, is_number, kind_of
 from quadrants.lang.store import check_integer, store_value
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
@@ -43,8 +44,21 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
         writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
-        kept=_kept(recipe, sources), attributes=recipe.attributes,
+        kept=_kept(recipe, sources), attributes=_attributes(recipe, args, members),
     )  # fmt: skip
+
+
+def _attributes(recipe: Recipe, args: tuple, members: list) -> list:
+    """What was read off objects, with the numbers that are constants of the code now."""
+    passed = {(param, path) for param, path, _ in members}
+    found = [((param, path), _resolve(args[param], path)) for param, path in recipe.attributes]
+    return [(*place, None if place in passed else _constant(x)) for place, x in found]
+
+
+def _constant(x):
+    """A copy of a number, or of a container of numbers, which may be changed in place; None for anything else."""
+    numbers = holds_numbers(x) if type(x) in (list, tuple, dict) else is_number(x)
+    return copy.deepcopy(x) if numbers else None
 
 
 def _written_integers(recipe: Recipe, sources: list) -> list:

@@ -1,5 +1,7 @@
 """Members of classes that are assigned between launches, and what cannot be a member."""
 
+from types import SimpleNamespace
+
 import pytest
 from language_kit import array, raises
 
@@ -67,3 +69,167 @@ def test_a_torch_tensor_that_is_a_member(arch):
 
     with raises(qd.QuadrantsCompilationError, "A Tensor that is not a parameter cannot be read in a kernel; pass it"):
         Holder().read()
+
+
+class Part:
+    def __init__(self, x):
+        self.x = x
+        self.weight = 2
+
+
+CHANGES = {
+    "item": lambda o, new: o.listed.__setitem__(1, new),
+    "list": lambda o, new: setattr(o, "listed", [o.listed[0], new]),
+    "order": lambda o, new: o.listed.__setitem__(slice(None), [o.listed[0], new]),
+    "entry": lambda o, new: o.named.__setitem__("a", new),
+    "dict": lambda o, new: setattr(o, "named", {"a": new}),
+    "tuple": lambda o, new: setattr(o, "fixed", (0, new)),
+    "nested": lambda o, new: o.deep[0].__setitem__(0, new),
+    "object in a list": lambda o, new: setattr(o.parts[0], "x", new),
+    "object": lambda o, new: o.parts.__setitem__(0, Part(new)),
+    "object in a dict of lists": lambda o, new: setattr(o.deeper["p"][0], "x", new),
+    "namespace": lambda o, new: setattr(o.space, "x", new),
+}
+
+
+@pytest.mark.parametrize("kind", [None, "Vector"])
+def test_fields_in_containers_are_looked_up_at_every_call(arch, kind):
+    def field():
+        return qd.field(qd.i32, 2) if kind is None else qd.Vector.field(2, qd.i32, 2)
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.listed, self.fixed, self.named = [field(), field()], (0, field()), {"a": field()}
+            self.deep, self.parts, self.deeper = [[field()]], [Part(field())], {"p": [Part(field())]}
+            self.space = SimpleNamespace(x=field())
+
+        @qd.kernel
+        def mark(self, n: qd.i32):
+            for i in range(2):
+                self.listed[1][i] += n
+                self.fixed[1][i] += n
+                self.named["a"][i] += n
+                self.deep[0][0][i] += n
+                self.parts[0].x[i] += n
+                self.deeper["p"][0].x[i] += n
+                self.space.x[i] += n
+
+        def now(self):
+            return [
+                self.listed[1], self.fixed[1], self.named["a"], self.deep[0][0], self.parts[0].x,
+                self.deeper["p"][0].x, self.space.x,
+            ]  # fmt: skip
+
+    o = Holder()
+    o.mark(1)
+    for name, change in CHANGES.items():
+        before, new = o.now(), field()
+        change(o, new)
+        kept = [x for x in before if any(x is y for y in o.now())]
+        old = next(x for x in before if not any(x is y for y in o.now()))
+        was = int(old.to_numpy().flat[0])
+        counts = [int(x.to_numpy().flat[0]) for x in kept]
+        o.mark(3)
+        assert int(new.to_numpy().flat[0]) == 3 and int(old.to_numpy().flat[0]) == was, name
+        assert [int(x.to_numpy().flat[0]) for x in kept] == [n + 3 for n in counts], name
+
+
+def test_functions_types_and_classes_are_looked_up_at_every_call(arch):
+    @qd.func
+    def double(x):
+        return 2 * x
+
+    @qd.func
+    def triple(x):
+        return 3 * x
+
+    @qd.data_oriented
+    class First:
+        @qd.func
+        def apply(self, x):
+            return x + 10
+
+    @qd.data_oriented
+    class Second:
+        @qd.func
+        def apply(self, x):
+            return x + 20
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.fn, self.fns, self.part, self.type, self.none = double, [double], First(), qd.u8, None
+
+        @qd.kernel
+        def run(self, x: qd.i32) -> qd.i32:
+            result = self.part.apply(self.fn(x)) + 1000 * self.fns[0](x) + 100000 * qd.cast(self.type(x + 299), qd.i32)
+            if qd.static(self.none != None):  # noqa: E711
+                result = -1
+            return result
+
+    o = Holder()
+    assert o.run(1) == 12 + 2000 + 4400000
+    o.fn = triple
+    assert o.run(1) == 13 + 2000 + 4400000
+    o.fns[0] = triple
+    assert o.run(1) == 13 + 3000 + 4400000
+    o.part = Second()
+    assert o.run(1) == 23 + 3000 + 4400000
+    o.type = qd.i16
+    assert o.run(1) == 23 + 3000 + 30000000
+    o.none = 1
+    assert o.run(1) == -1
+    o.fn, o.fns, o.part, o.type, o.none = double, [double], First(), qd.u8, None
+    assert o.run(1) == 12 + 2000 + 4400000
+
+
+def test_containers_of_numbers_and_stable_members_stay_what_they_were(arch):
+    @qd.data_oriented
+    class Numbers:
+        def __init__(self):
+            self.listed = [1, (2.0, qd.Vector([3, 4]))]
+
+        @qd.kernel
+        def first(self) -> qd.i32:
+            return self.listed[0]
+
+    @qd.data_oriented(stable_members=True)
+    class Stable:
+        def __init__(self):
+            self.fields = [qd.field(qd.i32, ())]
+
+        @qd.kernel
+        def mark(self):
+            self.fields[0][None] += 1
+
+    n, s = Numbers(), Stable()
+    assert n.first() == 1
+    n.listed[0] = 5
+    assert n.first() == 1
+    s.mark()
+    first = s.fields[0]
+    s.fields = [qd.field(qd.i32, ())]
+    s.mark()
+    assert first[None] == 2
+
+
+def test_an_object_that_holds_itself(arch):
+    part = Part(qd.field(qd.i32, ()))
+    part.again = [part]
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.parts = [part]
+            self.parts.append(self.parts)
+
+        @qd.kernel
+        def mark(self):
+            self.parts[0].x[None] += 1
+
+    o = Holder()
+    o.mark()
+    part.x, first = qd.field(qd.i32, ()), part.x
+    o.mark()
+    assert (first[None], part.x[None]) == (1, 1)
