@@ -411,8 +411,14 @@ cdef class Plan:
         cdef int count = min(max(error.count, 0), QD_ERROR_VALUES)
         if error.flag != 2 or not 0 <= error.site < len(self.sites):
             return QuadrantsRuntimeError(f"kernel {self.name} failed and left no valid record of why")
-        values = tuple([error.values[at].f if error.kinds >> at & 1 else error.values[at].i for at in range(count)])
+        values = tuple([error_value(error, at) for at in range(count)])
         return self.sites[error.site](values, error.worker)
+
+
+cdef object error_value(qd_error *error, int at):
+    if error.kinds >> at & 1:
+        return error.values[at].f
+    return <uint64_t> error.values[at].i if error.kinds >> (32 + at) & 1 else error.values[at].i
 
 
 cdef int finish_all(list kept) except -1:

@@ -23,7 +23,7 @@ struct qd_error {
     int32_t site;   /* index into the plan's table of messages */
     int32_t count;  /* values used */
     int32_t worker; /* who failed */
-    int64_t kinds;  /* bit k set: values[k] is a double, else an int64 */
+    int64_t kinds;  /* bit k set: values[k] is a double, else an int64; bit 32 + k set: the bits of a uint64 */
     qd_value values[QD_ERROR_VALUES];
 };
 

@@ -202,7 +202,7 @@ class BlockPrinter(Printer):
 
     def stmt_Check(self, s) -> None:
         self.uses_check = True
-        kinds = "".join("f" if v.type.is_real else "i" for v in s.values)
+        kinds = "".join(map(_kind, s.values))
         name = self.prelude.need("check", "fail", kinds)
         failure = t_.call(name, self.lane(), t_.name(str(s.site)), *self.texts(s.values))
         self.put_marked(t_.unless(self.text(s.cond), failure))
@@ -236,3 +236,8 @@ class BlockPrinter(Printer):
         self.put(f"{self.dialect.comment} {s.text}")
 
     break_labels: list = []
+
+
+def _kind(e) -> str:
+    """The kind of a value of a failure."""
+    return "f" if e.type.is_real else "u" if e.type.name == "u64" else "i"

@@ -35,8 +35,8 @@ The printer asks while it prints and splices the rendered text in front of the k
     random  "begin"           (seed, launch, task, iteration) [qd_rng]
     random  "draw", dtype     (qd_rng *) f16 f32 f64 in [0, 1); i32 u32 i64 u64 over all bit patterns
     random  "normal", dtype   (qd_rng *) f32 f64: standard normal
-    check   "fail", kinds     kinds: a string of "i" and "f", one for each value. (lane, site, values...): records the
-                              first failure and leaves the current work; never returns
+    check   "fail", kinds     kinds: a string of "i", "u" (for u64) and "f", one for each value. (lane, site,
+                              values...): records the first failure and leaves the current work; never returns
     check   op, dtype, *types add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>";
                               types: result and operands, where that is done for the elements of tensors
     print                     (lane, format, ...)

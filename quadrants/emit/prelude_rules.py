@@ -195,8 +195,8 @@ def random(p, op: str, t: DType | None = None) -> str:
 
 def check(p, op: str, what, *tensors) -> str:
     if op == "fail":
-        if len(what) > FAIL_VALUES or set(what) - {"i", "f"}:
-            raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i' or 'f', not '{what}'")
+        if len(what) > FAIL_VALUES or set(what) - {"i", "u", "f"}:
+            raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i', 'u' or 'f', not '{what}'")
         needs: list = [i32, i64, ("lane",)]
         if p.spelling.dialect == "cuda":
             needs.append(("check", "exit", None))

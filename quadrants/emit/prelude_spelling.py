@@ -126,8 +126,8 @@ def element_at(spelling: str, operands, i) -> str:
 
 
 def kind_bits(kinds: str) -> int:
-    """The bit mask of a failure's values: bit k is set when value k is real."""
-    return sum(1 << k for k, kind in enumerate(kinds) if kind == "f")
+    """The bit mask of a failure's values: bit k is set when value k is real, bit 32 + k when it is a u64."""
+    return sum(1 << k + {"f": 0, "u": 32}[kind] for k, kind in enumerate(kinds) if kind != "i")
 
 
 def unsigned(t: DType) -> DType:

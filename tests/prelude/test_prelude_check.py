@@ -40,10 +40,10 @@ class Runtime(ctypes.Structure):
 
 def test_a_failure_is_recorded_and_leaves_the_work(tmp_path):
     lib = Library()
-    fail = lib.prelude.need("check", "fail", "ifi")
+    fail = lib.prelude.need("check", "fail", "ifu")
     bare = lib.prelude.need("check", "fail", "")
     full = lib.prelude.need("check", "fail", "f" * 24)
-    assert (fail, bare) == ("qd_fail_ifi", "qd_fail")
+    assert (fail, bare) == ("qd_fail_ifu", "qd_fail")
     lib.text(f"""
 static __attribute__((noinline)) int deep(qd_lane *lane, int depth, int x) {{
     if (depth > 0)
@@ -73,7 +73,7 @@ int run(qd_runtime *rt, int32_t worker, int first, int *done) {{
     done = (ctypes.c_int * 5)()
     assert run(ctypes.byref(rt), 3, 10, done) == -1 and list(done) == [0] * 5
     error = rt.error
-    assert (error.flag, error.site, error.count, error.worker, error.kinds) == (2, 42, 3, 3, 0b010)
+    assert (error.flag, error.site, error.count, error.worker, error.kinds) == (2, 42, 3, 3, 0b010 | 1 << 34)
     assert (error.values[0].i, error.values[1].f, error.values[2].i) == (10, 5.0, -1)
     assert run(ctypes.byref(rt), 1, -3, done) == -1
     assert rt.error.site == 42, "later failures are dropped"
