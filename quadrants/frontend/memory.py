@@ -11,7 +11,7 @@ from quadrants.frontend.structcell import StructCell
 from quadrants.ir.names import extents_of
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
 from quadrants.ir.types import i32, tensor_type
-from quadrants.lang import access, typed
+from quadrants.lang import access
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
@@ -93,16 +93,10 @@ class Memory:
             )
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
-        if self.check_bounds and not decl.clamp:
-            flat = self.check_width(flat, self.bounds_site(decl))
-        exprs = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
+        values = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
         if decl.may_be_empty and self.check_bounds:
-            self._check_cells_exist(decl, exprs)
-        if decl.clamp:
-            exprs = access.clamped(exprs, self.extents(decl))
-        elif self.check_bounds:
-            exprs = self.check_cell(decl, exprs)
-        return self.cell(decl, exprs)
+            self._check_cells_exist(decl, values)
+        return self.cell(decl, self.within(decl, values))
 
     def cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
         """The cell at i32 indices; a constant that is outside makes no address."""
@@ -122,13 +116,22 @@ class Memory:
             exprs = self.check_cell(decl, exprs)
         return self._cell(decl, exprs)
 
+    def within(self, decl: ArrayDecl, values: tuple) -> tuple:
+        """Indices as i32, as the array asks for them: clamped, checked where all are, or cut."""
+        if decl.clamp:
+            return access.clamped(values, self.extents(decl))
+        if self.check_bounds:
+            return self.check_cell(decl, values)
+        return tuple(map(access.narrowed, values))
+
     def _index(self, x, axis: int, decl: ArrayDecl):
+        """One index, in its own dtype where i32 does not hold all values of that."""
         constant = access.constant_of(x) if isinstance(x, Value) else x
         if isinstance(constant, (int, np.integer)) and constant < 0 and decl.kind == "field":
             return Const(int(constant), i32)
-        if isinstance(x, Value) and x.is_scalar and x.type.is_integral and x.type.bits > 32:
+        if not decl.clamp and isinstance(x, Value) and x.is_scalar and x.type.is_integral and x.type.bits > 32:
             self.log_warning(f"Field index {axis} not int32, casting into int32 implicitly")
-        return access.index_expr(x, axis)
+        return access.index_value(x, axis)
 
     def extents(self, decl: ArrayDecl) -> list:
         """Canonical extents as i32 expressions."""
@@ -136,8 +139,9 @@ class Memory:
             return [Const(int(n), i32) for n in decl.shape]
         return [Extent(decl, k, i32) for k in range(decl.ndim)]
 
-    def check_cell(self, decl: ArrayDecl, exprs: tuple) -> tuple:
-        """The indices, behind a check that the cell is there."""
+    def check_cell(self, decl: ArrayDecl, values: tuple) -> tuple:
+        """The indices as i32, behind a check that the cell is there."""
+        exprs = tuple(map(access.narrowed, self.check_width(values, self.bounds_site(decl))))
         held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
         local = held
         if decl.index_offset:
@@ -146,14 +150,13 @@ class Memory:
         self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
 
-    def check_width(self, flat: list, site: tuple) -> list:
-        """The indices, behind a check that those of 64 bits keep their value as i32."""
-        if not any(_is_wide(x) for x in flat):
-            return flat
-        flat = [self.temp(x) if isinstance(x, Value) else x for x in flat]
-        wide = [x.expr for x in flat if _is_wide(x)]
-        self.check(access.fit_indices(wide), site, tuple(typed.to_expr(x) for x in flat))
-        return flat
+    def check_width(self, values: tuple, site: tuple) -> tuple:
+        """The indices, behind a check that they keep their values as i32."""
+        if not any(map(access.may_exceed_i32, values)):
+            return values
+        held = tuple(self.temp(Value(e)).expr for e in values)
+        self.check(access.fit_indices(filter(access.may_exceed_i32, held)), site, held)
+        return held
 
     def _check_cells_exist(self, decl: ArrayDecl, exprs: tuple) -> None:
         """An index can be limited to the valid range only where there is one."""
@@ -187,9 +190,3 @@ class Memory:
     def variable(self, var) -> Value:
         place = VarPlace(var, var.type)
         return Value(Load(place, var.type), place)
-
-
-def _is_wide(x) -> bool:
-    """Whether an index of run time may not fit in 32 bits."""
-    known = not isinstance(x, Value) or isinstance(x.expr, Const)
-    return not known and x.is_scalar and x.type.is_integral and x.type.bits > 32

@@ -13,7 +13,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
-from quadrants.ir.types import DType, StructType, TensorType, i32, tensor_type, u1
+from quadrants.ir.types import DType, StructType, TensorType, i32, i64, tensor_type, u1, u64
 from quadrants.lang import constants, scope, tensor, typed
 from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
@@ -41,7 +41,17 @@ class KernelMethod:
 
 
 def index_expr(x, axis: int):
-    """One index as an i32 expression."""
+    """One index as an i32 expression. A constant keeps its value, also where that is no i32: no cell has it."""
+    return narrowed(index_value(x, axis))
+
+
+def narrowed(e):
+    """An integer as i32; a constant keeps its value."""
+    return Const(int(e.value), i32) if isinstance(e, Const) else typed.cast_expr(e, i32)
+
+
+def index_value(x, axis: int):
+    """One index as an expression of i32, or of a dtype that has values which i32 does not hold."""
     x = typed.unboxed(x)
     if isinstance(x, Value):
         e = x.expr
@@ -49,16 +59,25 @@ def index_expr(x, axis: int):
             raise QuadrantsTypeError(f"indices must be integers, however '{e.type}' is provided as index {axis}")
         if isinstance(e, Const) and e.value < 0:
             raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
-        return typed.cast_expr(e, i32)
+        return e if _exceeds_i32(e.type) else typed.cast_expr(e, i32)
     if isinstance(x, (int, np.integer, np.bool_)):
         if x < 0:
             raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
-        return Const(int(x), i32)
+        return Const(int(x), i32 if x <= i32.max else i64 if x <= i64.max else u64)
     if isinstance(x, (float, np.floating)):
         raise QuadrantsTypeError(
             f"indices must be integers, however '{scope.default_fp()}' is provided as index {axis}"
         )
     raise QuadrantsTypeError(f"indices must be integers, however '{type(x).__name__}' is provided as index {axis}")
+
+
+def _exceeds_i32(t: DType) -> bool:
+    return t.is_integral and t.max > i32.max
+
+
+def may_exceed_i32(e) -> bool:
+    """Whether an integer expression may have a value that i32 does not hold."""
+    return not i32.min <= e.value <= i32.max if isinstance(e, Const) else _exceeds_i32(e.type)
 
 
 def flatten_indices(indices) -> list:
@@ -107,22 +126,21 @@ def subscript(v: Value, indices: tuple) -> Value:
         raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
     if any(isinstance(x, slice) for x in flat):
         return _slice(v, flat, shape)
-    tracer = scope.current()
-    if tracer is not None and tracer.check_bounds and not _is_clamped(v.place):
-        flat = tracer.check_width(flat, ("tensor", shape))
-    return component(v, _within(v, tuple(index_expr(x, k) for k, x in enumerate(flat)), shape))
+    return component(v, _within(v, flat, shape))
 
 
-def _within(v: Value, exprs: tuple, shape: tuple) -> tuple:
-    """Indices of components as the array of `v` asks for them: clamped, checked where all are, or as they are."""
+def _within(v: Value, indices: list, shape: tuple, first: int = 0) -> tuple:
+    """Indices of components, from axis `first` on, as the array of `v` asks for them: clamped, checked, or cut."""
+    values = tuple(index_value(x, k) for k, x in enumerate(indices, first))
     if _is_clamped(v.place):
-        return clamped(exprs, shape)
-    for k, e in enumerate(exprs):
-        _check_constant(e, shape[k], k)
+        return clamped(values, shape)
+    for k, (e, extent) in enumerate(zip(values, shape, strict=True), first):
+        _check_constant(e, extent, k)
     tracer = scope.current()
-    if tracer is not None and tracer.check_bounds and not all(isinstance(e, Const) for e in exprs):
-        return tracer.check_tensor_index(exprs, shape)
-    return exprs
+    if tracer is None or not tracer.check_bounds or all(isinstance(e, Const) for e in values):
+        return tuple(map(narrowed, values))
+    values = tracer.check_width(values, ("tensor", shape))
+    return tracer.check_tensor_index(tuple(map(narrowed, values)), shape)
 
 
 def _is_clamped(place) -> bool:
@@ -137,13 +155,15 @@ def clamped(exprs: tuple, extents) -> tuple:
 
 
 def _limited(e, extent):
+    """Compared in the dtype of `e`: what i32 does not hold is outside, and is not cut to an index that exists."""
     if isinstance(extent, int):
         if isinstance(e, Const):
             return Const(min(e.value, extent - 1), i32)
         last = Value(Const(extent - 1, i32))
     else:
         last = typed.binary("sub", Value(extent), Value(Const(1, i32)))
-    return typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32))).expr
+    inside = typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32)))
+    return typed.cast_expr(inside.expr, i32)
 
 
 def component(v: Value, exprs: tuple) -> Value:
@@ -173,11 +193,8 @@ def gather(targets: list, shape: tuple, dtype, immutable: str = "") -> Value:
 def _slice(v: Value, flat: list, shape: tuple) -> Value:
     if v.place is None:
         v = tensor.temp(v)
-    axes = [
-        [Const(i, i32) for i in _static_slice(x, shape[k])] if isinstance(x, slice) else [index_expr(x, k)]
-        for k, x in enumerate(flat)
-    ]
-    axes = [[_hold(_within(v, (e,), (shape[k],))[0]) for e in axis] for k, axis in enumerate(axes)]
+    axes = [_static_slice(x, shape[k]) if isinstance(x, slice) else [x] for k, x in enumerate(flat)]
+    axes = [[_hold(_within(v, [x], (shape[k],), k)[0]) for x in axis] for k, axis in enumerate(axes)]
     if len(axes) == 1:
         picked = [component(v, (e,)) for e in axes[0]]
     else:
@@ -323,8 +340,15 @@ def in_bounds(exprs, extents):
 
 def fit_indices(exprs):
     """Whether these integers keep their values as i32, as one u1 expression."""
-    tests = [Binary("eq", Cast(Cast(e, i32), e.type), e, u1) for e in exprs]
-    return functools.reduce(lambda a, b: Binary("logic_and", a, b, u1), tests)
+    return functools.reduce(lambda a, b: Binary("logic_and", a, b, u1), map(_fits_i32, exprs))
+
+
+def _fits_i32(e):
+    if isinstance(e, Const):
+        return Const(int(not may_exceed_i32(e)), u1)
+    if e.type.is_signed:
+        return Binary("eq", Cast(Cast(e, i32), e.type), e, u1)
+    return Binary("le", e, Const(i32.max, e.type), u1)
 
 
 def constant_of(x):

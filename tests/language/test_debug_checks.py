@@ -234,30 +234,72 @@ def test_checked_arithmetic_in_loop_bounds(arch, capfd):
     assert capfd.readouterr().out.count(" for i in range(n + 1):\n") == 1
 
 
-@pytest.mark.parametrize("n", [2**32 + 1, -(2**32) + 1, 2**40])
-def test_an_index_of_64_bits_is_not_cut_to_one_that_exists(init, n):
+BEYOND_I32 = [
+    (qd.i64, 2**32 + 1), (qd.i64, -(2**32) + 1), (qd.i64, 2**40), (qd.u32, 2**32 - 1), (qd.u32, 2**31),
+    (qd.u64, 2**32 + 1), (qd.u64, 2**64 - 1), (qd.u64, 2**63 + 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("t, n", BEYOND_I32, ids=str)
+def test_an_index_is_not_cut_to_one_that_exists(init, t, n):
+    """Also to that below zero of a field with an offset; the message has the value that the user has."""
     init(debug=True)
     x = qd.field(qd.i32, 4, offset=-1)
     a = qd.ndarray(qd.i32, 4)
+    inside, outside = np.array([1], t.numpy_name), np.array([n], t.numpy_name)
 
     @qd.kernel
-    def write_field(n: qd.i64):
-        x[n] = 7
+    def write_field(at: qd.types.ndarray()):
+        x[at[0]] = 7
 
     @qd.kernel
-    def write_array(a: qd.types.ndarray(), n: qd.i64):
-        a[n] = 7
+    def write_array(at: qd.types.ndarray(), a: qd.types.ndarray()):
+        a[at[0]] = 7
 
     @qd.kernel
-    def read_vector(n: qd.i64) -> qd.i32:
+    def read_vector(at: qd.types.ndarray()) -> qd.i32:
         v = qd.Vector([1, 2, 3])
-        return v[n]
+        return v[at[0]]
 
-    write_field(1)
-    write_array(a, 1)
-    assert read_vector(1) == 2 and x[1] == 7 and a[1] == 7
-    for launch in (lambda: write_field(n), lambda: write_array(a, n), lambda: read_vector(n)):
+    @qd.kernel
+    def read_row(at: qd.types.ndarray()) -> qd.i32:
+        m = qd.Matrix([[1, 0], [2, 0], [3, 0]])
+        row = m[at[0], :]
+        return row[0]
+
+    write_field(inside)
+    write_array(inside, a)
+    assert read_vector(inside) == 2 and read_row(inside) == 2 and x[1] == 7 and a[1] == 7
+    for kernel, *more in ((write_field,), (write_array, a), (read_vector,), (read_row,)):
         with pytest.raises(AssertionError, match=rf"[(\[]{n}[)\]]"):
-            launch()
+            kernel(outside, *more)
             qd.sync()
     assert x.to_numpy().sum() == 7 and a.to_numpy().sum() == 7
+
+
+@debug
+def test_constants_that_no_index_has(arch):
+    """A constant that i32 does not hold is an error of the launch, as any other that is outside."""
+    a = qd.ndarray(qd.i32, 4)
+
+    @qd.kernel
+    def plain(a: qd.types.ndarray()) -> qd.i32:
+        return a[2**32 + 1]
+
+    @qd.kernel
+    def typed(a: qd.types.ndarray()) -> qd.i32:
+        return a[qd.u64(2**64 - 2)]
+
+    for kernel, n in ((plain, 2**32 + 1), (typed, 2**64 - 2)):
+        with raises(qd.QuadrantsAssertionError, f"Out of bound access to ndarray at arg 0 with indices [{n}]"):
+            kernel(a)
+
+
+@debug
+def test_values_of_messages_have_the_sign_of_their_type(arch):
+    @qd.kernel
+    def check(a: qd.u64, b: qd.i64, c: qd.u32):
+        assert a < 5, f"{a} {b} {c}"
+
+    with raises(qd.QuadrantsAssertionError, f"{2**64 - 1} {-(2**63)} {2**32 - 1}"):
+        check(2**64 - 1, -(2**63), 2**32 - 1)

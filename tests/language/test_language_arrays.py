@@ -244,6 +244,67 @@ def test_clamped_indices(arch):
     assert [run(a, i) for i in (-5, 0, 1, 2, 100)] == [7, 7, 8, 9, 9]
 
 
+BEYOND_I32 = [
+    (qd.u32, 2**31, 2), (qd.u32, 2**32 - 1, 2), (qd.i64, 2**32 + 1, 2), (qd.i64, -(2**32) + 1, 0),
+    (qd.i64, 2**63 - 1, 2), (qd.i64, -(2**63), 0), (qd.u64, 2**32 + 1, 2), (qd.u64, 2**64 - 1, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("t, i, nearest", BEYOND_I32, ids=str)
+def test_clamped_indices_are_limited_by_their_value(init, debug, t, i, nearest):
+    """Not by what is left of it in 32 bits, which may be the number of another cell."""
+    init(debug=debug)
+    vectors = qd.types.ndarray(dtype=qd.types.vector(3, qd.i32), ndim=1, boundary="clamp")
+
+    @qd.kernel
+    def run(
+        a: qd.types.ndarray(qd.i32, 1, boundary="clamp"), b: qd.types.ndarray(qd.i32, 2, boundary="clamp"),
+        c: vectors, i: t, k: qd.i32,
+    ) -> qd.i32:  # fmt: skip
+        for _ in range(4):
+            a[i] += 1
+        b[i, k] = 5
+        b[k, i] = a[i]
+        c[i][i] = 7
+        return a[i] * 1000 + b[i, k] * 100 + b[k, i] * 10 + c[i][i]
+
+    a, b, c = np.zeros(3, np.int32), np.zeros((3, 3), np.int32), np.zeros((3, 3), np.int32)
+    assert run(a, b, c, i, 1) == 4547
+    assert run(a, b, c, 1, 1) == 4447
+    assert (a[nearest], b[nearest, 1], b[1, nearest], c[nearest, nearest]) == (4, 5, 4, 7)
+    assert (np.count_nonzero(a), np.count_nonzero(b), np.count_nonzero(c)) == (2, 3, 2)
+
+
+def test_constants_that_are_clamped(arch):
+    """Constants that i32 does not hold, too."""
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(qd.i32, 1, boundary="clamp")) -> qd.i32:
+        return a[2**32 + 1] * 100 + a[qd.i64(2**33)] * 10 + a[2**64 - 1]
+
+    assert run(array(qd.i32, [7, 8, 9])) == 999
+
+
+@pytest.mark.parametrize("t, i, nearest", BEYOND_I32, ids=str)
+def test_derivatives_over_clamped_indices(arch, t, i, nearest):
+    @qd.kernel
+    def run(x: qd.types.ndarray(qd.f32, 1, boundary="clamp"), i: t):
+        for k in range(3):
+            loss[None] += x[i] * x[i] * x[k]
+
+    loss = qd.field(qd.f32, shape=(), needs_grad=True)
+    x = qd.ndarray(qd.f32, 3, needs_grad=True)
+    x.from_numpy(np.array([2.0, 3.0, 5.0], np.float32))
+    loss.grad[None] = 1.0
+    run(x, i)
+    run.grad(x, i)
+    at = float(x[nearest])
+    want = np.full(3, at**2)
+    want[nearest] += 2 * at * 10
+    assert loss[None] == at**2 * 10 and x.grad.to_numpy().tolist() == want.tolist()
+
+
 def test_same_array_as_input_and_output(arch):
     @qd.kernel
     def copy(a: qd.types.ndarray(), b: qd.types.ndarray()):

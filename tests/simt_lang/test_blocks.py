@@ -471,3 +471,27 @@ def test_indices_of_shared_arrays_are_checked(init, k):
     with pytest.raises(AssertionError, match=r"Accessing a shared array of size \(64, 2\) with indices \(-?\d+, 1\)"):
         write(k)
         qd.sync()
+
+
+BEYOND_I32 = [(qd.i64, 2**32 + 1), (qd.i64, -(2**32)), (qd.u32, 2**32 - 1), (qd.u64, 2**62), (qd.u64, 2**63 + 1)]
+
+
+@pytest.mark.parametrize("t, k", BEYOND_I32, ids=str)
+def test_indices_of_shared_arrays_are_checked_by_their_value(init, t, k):
+    init(debug=True)
+
+    @qd.kernel
+    def read(i: t) -> qd.i32:
+        r = 0
+        qd.loop_config(block_dim=32)
+        for b in range(32):
+            s = qd.simt.block.SharedArray((2, 32), qd.i32)
+            s[1, b] = b
+            qd.simt.block.sync()
+            if b == 0:
+                r += s[1, i]
+        return r
+
+    assert read(3) == 3
+    with pytest.raises(AssertionError, match=rf"Accessing a shared array of size \(2, 32\) with indices \(1, {k}\)"):
+        read(k)

@@ -64,10 +64,8 @@ class SharedArray(KernelObject):
         if len(flat) != self.decl.ndim:
             raise QuadrantsIndexError(f"Expected {self.decl.ndim} indices, got {len(flat)}.")
         tracer = at.tracer_of("block.SharedArray")
-        exprs = tuple(access.index_expr(x, k) for k, x in enumerate(flat))
-        if tracer.check_bounds:
-            exprs = tracer.check_cell(self.decl, exprs)
-        found: Value = tracer.cell(self.decl, exprs)
+        values = tuple(access.index_value(x, k) for k, x in enumerate(flat))
+        found: Value = tracer.cell(self.decl, tracer.within(self.decl, values))
         return found
 
     def __getitem__(self, key: Any) -> Any:
