@@ -18,7 +18,7 @@ from quadrants.errors import (
 )
 from quadrants.frontend.refs import ArrayRef
 from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
-from quadrants.ir.types import i32, u1
+from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
 from quadrants.lang.func import Func
 from quadrants.lang.kinds import kind_of
@@ -97,27 +97,38 @@ class Views:
             return self._sliced(view, flat[0])
         if len(flat) != 1:
             raise QuadrantsIndexError(f"BufferView with dim 1 accessed with indices of dim {len(flat)}")
-        index = Value(access.index_expr(flat[0], 0))
+        index = Value(access.index_value(flat[0], 0))
         if self.debug:
-            index = self.temp(index)
+            (index,) = self._held_as_i32("access", (index,), (view.offset, view.size))
             inside = typed.binary("logic_and", typed.binary("ge", index, 0), typed.binary("lt", index, view.size))
             self._check_view("access", inside, (index, view.offset, view.size))
-        return self.array_cell(view.decl, (typed.binary("add", view.offset, index).expr,))
+        return self.array_cell(view.decl, (self._in_array(view, index.expr),))
+
+    def _in_array(self, view: ViewRef, e):
+        """The index in its array of index `e` of a view."""
+        if view.decl.clamp:
+            return typed.binary("add", view.offset, Value(access.saturated(e))).expr
+        if self.check_bounds:
+            (e,) = self.check_width((e,), self.bounds_site(view.decl))
+        return typed.binary("add", view.offset, Value(access.narrowed(e))).expr
 
     def _sliced(self, view: ViewRef, s: slice) -> ViewRef:
         if s.step is not None:
             raise QuadrantsSyntaxError(
                 "BufferView does not support an explicit step in kernels: write v[begin:end]; the step is always one."
             )
-        begin = _integer(0 if s.start is None else s.start, "begin")
-        end = view.size if s.stop is None else _integer(s.stop, "end")
-        return self.subview(view, begin, typed.binary("sub", end, begin))
+        begin = self._bound(0 if s.start is None else s.start, "begin")
+        end = view.size if s.stop is None else self._bound(s.stop, "end")
+        if not access.may_exceed_i32(begin.expr) and not access.may_exceed_i32(end.expr):
+            return self.subview(view, begin, typed.binary("sub", end, begin))
+        begin, end = self.temp(begin), self.temp(end)
+        return self.subview(view, begin, typed.binary("sub", typed.cast(end, i64), typed.cast(begin, i64)))
 
     def subview(self, view: ViewRef, offset, size) -> ViewRef:
         """The window of `size` elements from element `offset` of a view on."""
-        offset, size = self.temp(_integer(offset, "offset")), self._held(_integer(size, "size"))
+        offset, size = self.temp(self._bound(offset, "offset")), self._held(self._bound(size, "size"))
         if self.debug:
-            self._check_view("subview", _fits(offset, size, view.size), (offset, size, view.size))
+            offset, size = self._check_window("subview", offset, size, view.size)
         return ViewRef(view.decl, self.temp(typed.binary("add", view.offset, offset)), size)
 
     def _held(self, size: Value) -> Value:
@@ -152,13 +163,32 @@ class Views:
             raise QuadrantsCompilationError(f"BufferView requires a 1D ndarray; '{decl.label}' has {decl.ndim} axes.")
         if arr.grad is not None:
             raise QuadrantsCompilationError("BufferView does not support ndarrays with gradients.")
-        offset, size = self.temp(_integer(offset, "offset")), self.temp(_integer(size, "size"))
+        offset, size = self.temp(self._bound(offset, "offset")), self.temp(self._bound(size, "size"))
         if self.debug:
             length = self.temp(Value(Extent(decl, 0, i32)))
-            self._check_view("construction", _fits(offset, size, length), (offset, size, length))
+            offset, size = self._check_window("construction", offset, size, length)
         return ViewRef(decl, offset, size)
 
+    def _bound(self, x, what: str) -> Value:
+        """A bound of a window: as i32, but in its own dtype where it is checked whether i32 holds it."""
+        found = _integer(x, what)
+        return found if self.debug else Value(access.narrowed(found.expr))
+
     # ------------------------------------------------------------ debug mode
+
+    def _check_window(self, kind: str, offset: Value, size: Value, length: Value) -> tuple:
+        """Offset and size as i32, behind a check that the window lies in `length` elements."""
+        offset, size = self._held_as_i32(kind, (offset, size), (length,))
+        self._check_view(kind, _fits(offset, size, length), (offset, size, length))
+        return offset, size
+
+    def _held_as_i32(self, kind: str, numbers: tuple, others: tuple) -> tuple:
+        """Numbers that no later statement changes, behind a check that i32 holds them."""
+        numbers = tuple(map(self.temp, numbers))
+        wide = [x.expr for x in numbers if access.may_exceed_i32(x.expr)]
+        if wide:
+            self._check_view(kind, Value(access.fit_indices(wide)), (*numbers, *others))
+        return tuple(self.temp(Value(access.narrowed(x.expr))) for x in numbers)
 
     def _check_view(self, kind: str, cond: Value, values: tuple) -> None:
         stack = () if kind == "construction" else self._callstack()
@@ -188,19 +218,19 @@ class Views:
 
 
 def _integer(x, what: str) -> Value:
-    """A bound of a window as an i32 value."""
+    """A bound of a window, as i32 or in a dtype that has values which i32 does not hold."""
     if isinstance(x, Value):
         if not x.is_scalar or x.type.is_real:
             raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {x.type}")
         constant = access.constant_of(x)
         if constant is None:
-            return typed.cast(x, i32)
+            return x if access.may_exceed_i32(x.expr) else typed.cast(x, i32)
         x = constant
     if isinstance(x, bool) or not hasattr(x, "__index__"):
         raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type(x).__name__}")
     if x < 0:
         raise QuadrantsSyntaxError(f"BufferView: {what}={x}; negative bounds are not supported in kernels.")
-    return Value(Const(int(x), i32))
+    return Value(access.index_value(int(x), 0))
 
 
 def _is_lasting(e) -> bool:

@@ -166,6 +166,16 @@ def _limited(e, extent):
     return typed.cast_expr(inside.expr, i32)
 
 
+def saturated(e):
+    """An index to which an i32 can be added before it is limited: what i32 does not hold becomes its end, as an i64."""
+    if not may_exceed_i32(e):
+        return e
+    found = typed.binary("min", Value(e), Value(Const(i32.max, e.type)))
+    if e.type.is_signed:
+        found = typed.binary("max", found, Value(Const(i32.min, e.type)))
+    return typed.cast_expr(found.expr, i64)
+
+
 def component(v: Value, exprs: tuple) -> Value:
     t = v.type.dtype
     if v.place is not None:

@@ -54,6 +54,25 @@ def test_messages_have_accumulated_numbers(arch) -> None:
         run(zeros()[8:24], 2)
 
 
+@pytest.mark.parametrize("mode", ["debug", "check_out_of_bound"])
+@pytest.mark.parametrize("t", [qd.u32, qd.i64, qd.u64], ids=str)
+def test_indices_are_checked_by_their_value(init, t, mode) -> None:
+    """Not by what is left of it in 32 bits."""
+    init(**{mode: True})
+
+    @qd.kernel
+    def run(v: BufferView[qd.f32], i: t):
+        v[i] = 1.0
+
+    a, k = zeros(), 2 ** (t.bits - 1) + 3
+    for i in (2**31 + 3, k, 2**t.bits - 3) if t is not qd.i64 else (2**32 + 3, -(2**32) + 3, -(2**63)):
+        with pytest.raises(FAILS, match=rf"got index {i} \(|indices \[{i}\]"):
+            run(a[8:24], i)
+        assert not a.to_numpy().any()
+    run(a[8:24], 3)
+    assert a[11] == 1
+
+
 @qd.func
 def middle(v, i):
     touch(v, i)
@@ -202,6 +221,56 @@ def test_construction_is_checked(arch) -> None:
         with pytest.raises(FAILS) as caught:
             run(a, o, s)
         assert str(caught.value) == f"\nBufferView construction out of range: offset={o}, size={s}, ndarray length=32."
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("t", [qd.u32, qd.i64, qd.u64], ids=str)
+def test_bounds_of_windows_are_checked_by_their_value(arch, t) -> None:
+    @qd.kernel
+    def subview(v: BufferView[qd.f32], a: t, b: t):
+        w = v.subview(a, b)
+        w[0] = 1.0
+
+    @qd.kernel
+    def sliced(v: BufferView[qd.f32], a: t, b: t):
+        w = v[a:b]
+        w[0] = 2.0
+
+    @qd.kernel
+    def constructed(v: qd.types.ndarray(dtype=qd.f32, ndim=1), a: t, b: t):
+        w = BufferView(v, a, b)
+        w[0] = 3.0
+
+    a, beyond = zeros(), 2**32 if t.bits == 64 else 2**31
+    cases = [
+        (subview, a[8:24], beyond, 4, f"offset={beyond}, subview size=4,"),
+        (subview, a[8:24], 0, beyond + 4, f"offset=0, subview size={beyond + 4},"),
+        (sliced, a[8:24], beyond, beyond + 4, f"offset={beyond}, subview size=4,"),
+        (sliced, a[8:24], 0, beyond + 4, f"offset=0, subview size={beyond + 4},"),
+        (sliced, a[8:24], 5, 2, "offset=5, subview size=-3,"),
+        (constructed, a, beyond, 4, f"offset={beyond}, size=4,"),
+        (constructed, a, 0, beyond + 4, f"offset=0, size={beyond + 4},"),
+        (constructed, a, t.max, t.max, f"offset={t.max}, size={t.max},"),
+    ]
+    for kernel, v, first, second, text in cases:
+        with pytest.raises(FAILS, match=text):
+            kernel(v, first, second)
+        assert not a.to_numpy().any()
+    subview(a[8:24], 1, 15)
+    sliced(a[8:24], 2, 16)
+    constructed(a, 3, 29)
+    assert np.flatnonzero(a.to_numpy()).tolist() == [3, 9, 10]
+
+
+@pytest.mark.runtime(debug=True)
+def test_constant_bounds_of_windows_are_checked(arch) -> None:
+    @qd.kernel
+    def run(a: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        v = BufferView(a, 2**32, 4)
+        v[0] = 1.0
+
+    with pytest.raises(FAILS, match=f"offset={2**32}, size=4, ndarray length=32"):
+        run(zeros())
 
 
 @pytest.mark.runtime(debug=True)
