@@ -11,7 +11,7 @@ from quadrants._ext import core
 from quadrants.argument_checks import check_arguments
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
-from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError
+from quadrants.errors import QuadrantsCompilationError
 from quadrants.runtime import registry
 from quadrants.runtime.recipe import recipe_of
 from quadrants.toolchain import build, messages
@@ -29,7 +29,7 @@ WATCHED = ("validate", "observe")  # modes in which the text depends on what the
 def compile_kernel(kernel, args: tuple):
     """The plan of one specialisation; raises what the user did wrong, with file and line."""
     runtime = session.require_runtime()
-    with runtime.compilation_lock, deep_recursion(), _one_at_a_time(kernel, sys._getframe()):
+    with runtime.compilation_lock, deep_recursion():
         started = time.perf_counter()
         runtime.materialize()
         backend = registry.current()
@@ -47,32 +47,6 @@ def compile_kernel(kernel, args: tuple):
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
-
-
-# (the frame that compiles a kernel, its name). Looked for among those that run: Ctrl-C may leave it here.
-_compiling: list = []
-
-
-@contextmanager
-def _one_at_a_time(kernel, here):
-    """`QuadrantsRuntimeError` for a kernel that a signal handler calls while this thread compiles another one: that one
-    is half done, with locks of its own. here: the frame of `compile_kernel`.
-    """
-    outer = here.f_back
-    while outer is not None:
-        for frame, name in _compiling:
-            if frame is outer:
-                raise QuadrantsRuntimeError(
-                    f"kernel {kernel.fn.__name__} was called while kernel {name} is compiled, by the same thread: a "
-                    "signal handler can only launch what is compiled already. Call it once before, or have the handler "
-                    "set a flag that the program looks at."
-                )
-        outer = outer.f_back
-    _compiling[:] = [(here, kernel.fn.__name__)]
-    try:
-        yield
-    finally:
-        _compiling.clear()
 
 
 @contextmanager

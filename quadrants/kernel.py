@@ -128,12 +128,14 @@ class Kernel(Launcher):
 
         arch: `qd.cpu`, `qd.cuda`, or a dialect name such as "c"; None means the current arch.
         """
+        _one_at_a_time(self, sys._getframe().f_back)
         from quadrants import compile as pipeline
 
         return pipeline.source_of(self, self._bind(args, {}), arch)
 
     def _compile(self, args: tuple):
-        from quadrants import compile as pipeline
+        _one_at_a_time(self, sys._getframe().f_back)
+        from quadrants import compile as pipeline  # after the check: a handler may have come amid this import
 
         try:
             return pipeline.compile_kernel(self, args)
@@ -188,6 +190,20 @@ class Kernel(Launcher):
 
     def __repr__(self) -> str:
         return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}>"
+
+
+def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
+    """`QuadrantsRuntimeError` for a kernel that a signal handler calls while this thread compiles another one: that one
+    is half done, with locks of its own. Frames tell, as Ctrl-C would leave any other mark behind.
+    """
+    while frame is not None:
+        if frame.f_code in (Kernel._compile.__code__, Kernel.source.__code__):
+            raise QuadrantsRuntimeError(
+                f"kernel {kernel.fn.__name__} was called while kernel {frame.f_locals['self'].fn.__name__} is "
+                "compiled, by the same thread: a signal handler can only launch what is compiled already. Call it once "
+                "before, or have the handler set a flag that the program looks at."
+            )
+        frame = frame.f_back
 
 
 def _describe(a) -> str:
