@@ -41,6 +41,8 @@ def _check(kernel, name: str, a, x, no_floats: bool) -> None:
 def _check_array(kernel, name: str, want, x) -> None:
     if kind_of(x) in FIELD_KINDS:
         raise array_annotation.not_an_array(want, x, name)
+    if kind_of(x) == "ndarray":
+        x._check_usable()
     try:
         array_annotation.check_annotation(want, x, name)
         if kernel.mode == "reverse":

@@ -52,6 +52,7 @@ class NdarrayLoss(FieldLoss):
 
     def check(self) -> None:
         """`RuntimeError` for an ndarray that has more than one element or no gradient."""
+        self.field._check_usable()
         if math.prod(self.field.shape) != 1:
             raise QuadrantsRuntimeError("The loss of `Tape` must be an ndarray with only one element")
         if not self.field.has_grad():

@@ -35,6 +35,7 @@ def of_ndarray(array: Ndarray) -> Ndarray:
     """The ndarray of u8 flags of an ndarray: same shape, layout and elements."""
     found = _owners.get(array)
     if found is None or found.arr is None:
+        array._check_usable()
         found = _owners[array] = make(u8, array._element_shape, array.shape, False, array.layout)
     return found
 

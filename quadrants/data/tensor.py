@@ -125,6 +125,7 @@ class Tensor(WrapperBase):
     def __reduce_ex__(self, protocol):
         """Keeps data, dtype, shape, element shape, backend and layout; drops the gradient."""
         impl = self._impl
+        impl._check_usable()
         state = (impl.dtype.name, impl.shape, impl._element_shape, int(self._backend()), impl.layout)
         return _restore, (PICKLE_VERSION, *state, self._impl._export().copy())
 

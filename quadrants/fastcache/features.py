@@ -40,6 +40,7 @@ def _is_array(x) -> bool:
 def array(x, element_axes: int = 0) -> str:
     """Element type, number of axes, layout, gradient; never the shape, but for the axes of the elements."""
     if kind_of(x) == "ndarray":
+        x._check_usable()
         return repr(token_key(x.token))
     element = tuple(int(n) for n in x.shape[x.ndim - element_axes :]) if element_axes else ()
     grad = bool(getattr(x, "requires_grad", False))

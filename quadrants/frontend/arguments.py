@@ -141,6 +141,8 @@ class Arguments:
         if found is not None:
             return found
         x = x._unwrap() if kind_of(x) == "tensor" else x
+        if kind_of(x) == "ndarray":
+            x._check_usable()
         element, ndim, layout, has_grad = describe_array(x, self.array_annotation(source))
         decl = ArrayDecl(
             name=self.array_name(name), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp, label=name
