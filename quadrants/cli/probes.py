@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from quadrants import arch
 from quadrants.toolchain import build, cc, hiprtc, nvrtc
-from quadrants.toolchain.compiler import which
+from quadrants.toolchain.compiler import FOR_HALVES, which
 from quadrants.toolchain.errors import ToolchainError
 
 READY = "ready"
@@ -62,6 +62,8 @@ def _cpu(found: list[str], missing: list[str]) -> None:
             missing.append(f"{compiler.path} makes binaries that compute wrongly; set QD_CC to another compiler")
             return
         found.append("a trial compile runs")
+        if not compiler.has_halves:
+            found.append(f"no f16 in kernels: {FOR_HALVES}")
     except ToolchainError as error:
         missing.append(str(error))
 

@@ -19,6 +19,8 @@ _INSTALL = (
     "Install one with the system's package manager (for example `apt install gcc`, `dnf install gcc`, "
     "`xcode-select --install`) or with `pip install quadrants[cc]`, or set QD_CC to the path of a compiler."
 )
+FOR_HALVES = "install gcc 12 or clang 15, or newer ones, or set QD_CC to the path of one"
+_FIRST_WITH_HALVES = {"gcc": 12, "clang": 15}  # on x86
 
 
 class Compiler(NamedTuple):
@@ -47,8 +49,8 @@ class Compiler(NamedTuple):
 
     @property
     def has_halves(self) -> bool:
-        """Whether it knows numbers of 16 bits: clang does on x86 since version 15."""
-        return self.kind != "clang" or self.major >= 15 or not self.target.startswith("x86_64")
+        """Whether it knows real numbers of 16 bits."""
+        return self.major >= _FIRST_WITH_HALVES.get(self.kind, 0) or not self.target.startswith("x86_64")
 
     @property
     def identity(self) -> str:

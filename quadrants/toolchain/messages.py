@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from quadrants.toolchain.compiler import Compiler
+from quadrants.toolchain.compiler import FOR_HALVES, Compiler
 from quadrants.toolchain.errors import CompileError, CompileTimeout, ToolchainError
+
+_NO_HALVES = re.compile("_Float16 is not supported|unknown type name ._Float16")  # clang's words, gcc's
 
 
 def failed(compiler: Compiler, name: str, source: str, status: int, log: str, dialect: str = "c") -> CompileError:
@@ -16,6 +19,8 @@ def failed(compiler: Compiler, name: str, source: str, status: int, log: str, di
     said = quoted(log, "the compiler")
     what = f"kernel '{name}' (dialect {dialect}, {_size(source)})"
     text = f"The C compiler {ended} on {what}. Compiler: {compiler.path}\n{said}"
+    if _NO_HALVES.search(log):
+        text += f"\nThis compiler has no f16: {FOR_HALVES}; or use f32."
     return CompileError(text, kernel=name, dialect=dialect, log=log)
 
 

@@ -98,6 +98,17 @@ def test_a_failure_names_kernel_dialect_size_and_first_messages():
     assert caught.value.kernel == "my_kernel" and caught.value.dialect == "c" and "oops" in caught.value.log
 
 
+@pytest.mark.parametrize("said", ["_Float16 is not supported on this target", "unknown type name '_Float16'"])
+def test_a_compiler_without_halves_is_told_apart(fake_cc, said):
+    fake_cc(f'echo "<stdin>:1:5: error: {said}" >&2; exit 1')
+    with pytest.raises(CompileError, match="has no f16: install gcc 12 or clang 15, .* QD_CC .* or use f32"):
+        cc.compile("_Float16 x;\n", name="k")
+    fake_cc('echo "<stdin>:1:5: error: incompatible types: _Float16 and char *" >&2; exit 1')
+    with pytest.raises(CompileError) as caught:
+        cc.compile("_Float16 x;\n", name="k")
+    assert "has no f16" not in str(caught.value)
+
+
 def test_of_many_messages_the_first_are_shown():
     source = "\n".join(f"int f{i}(void) {{ return oops{i}; }}" for i in range(50))
     with pytest.raises(CompileError) as caught:

@@ -125,6 +125,19 @@ def test_doctor_without_a_compiler_says_what_to_install(monkeypatch):
     assert found.state == probes.LACKING and "apt install gcc" in " ".join(found.missing)
 
 
+@pytest.mark.parametrize("version, told", [("11.4.0", True), ("12.2.0", False)])
+def test_doctor_says_when_the_compiler_has_no_halves(gcc, tmp_path, monkeypatch, version, told):
+    old = tmp_path / "gcc"
+    said = f"echo 'gcc version {version} (old)' >&2; echo 'Target: x86_64-linux-gnu' >&2; exit"
+    old.write_text(f'#!/bin/sh\ncase "$*" in *-###*) {said};; esac\nexec {gcc} "$@"\n')
+    old.chmod(0o755)
+    monkeypatch.setenv("QD_CC", str(old))
+    found = probes.examine("cpu")
+    assert found.state == probes.READY
+    line = "no f16 in kernels: install gcc 12 or clang 15, or newer ones, or set QD_CC to the path of one"
+    assert (line in found.found) == told
+
+
 def test_a_look_that_fails_is_a_row(monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 

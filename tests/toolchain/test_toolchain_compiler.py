@@ -50,6 +50,21 @@ def test_a_clang_without_halves_goes_last(gcc, monkeypatch, tmp_path, version, f
     assert compiler.find_compiler().path == str(tmp_path / "clang")
 
 
+@pytest.mark.parametrize(
+    "kind, version, target, has",
+    [
+        ("gcc", "gcc version 11.4.0 (Ubuntu 11.4.0-1ubuntu1~22.04)", "x86_64-linux-gnu", False),
+        ("gcc", "gcc version 12.2.0 (Debian 12.2.0-14)", "x86_64-linux-gnu", True),
+        ("gcc", "gcc version 11.4.0", "aarch64-linux-gnu", True),
+        ("clang", "Debian clang version 14.0.6", "x86_64-pc-linux-gnu", False),
+        ("zig", "clang version 18.1.6", "x86_64-unknown-linux", True),
+        ("other", "", "", True),
+    ],
+)
+def test_which_compilers_have_halves(kind, version, target, has):
+    assert compiler.Compiler("cc", ("cc",), kind, version, target, (), "", "").has_halves == has
+
+
 def test_a_broken_first_choice_gives_way_to_the_next(gcc, monkeypatch, tmp_path):
     monkeypatch.delenv("QD_CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
