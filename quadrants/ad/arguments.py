@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
+from quadrants.ad.overrides import MISSING, Override
 from quadrants.errors import QuadrantsRuntimeError
 
-_MISSING = object()
 _NUMBERS = (bool, int, float)
 
 
@@ -34,25 +34,15 @@ class Arguments:
     @contextmanager
     def put_back(self) -> Iterator[tuple]:
         """The positional arguments, with the attributes that they had. `QuadrantsRuntimeError` if one cannot be set."""
-        changed: list = []
-        try:
+        with ExitStack() as undo:
             for (param, path), (value, leaf) in self._attributes:
-                owner, name = _resolve(self.values[param], path[:-1]), path[-1]
-                now = getattr(owner, name, _MISSING)
-                if not _same(now, value):
-                    inherited = _is_inherited(owner, name, now)
-                    if _set(owner, path, value, leaf):
-                        changed.append((owner, name, _MISSING if inherited else now))
+                owner = _resolve(self.values[param], path[:-1])
+                if not _same(getattr(owner, path[-1], MISSING), value):
+                    _set(undo, owner, path, value, leaf)
             for param, path, token in self._containers:
                 if token and self._token_of(_resolve(self.values[param], path)) != token:
                     raise _other_contents(path)
             yield self.values
-        finally:
-            for owner, name, now in reversed(changed):
-                if now is _MISSING:
-                    delattr(owner, name)
-                else:
-                    setattr(owner, name, now)
 
 
 def _attributes(plan, args: tuple) -> list:
@@ -119,18 +109,26 @@ def _same(now, then) -> bool:
 
 def _is_inherited(owner, name: str, value) -> bool:
     """Whether an attribute is that of the class."""
-    return name not in getattr(owner, "__dict__", (name,)) and getattr(type(owner), name, _MISSING) is value
+    return name not in getattr(owner, "__dict__", (name,)) and getattr(type(owner), name, MISSING) is value
 
 
-def _set(owner, path: tuple, value, leaf: bool) -> bool:
-    """Whether it was set: a property cannot be, and need not where what it gives leads to the same, or equals it."""
+def _set(undo: ExitStack, owner, path: tuple, value, leaf: bool) -> None:
+    """Give `owner` the attribute that is last in the path, until `undo`. A property cannot be assigned: then the class
+    answers. What the kernel does not read itself need not be the same, if what is read of it is.
+    """
+    name = path[-1]
+    now = getattr(owner, name, MISSING)
+    inherited = now is MISSING or _is_inherited(owner, name, now)
     try:
-        setattr(owner, path[-1], value)
+        setattr(owner, name, value)
     except AttributeError as error:
-        if not leaf or np.array_equal(getattr(owner, path[-1], _MISSING), value):
-            return False
-        raise QuadrantsRuntimeError(
-            f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot be "
-            f"put back: {error}. Make it a plain attribute, or keep it the same until the tape ends."
-        ) from error
-    return True
+        override = Override(owner, name, value)
+        undo.callback(override.remove)  # before it is there: Ctrl-C must not leave it
+        if not override.put() and leaf and not np.array_equal(now, value):
+            raise QuadrantsRuntimeError(
+                f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot "
+                f"be put back: {error}. Make it a plain attribute, pass the value as an argument of the kernel, or "
+                "keep it the same until the tape ends."
+            ) from error
+    else:
+        undo.callback(delattr, owner, name) if inherited else undo.callback(setattr, owner, name, now)

@@ -38,6 +38,12 @@ def kit(request, init):
     return SimpleNamespace(loss=qd.field(qd.f32, (), needs_grad=True), x=x, y=y)
 
 
+def field_of_ones():
+    x = qd.field(qd.f32, 4, needs_grad=True)
+    x.fill(1)
+    return x
+
+
 def gradients(*arrays) -> list:
     return [a.grad.to_numpy().tolist()[0] for a in arrays]
 
@@ -188,7 +194,7 @@ def test_the_check_of_gradients_runs_the_launches_that_were(init):
     assert x.grad.to_numpy().tolist() == [2 * (3 + 12)] * 4
 
 
-def test_an_attribute_that_cannot_be_put_back_is_named(kit):
+def test_properties_that_are_arrays(kit):
     loss = kit.loss
 
     @qd.data_oriented
@@ -204,13 +210,133 @@ def test_an_attribute_that_cannot_be_put_back_is_named(kit):
             for i in range(4):
                 loss[None] += self.now[i]
 
+    owner, prop = Owner(), Owner.now
+    with qd.ad.Tape(loss):
+        owner.add()
+        Owner.chosen = 1
+        for _ in range(3):
+            owner.add()
+    assert gradients(kit.x, kit.y) == [1, 3]
+    assert Owner.now is prop and owner.now is kit.y
+
+
+def test_properties_that_are_numbers(kit):
+    """Of two objects in one launch, each with its own value then; one of them without the attribute in its class."""
+    loss, x = kit.loss, field_of_ones()
+
+    @qd.data_oriented(template_primitives=False)
+    class Clock:
+        def __init__(self, t):
+            self.t = t
+
+        @property
+        def now(self):
+            return self.t * 10
+
+    class Later(Clock):
+        pass
+
+    @qd.data_oriented(template_primitives=False)
+    class Owner:
+        def __init__(self):
+            self.first, self.second, self.other = Clock(1.0), Clock(2.0), Later(3.0)
+
+        @qd.kernel
+        def add(self):
+            for i in range(4):
+                loss[None] += (self.first.now + 100 * self.second.now + 10000 * self.other.now) * x[i]
+
+    owner = Owner()
+    clocks = (owner.first, owner.second, owner.other)
+    with qd.ad.Tape(loss):
+        owner.add()
+        for clock in clocks:
+            clock.t += 3
+        owner.add()
+        owner.second.t = 0
+    assert gradients(x) == [302010 + 605040]
+    assert [clock.now for clock in clocks] == [40, 0, 60] and "now" not in vars(Later)
+
+
+def test_properties_on_the_way_to_an_attribute(kit):
+    loss, x = kit.loss, field_of_ones()
+
+    @qd.data_oriented(template_primitives=False)
+    class Part:
+        def __init__(self, k):
+            self.k = k
+
+    @qd.data_oriented(template_primitives=False)
+    class Owner:
+        def __init__(self):
+            self.k = 2.0
+
+        @property
+        def part(self):
+            return Part(self.k)
+
+        @qd.kernel
+        def add(self):
+            for i in range(4):
+                loss[None] += self.part.k * x[i]
+
     owner = Owner()
     with qd.ad.Tape(loss):
         owner.add()
-    assert gradients(kit.x) == [1]
-    with pytest.raises(QuadrantsRuntimeError, match="'now' as it was in the launch"), qd.ad.Tape(loss):
+        owner.k = 5.0
         owner.add()
-        Owner.chosen = 1
+        owner.k = 7.0
+    assert gradients(x) == [7] and owner.part.k == 7
+
+
+def test_attributes_of_a_frozen_object(kit):
+    loss, x = kit.loss, field_of_ones()
+
+    @qd.data_oriented(template_primitives=False)
+    @dataclasses.dataclass(frozen=True)
+    class Owner:
+        k: float = 2.0
+
+        @qd.kernel
+        def add(self):
+            for i in range(4):
+                loss[None] += self.k * x[i]
+
+    owner, other = Owner(), Owner(3.0)
+    with qd.ad.Tape(loss):
+        owner.add()
+        other.add()
+        object.__setattr__(owner, "k", 5.0)
+        owner.add()
+        object.__setattr__(owner, "k", 7.0)
+    assert gradients(x) == [10]
+    assert (owner.k, other.k, Owner.k) == (7, 3, 2)
+
+
+def test_an_attribute_that_cannot_be_put_back_is_named(kit):
+    loss, x = kit.loss, field_of_ones()
+
+    @qd.data_oriented(template_primitives=False)
+    class Owner:
+        t = 1.0
+
+        def __getattribute__(self, name):
+            return type(self).t if name == "now" else object.__getattribute__(self, name)
+
+        def __setattr__(self, name, value):
+            raise AttributeError(f"{name} is fixed")
+
+        @qd.kernel
+        def add(self):
+            for i in range(4):
+                loss[None] += self.now * x[i]
+
+    owner, before = Owner(), set(vars(Owner))
+    told = "'now' as it was in the launch, and it cannot be put back: now is fixed. Make it a plain attribute, pass"
+    with pytest.raises(QuadrantsRuntimeError, match=told), qd.ad.Tape(loss):
+        owner.add()
+        Owner.t = 2.0
+    assert set(vars(Owner)) == before
 
 
 @pytest.mark.parametrize("debug", [False, True])
