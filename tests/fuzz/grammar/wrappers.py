@@ -31,6 +31,33 @@ class Wrapper:
         return [*self.before, *(indented(kernel) if self.inside else kernel)]
 
 
+# Where a field that is a member lies: what is in front of it, and behind.
+PLACES = (("", ""), ("", ""), ("inner.", ""), ("", "[0]"), ("", "[-1]"), ("", "['a']"), ("", "[0][0]"), ("", "[0].x"))
+
+
+@dataclass
+class Member:
+    place: tuple
+    name: str
+    cls: str
+
+    def access(self, obj: str) -> str:
+        return f"{obj}.{self.place[0]}{self.name}{self.place[1]}"
+
+    def assigned(self, obj: str, value: str) -> list:
+        whole = {
+            "": value, "[0]": f"[{value}, 1]", "[-1]": f"(2, {value})", "['a']": f"{{'b': 1, 'a': {value}}}",
+            "[0][0]": f"[[{value}]]", "[0].x": f"[{self.cls}()]",
+        }[self.place[1]]  # fmt: skip
+        lines = [f"{obj}.{self.place[0]}{self.name} = {whole}"]
+        return [*lines, f"{self.access(obj)} = {value}"] if self.place[1] == "[0].x" else lines
+
+    def changed(self, obj: str, value: str, in_place: bool) -> list:
+        if in_place and self.place[1] != "[-1]":
+            return [f"{self.access(obj)} = {value}"]
+        return self.assigned(obj, value)
+
+
 class Wrappers:
     def __init__(self, draw: Draw, scope: Scope, options: dict):
         self.draw, self.scope, self.options = draw, scope, options
@@ -73,13 +100,13 @@ class Wrappers:
         lines += ["        self.n = 3", f"        self.inner = {inner}()"]
         twins, swapped, back = [], [], []
         for c in own:
-            member = self.draw.name("m")
-            lines.append(f"        self.{member} = {c.host}")
-            c.access = f"self.{member}"
+            member = Member(self.draw.pick(PLACES) if c.annotation is None else PLACES[0], self.draw.name("m"), inner)
+            lines += [f"        {line}" for line in member.assigned("self", c.host)]
+            c.access = member.access("self")
             if self.has_twin(c) and self.draw.chance(0.5):
                 twins.append(self.twin(c))
-                swapped.append(f"{obj}.{member} = {twins[-1].host}")
-                back.append(f"{obj}.{member} = {c.host}")
+                swapped += member.changed(obj, twins[-1].host, self.draw.chance(0.5))
+                back += member.changed(obj, c.host, self.draw.chance(0.5))
         between = swapped + (self.numbers(obj) if lifted else self.constants())
         lines = [line for t in twins for line in t.declaration] + lines
         rest = [c for c in parameters if c not in own]
