@@ -112,7 +112,8 @@ template <class T, class X> QD_SIMT_FN bool qd_simt_hip_compare_exchange_strong(
 struct qd_simt_half {
     unsigned short bits;
     qd_simt_half() = default;
-    qd_simt_half(float x) : bits(qd_to_half(x)) {}
+    template <class T> qd_simt_half(T x) : bits(qd_to_half((float)x)) {}
+    qd_simt_half(double x) : bits(qd_to_half(x)) {}
     operator float() const { return qd_from_half(bits); }
 };
 #define _Float16 qd_simt_half

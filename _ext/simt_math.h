@@ -91,6 +91,13 @@ QD_SIMT_FN unsigned short qd_to_half(float x) {
     m += 0xfffu + (m >> 13 & 1) - 0x38000000u;
     return (unsigned short)(sign | m >> 13);
 }
+/* A double that a float does not hold has its last bit set there, so that it is on the right side of every middle. */
+QD_SIMT_FN unsigned short qd_to_half(double x) {
+    unsigned u = __float_as_uint((float)x);
+    double m = fabs(x), rounded = fabs((float)x);
+    if (m != rounded && !(u & 1)) u += m > rounded ? 1 : -1;
+    return qd_to_half(__uint_as_float(u));
+}
 QD_SIMT_FN float qd_from_half(unsigned short h) {
     unsigned sign = (h & 0x8000u) << 16, m = h & 0x7fffu;
     if (m >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (m & 0x3ffu) << 13);

@@ -9,6 +9,7 @@ import quadrants as qd
 
 N = 500
 F16 = qd.types.ndarray(qd.f16, 1)
+F64 = qd.types.ndarray(qd.f64, 1)
 V16 = qd.types.ndarray(qd.types.vector(3, qd.f16), 1)
 
 
@@ -90,3 +91,46 @@ def test_bits_of_constants(arch):
 
     run()
     assert narrow.to_numpy().tolist() == [0, (0x4166 >> 1) & 255, 0x3E, 1] and wide[0] == 0x3E00
+
+
+def around_the_middle() -> np.ndarray:
+    """Numbers of f64 that f32 would round to the middle between two halves, from above and below, and special ones."""
+    bits = np.random.default_rng(1).integers(0, 0x7BFF, N).astype(np.uint16)
+    low, high = (b.view(np.float16).astype(np.float64) for b in (bits, bits + np.uint16(1)))
+    middle = (low + high) / 2
+    special = [2049.0000001, 0.0, np.inf, 1e300, 1e-300, 65519.99999999999, 65520.0, 2.0**-25, 2.0**-25 * (1 + 1e-15)]
+    x = np.concatenate([middle, middle * (1 + 1e-15), middle * (1 - 1e-15), special])
+    return np.concatenate([x, -x])
+
+
+def test_doubles_are_rounded_once(arch):
+    """In casts, stores, atomics, vectors, arguments of funcs and results."""
+    x = around_the_middle()
+    n = len(x)
+    with np.errstate(over="ignore"):
+        wanted = x.astype(np.float16)
+    cast, stored, added, largest, passed, vectors = np.zeros((6, n), np.float16)
+    largest[:], vectors = -np.inf, np.zeros((n, 3), np.float16)
+
+    @qd.real_func
+    def same(a: qd.f16) -> qd.f16:
+        return a
+
+    @qd.kernel
+    def run(x: F64, cast: F16, stored: F16, added: F16, largest: F16, passed: F16, vectors: V16):
+        for i in range(x.shape[0]):
+            cast[i] = qd.cast(x[i], qd.f16)
+            stored[i] = x[i]
+            added[i] += x[i]
+            qd.atomic_max(largest[i], x[i])
+            passed[i] = same(x[i])
+            vectors[i] = qd.Vector([x[i], x[i], x[i]])
+
+    @qd.kernel
+    def result(x: qd.f64) -> qd.f16:
+        return x
+
+    run(x, cast, stored, added, largest, passed, vectors)
+    for found in (cast, stored, added, largest, passed, *vectors.T):
+        assert np.array_equal(found, wanted)
+    assert result(2049.0000001) == 2050
