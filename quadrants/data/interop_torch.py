@@ -114,18 +114,23 @@ def store(container, tensor) -> None:
         raise TypeError(f"a torch.Tensor is expected, not {type(tensor)}")
     container._check_usable()
     if not memory.is_device(container._memory()) or not is_home(tensor.device):
-        container.from_numpy(tensor.detach().cpu().numpy())
+        container.from_numpy(to_numpy(tensor))
         return
     _check_dtype(tensor)
     source = container._check_import(tensor.detach())
     if container._strided() is None:
-        container._store_all(source.cpu().numpy())
+        container._store_all(to_numpy(source))
         return
     memory.synchronize()
     view = _view(container)
     view.copy_(source)
     _wait(loaded(), tensor.device)
     container._written()
+
+
+def to_numpy(tensor):
+    """The values of a tensor as an array, also of one that shows its memory negated or conjugated."""
+    return tensor.detach().resolve_neg().resolve_conj().cpu().numpy()
 
 
 def _check_dtype(tensor) -> None:

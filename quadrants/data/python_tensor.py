@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from quadrants.data import dtypes, shapes
+from quadrants.data import dtypes, interop_torch, shapes
 from quadrants.data.python_element import NumberCell, element, live
 from quadrants.ir.types import DType
 from quadrants.lang.matrix import Matrix
@@ -143,7 +143,7 @@ class PythonTensor(torch.Tensor):
 
     def from_torch(self, tensor) -> None:
         """Take over a torch tensor of shape `shape + element shape`."""
-        self.from_numpy(tensor.detach().cpu().numpy())
+        self.from_numpy(interop_torch.to_numpy(tensor))
 
     def copy_from(self, other: PythonTensor) -> None:
         """Take over the content of a container of the same shape."""

@@ -207,6 +207,16 @@ class TestTorch:
                 with pytest.raises(TypeError):
                     c.from_torch(bad)
 
+    def test_imports_of_negated_and_conjugated_views(self, torch):
+        z = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64)
+        negated = z.conj().imag
+        assert negated.is_neg()
+        for c in (factories.ndarray(f32, 2), factories.field(f32, 2)):
+            c.from_torch(negated)
+            assert c.to_numpy().tolist() == [-2, 4]
+            with pytest.raises(TypeError, match="complex64"):
+                c.from_torch(z.conj())
+
     def test_dlpack(self, torch):
         a = factories.laid_out_ndarray(f32, (2, 3, 4), layout=(2, 0, 1))
         t = torch.from_dlpack(a.to_dlpack())
