@@ -37,8 +37,9 @@ The printer asks while it prints and splices the rendered text in front of the k
     random  "normal", dtype   (qd_rng *) f32 f64: standard normal
     check   "fail", kinds     kinds: a string of "i", "u" (for u64) and "f", one for each value. (lane, site,
                               values...): records the first failure and leaves the current work; never returns
-    check   op, dtype, *types add sub mul shl (lane, where, a, b) [dtype]: prints "... overflow detected in <where>";
-                              types: result and operands, where that is done for the elements of tensors
+    check   op, dtype, *types add sub mul shl, and for types with sign floordiv raw_div (lane, where, a, b) [dtype]:
+                              prints "... overflow detected in <where>"; types: result and operands, where that is
+                              done for the elements of tensors
     print                     (lane, format, ...)
     print   "together"        what precedes a block of several prints that are one line; where one takes too few values
 

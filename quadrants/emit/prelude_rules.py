@@ -20,6 +20,8 @@ FAMILIES = (
     *SIMT_RULES,
 )  # fmt: skip
 
+QUOTIENTS = {"floordiv": "floordiv", "raw_div": "rawdiv"}
+CHECKED_OPS = {**dict.fromkeys(("add", "sub", "mul", "shl"), "iu"), **dict.fromkeys(QUOTIENTS, "i")}
 INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs min max popcnt clz ffs bit_shr shl shr".split())
 # Functions of the C mathematical library and their operand counts.
 LIBM = {
@@ -203,8 +205,12 @@ def check(p, op: str, what, *tensors) -> str:
         return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=needs)
     if op == "exit":
         return p.add("check", "qd_exit", "exit")
-    if op not in ("add", "sub", "mul", "shl") or what.kind not in "iu":
+    if what.kind not in CHECKED_OPS.get(op, ""):
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
+    if not tensors and op in QUOTIENTS:
+        divide = ("int", QUOTIENTS[op], what)
+        needs = [what, unsigned(what), ("print",), divide]
+        return p.add("check", f"qd_checked_{op}_{what}", "quotient", what, p.need(*divide), needs=needs)
     if not tensors:
         return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
     element = ("check", op, what)

@@ -7,6 +7,7 @@ from quadrants.ir.types import DType, TensorType, element_dtype, u1, u64
 from quadrants.lang.value import Value
 
 REPORTED = ("add", "sub", "mul", "shl")
+QUOTIENTS = ("floordiv", "raw_div")
 SHIFTS = ("shl", "shr", "bit_shr")
 DIVISIONS = {"floordiv": "//", "mod": "%", "raw_div": "qd.raw_div", "raw_mod": "qd.raw_mod"}
 
@@ -25,9 +26,13 @@ def before_binary(tracer, name: str, left: DType, b, computed: DType):
     return b
 
 
-def report_of(tracer, name: str, computed: DType) -> Loc | None:
+def report_of(tracer, name: str, b, computed: DType) -> Loc | None:
     """The place in the user's source that a report of overflow names; None where nothing can overflow."""
-    return tracer.reported_loc() if name in REPORTED and computed.kind in "iu" else None
+    if name in QUOTIENTS:
+        may_overflow = computed.kind == "i" and _may_be_minus_one(b)
+    else:
+        may_overflow = name in REPORTED and computed.kind in "iu"
+    return tracer.reported_loc() if may_overflow else None
 
 
 def _shift_fits(count, t: DType):
@@ -41,6 +46,12 @@ def _is_nonzero(e) -> bool:
     if isinstance(e, Make):
         return all(_is_nonzero(part) for part in e.parts)
     return isinstance(e, Const) and e.value != 0
+
+
+def _may_be_minus_one(e) -> bool:
+    if isinstance(e, Make):
+        return any(map(_may_be_minus_one, e.parts))
+    return not isinstance(e, Const) or e.value == -1
 
 
 def _nonzero(e):

@@ -156,7 +156,16 @@ def unary(name: str, x) -> Value:
         return Value(Const(constants.convert(-e.value, e.type), e.type))
     if name == "abs" and t.kind in "ub":
         return Value(e)
+    tracer = scope.current()
+    if tracer is not None and tracer.debug and t.kind == "i" and name in ("neg", "abs"):
+        return _reported_negative(tracer.temp(Value(e)), t, absolute=name == "abs")
     return Value(Unary(name, e, _with_shape(result, shape)))
+
+
+def _reported_negative(x: Value, t: DType, absolute: bool) -> Value:
+    """`-x` or `abs(x)` as a difference, which reports that the least number has no negative."""
+    negative = binary("sub", Value(Const(0, t)), x)
+    return binary("max", x, negative) if absolute else negative
 
 
 def binary(name: str, x, y) -> Value:
@@ -187,7 +196,7 @@ def binary(name: str, x, y) -> Value:
     tracer = scope.current()
     if tracer is not None and tracer.debug:
         b = debug_checks.before_binary(tracer, name, ta, b, computed)
-        loc = debug_checks.report_of(tracer, name, computed)
+        loc = debug_checks.report_of(tracer, name, b, computed)
     if name in debug_checks.SHIFTS and ta is u1:  # one bit, which a count of 1 or more moves out
         return binary("bit_and", Value(a), binary("eq", Value(b), 0))
     return Value(Binary(name, cast_expr(a, computed), cast_expr(b, computed), _with_shape(result, shape), loc))

@@ -63,6 +63,57 @@ def test_every_width(arch, t, capfd):
 
 
 @debug
+@pytest.mark.parametrize("t", [t for t in LIMITS if t.is_signed], ids=str)
+def test_what_has_no_negative(arch, t, capfd):
+    """The least number of a type, negated in one way or another, is itself."""
+
+    @qd.kernel
+    def run(x: t, y: t, what: qd.template()) -> t:
+        r = x
+        if qd.static(what == 0):
+            r = -x
+        elif qd.static(what == 1):
+            r = abs(x)
+        elif qd.static(what == 2):
+            r = x // y
+        elif qd.static(what == 3):
+            r = qd.raw_div(x, y)
+        elif qd.static(what == 4):
+            r //= y
+        elif qd.static(what == 5):
+            v = -qd.Vector([t(1), x])
+            r = v[1]
+        elif qd.static(what == 6):
+            v = qd.Vector([t(1), x]) // y
+            r = v[1]
+        else:
+            r = x // t(-1)
+        return r
+
+    marked = (
+        ("Subtraction", "-x"), ("Subtraction", "abs(x)"), ("Division", "x // y"), ("Division", "qd.raw_div(x, y)"),
+        ("Division", "r //= y"), ("Subtraction", "-qd.Vector([t(1), x])"), ("Division", "qd.Vector([t(1), x]) // y"),
+        ("Division", "x // t(-1)"),
+    )  # fmt: skip
+    for what, report in enumerate(marked):
+        assert run(t.min, -1, what) == t.min
+        assert [(name, text) for name, _, text in reports(capfd)] == [report]
+        assert [run(x, -1, what) for x in (t.min + 1, t.max, -5)] == [t.max, t.max if what == 1 else -t.max, 5]
+        assert what in (0, 1, 5, 7) or run(t.min, 1, what) == t.min
+        assert reports(capfd) == []
+
+
+@debug
+@pytest.mark.parametrize("t", [t for t in LIMITS if not t.is_signed], ids=str)
+def test_negatives_without_sign_are_not_reported(arch, t, capfd):
+    @qd.kernel
+    def run(x: t) -> t:
+        return (x & -x) + t(0) * (abs(x) // x)
+
+    assert run(12) == 4 and reports(capfd) == []
+
+
+@debug
 def test_every_element_of_vectors_and_matrices(arch, capfd):
     @qd.kernel
     def run(x: qd.i32, y: qd.i8) -> qd.i32:

@@ -36,6 +36,7 @@ def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5
         requests += [("scalar", "powi", t, e) for e in PRIMITIVES.values() if e not in REAL]
         requests += [("cast", "bit_cast", t, u) for u in PRIMITIVES.values() if u.size == t.size and u1 not in (t, u)]
         requests += [("check", op, t) for op in ("add", "sub", "mul", "shl") if t.kind in "iu"]
+        requests += [("check", op, t) for op in ("floordiv", "raw_div") if t.kind == "i"]
         for family in ("atomic", "plain"):
             for op in (*UPDATES, "cas"):
                 if t not in REAL or op not in ("and", "or", "xor", "cas"):
