@@ -57,7 +57,10 @@ class Cells:
         if not found:
             return str(self.draw.number(0, 12))
         index = self.g.integers.any(depth - 1).text if depth > 0 else str(self.draw.number(0, 9))
-        return f"({self.draw.pick(found)} {self.draw.pick('+-')} {index})"
+        first = self.draw.pick(found)
+        if self.draw.chance(0.15):  # what 32 bits of it say is another index
+            first = f"(qd.cast({first}, qd.i64) << 32)"
+        return f"({first} {self.draw.pick('+-')} {index})"
 
     def wrapped(self, text: str, depth: int) -> str:
         """An index that overflows into the range: indices have 32 bits."""

@@ -8,9 +8,9 @@ from .containers import Field, StructField, View
 from .errors import Undefined, Unmodelled
 from .memory import tracker
 from .names import spelled
-from .numbers import Num, convert, literal, promote
+from .numbers import Defaults, Num, convert, i32, literal, promote, wrap
 from .operations import binary, unary
-from .places import Place, Several, Value
+from .places import Memory, Place, Several, Value
 from .values import Struct, Tensor, copied, is_constant, letters
 
 BINARY = {
@@ -254,6 +254,8 @@ class Expressions:
 
     def place_in(self, base, node) -> Place:
         key = self.key(node.slice)
+        if not _clamps(base):
+            key = tuple(k if isinstance(k, slice) else as_i32(k) for k in key)
         moved = isinstance(base, (Field, StructField)) and any(base.offset)
         if not moved and _has_negative_literal(node.slice):
             raise Unmodelled("a literal below zero as an index")
@@ -310,12 +312,7 @@ class Expressions:
         x = literal(x)
         if x.dtype.real:
             raise Unmodelled("a real index")
-        from .numbers import Defaults, i32, wrap
-
-        kept = wrap(x.value, i32) if x.dtype.bits > 32 or x.dtype.name == "u32" else x.value
-        if Defaults.checked and x.dtype.bits > 32 and kept != x.value:
-            raise Undefined("an index of 64 bits that debug mode refuses")
-        return kept
+        return x.value
 
     # ------------------------------------------------------------ calls
 
@@ -323,6 +320,19 @@ class Expressions:
         from .calls import call
 
         return call(self, node)
+
+
+def _clamps(base) -> bool:
+    """Whether what is indexed limits indices, which it does by their value."""
+    return getattr(base.field if isinstance(base, Memory) else base, "clamped", False)
+
+
+def as_i32(index: int) -> int:
+    """What is left of an index in 32 bits."""
+    kept = wrap(index, i32)
+    if Defaults.checked and kept != index:
+        raise Undefined("an index that debug mode refuses")
+    return kept
 
 
 def _has_negative_literal(node) -> bool:
