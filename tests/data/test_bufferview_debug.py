@@ -42,6 +42,68 @@ def test_element_access_is_checked(arch, kernel) -> None:
     assert np.flatnonzero(a.to_numpy()).tolist() == [23]
 
 
+@qd.kernel
+def touch_far(v: BufferView[qd.f32], far: qd.i64):
+    v[far] = 1.0
+
+
+@qd.kernel
+def window_far(v: BufferView[qd.f32], far: qd.i64):
+    v.subview(far, 1)[0] = 1.0
+
+
+@qd.kernel
+def window_wide(v: BufferView[qd.f32], far: qd.i64):
+    v.subview(0, far + 1)[0] = 1.0
+
+
+@qd.kernel
+def slice_far(v: BufferView[qd.f32], far: qd.i64):
+    w = v[far:]
+    w[0] = 1.0
+
+
+@qd.kernel
+def slice_wide(v: BufferView[qd.f32], far: qd.i64):
+    w = v[: far + 1]
+    w[0] = 1.0
+
+
+@qd.kernel
+def make_far(a: qd.types.ndarray(qd.f32, ndim=1), far: qd.i64):
+    w = BufferView(a, far, 1)
+    w[0] = 1.0
+
+
+FAR = {
+    touch_far: "got index 4294967296 (offset=8, size=16).",
+    window_far: "subview offset=4294967296, subview size=1, parent size=16.",
+    window_wide: "subview offset=0, subview size=4294967297, parent size=16.",
+    slice_far: "subview offset=4294967296, subview size=-4294967280, parent size=16.",
+    slice_wide: "subview offset=0, subview size=4294967297, parent size=16.",
+    make_far: "offset=4294967296, size=1, ndarray length=32.",
+}
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("kernel", FAR, ids=lambda kernel: kernel.fn.__name__)
+def test_numbers_of_64_bits_keep_their_value(arch, kernel) -> None:
+    a = zeros()
+    x = a if kernel is make_far else a[8:24]
+    with pytest.raises(FAILS) as caught:
+        kernel(x, 2**32)
+    assert FAR[kernel] in str(caught.value)
+    assert not a.to_numpy().any()
+    kernel(x, 0)
+    assert a.to_numpy().sum() == 1
+
+
+def test_an_index_of_64_bits_is_checked_where_bounds_are(init) -> None:
+    init(check_out_of_bound=True)
+    with pytest.raises(FAILS, match=r"Out of bound access to ndarray at arg 0 with indices \[4294967296\]"):
+        touch_far(zeros()[8:24], 2**32)
+
+
 @pytest.mark.runtime(debug=True)
 def test_messages_have_accumulated_numbers(arch) -> None:
     @qd.kernel
