@@ -38,5 +38,5 @@ def test_programs(arch_name, mode):
     findings = hunt.run()
     print(hunt.summary())
     assert not findings, f"QD_FUZZ_SEED={seed}\n{hunt.summary()}\n{told.getvalue()}"
-    # One program in ten shifts by what debug mode refuses, and few programs may be more of them.
-    assert hunt.kinds["ok"] > (0.6 if mode else 0.85) * count, hunt.summary()
+    # Those that a check has to stop are stopped, with its message: else they are findings.
+    assert hunt.kinds["ok"] + hunt.kinds["stopped"] > 0.9 * count, hunt.summary()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .containers import Field, StructField, View
-from .errors import Undefined, Unmodelled
+from .errors import Refused, Undefined, Unmodelled
 from .memory import tracker
 from .names import spelled
 from .numbers import Defaults, Num, convert, i32, literal, promote, wrap
@@ -130,12 +130,14 @@ class Expressions:
     def dry_value(self, node):
         ordered = tracker.ordered
         marks, tracker.marks = tracker.marks, None
+        checks = Defaults.debug, Defaults.checked
+        Defaults.debug = Defaults.checked = False  # nothing stops what is not run
         self.dry += 1
-        type(self).dry_run = True
         try:
             return self.eval(node)
         finally:
             self.dry -= 1
+            Defaults.debug, Defaults.checked = checks
             tracker.marks, tracker.ordered = marks, ordered
 
     def eval_IfExp(self, node):
@@ -331,7 +333,7 @@ def as_i32(index: int) -> int:
     """What is left of an index in 32 bits."""
     kept = wrap(index, i32)
     if Defaults.checked and kept != index:
-        raise Undefined("an index that debug mode refuses")
+        raise Refused("an index that debug mode refuses")
     return kept
 
 

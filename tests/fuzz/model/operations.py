@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 
-from .errors import Undefined, Unmodelled
+from .errors import Refused, Undefined, Unmodelled
 from .numbers import Defaults, DType, Num, convert, i32, literal, promote, rounded, u1, wrap
 from .values import Tensor, is_constant
 
@@ -106,7 +106,7 @@ def _shift(op: str, a: Num, b: Num) -> Num:
     if not 0 <= b.value < max(a.dtype.bits, 8):
         raise Undefined("a shift by a negative number or by the width")
     if Defaults.debug and b.value >= a.dtype.bits:
-        raise Undefined("a shift that debug mode refuses")
+        raise Refused("a shift that debug mode refuses")
     return Num(a.dtype, wrap(_PYTHON[op](a.value, b.value), a.dtype))
 
 
