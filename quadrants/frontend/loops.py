@@ -265,7 +265,8 @@ class Loops:
             for (axis, _, divisor), value in zip(levels, values):
                 part = typed.binary("mul", value, Value(Const(divisor, i32))) if divisor > 1 else value
                 sums[axis] = part if sums[axis] is None else typed.binary("add", sums[axis], part)
-            run([self.temp(index, label) for index, label in zip(sums, labels)])
+            # Never a temporary: the loop's own name stands for it, and a variable that copies it must be another one.
+            run([self.declare(label, index.expr, mutable=False) for index, label in zip(sums, labels)])
 
         names = [f"{labels[axis]}_{k}" for k, (axis, _, _) in enumerate(levels)]
         self.emit_for(names, [(Const(0, i32), Const(extent, i32)) for _, extent, _ in levels], joined, kind)

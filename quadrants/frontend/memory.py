@@ -61,7 +61,7 @@ class Memory:
         first = _scalar_decl(field, cells[0], name)
         first.type = tensor_type(shape, cells[0].dtype)
         if not field.interleaved:
-            parts = [_scalar_decl(field, c, f"{name}_{k}") for k, c in enumerate(cells)]
+            parts = [_scalar_decl(field, c, self.array_name(f"{name}_{k}")) for k, c in enumerate(cells)]
             for part in parts:
                 self.add_array(part)
             first.components = tuple(parts)

@@ -111,3 +111,27 @@ def test_members_may_have_any_name(arch, name):
 
     copy()
     assert [getattr(s, member)[1] for member in members] == [k + 1 for k in range(len(members))]
+
+
+def test_components_beside_fields_without_a_name(arch):
+    """Components of a vector that lie apart are arrays of their own, whose names others may have."""
+    apart = qd.Vector.field(2, qd.i32, shape=2, layout=qd.Layout.SOA)
+    v = qd.Vector.field(2, qd.i32, shape=2, layout=qd.Layout.SOA)
+    held = {"a": apart, "b": qd.field(qd.i32, 2), "c": qd.field(qd.i32, 2)}
+    v_1 = qd.field(qd.i32, 2)
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.held = held
+
+        @qd.kernel
+        def add(self):
+            self.held["a"][1][1] += 1
+            self.held["b"][1] += 2
+            self.held["c"][1] += 3
+            v[1][1] += 4
+            v_1[1] += 5
+
+    Holder().add()
+    assert [int(x.to_numpy().sum()) for x in (*held.values(), v, v_1)] == [1, 2, 3, 4, 5]

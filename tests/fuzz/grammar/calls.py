@@ -54,7 +54,7 @@ class Calls:
             # In parallel loops others may own its cells.
             return type_.access if type_ in scope.writable else None
         if mode == "static":
-            statics = [v.name for v in self.g.scope.statics]
+            statics = [v.name for v in self.g.scope.statics if v.high is not None and v.high <= 3]
             return self.draw.pick([*statics, str(self.draw.number(0, 3))])
         if mode in ("template", "ref", "self"):
             return self.place(type_, depth, variables_only=mode == "ref")

@@ -51,6 +51,7 @@ class Kernels:
                 if v.level == 0 and v.writable and isinstance(v.type, Type) and not v.type.real and not v.type.shape:
                     if v.type.dtype.bits > 1 and v.low is None and self.draw.chance(0.4):
                         reduced[v.name] = self.draw.pick(REDUCTIONS)
+            copies = self.copies(axes) if self.draw.chance(0.2) else []
             readable = [c for c in rest if c not in atomic]
             approximate = [o for o in (self.approximate(c, axes) for c in self.results) if o is not None]
             lines = self.g.statements.body(
@@ -58,7 +59,16 @@ class Kernels:
                 approximate=approximate,
                 top=False, loop=True, own_loop=True,
             )  # fmt: skip
-        return [*header, head, *indented(lines)]
+        return [*header, head, *indented([*copies, *lines])]
+
+    def copies(self, axes: list) -> list:
+        """Copies of loop indices that change: the indices do not."""
+        lines = []
+        for text, _, _ in axes:
+            name = self.draw.name("v", VARIABLES)
+            lines += [f"{name} = {text}", f"{name} {self.draw.pick(('=', '+=', '*='))} {self.draw.number(0, 9)}"]
+            self.g.scope.variables.append(Var(name, I32, level=1))
+        return lines
 
     def approximate(self, c: Container, axes: list) -> Own | None:
         index = self.injective(c, axes)

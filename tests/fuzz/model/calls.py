@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from . import operations as ops
-from .errors import Undefined, Unmodelled
+from .errors import Refused, Undefined, Unmodelled
 from .memory import tracker
 from .names import spelled
 from .numbers import Num, u1
@@ -54,9 +54,12 @@ def call(ev, node: ast.Call):
 
 
 def callee(ev, node):
-    if isinstance(node, ast.Attribute):
+    if not isinstance(node, ast.Attribute):
+        return ev.eval(node)
+    try:
         return ev.attribute(ev.eval_base(node.value), node.attr)
-    return ev.eval(node)
+    except Refused:
+        raise Undefined("the index of an object of which a method may read nothing") from None
 
 
 def arguments(ev, node) -> list:
