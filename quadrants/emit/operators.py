@@ -6,7 +6,7 @@ from typing import Any
 
 from quadrants.emit.spelling import BOOLEAN, CLEARER, FUNCTIONS, INFIX, narrow
 from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, cast, infix, name, prefix
-from quadrants.ir.types import DType, f16, f32, u1, u16, u32
+from quadrants.ir.types import DType, f16, f32, i16, u1, u16, u32
 
 
 class Operators:
@@ -19,6 +19,8 @@ class Operators:
     counts_freely: Any
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
+        if op == "neg" and t is i16 and not self.dialect.negates_i16:
+            return call(self.need("scalar", "neg", t), a)
         if op == "neg":
             return a if t is u1 else self.narrowed("neg", t, prefix("-", a))
         if op == "bit_not":

@@ -22,7 +22,7 @@ FAMILIES = (
 
 QUOTIENTS = {"floordiv": "floordiv", "raw_div": "rawdiv"}
 CHECKED_OPS = {**dict.fromkeys(("add", "sub", "mul", "shl"), "iu"), **dict.fromkeys(QUOTIENTS, "i")}
-INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs min max popcnt clz ffs bit_shr shl shr".split())
+INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs neg min max popcnt clz ffs bit_shr shl shr".split())
 # Functions of the C mathematical library and their operand counts.
 LIBM = {
     "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "tanh": 1, "exp": 1, "log": 1, "sqrt": 1, "floor": 1, "ceil": 1,

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from view_kit import touch_element, zeros
+from view_kit import iota, touch_element, zeros
 
 import quadrants as qd
 from quadrants import BufferView
@@ -106,6 +106,26 @@ def test_a_clamped_view_has_the_extent_of_its_array(arch):
         return v[i]
 
     assert "int32_t v_shape[1]" in members(read.source(zeros()[:], 0), read)
+
+
+@pytest.mark.parametrize("t", [qd.u32, qd.i64, qd.u64], ids=str)
+def test_clamped_views_limit_the_value_of_an_index(arch, t) -> None:
+    """What i32 does not hold is outside, also where the sum with the offset leaves 64 bits."""
+
+    @qd.kernel
+    def read(v: BufferView[qd.f32, "clamp"], i: t) -> qd.f32:  # noqa: F821 - "clamp" is no forward reference
+        return v[i]
+
+    a, found = iota(), {0: 8, 3: 11, 24: 31, 2**31: 31}
+    if t.bits == 32:
+        found.update({2**32 - 1: 31, 2**32 - 8: 31})
+    else:
+        found.update({2**32 + 1: 31, 2**63 - 1: 31, 2**63 - 8: 31})
+    if t.is_signed:
+        found.update({-1: 7, -(2**31) - 1: 0, -(2**32) + 1: 0, -(2**63): 0})
+    if t is qd.u64:
+        found.update({2**64 - 1: 31, 2**63 + 1: 31})
+    assert {i: read(a[8:12], i) for i in found} == found
 
 
 def test_leaving_a_view_without_debug(arch) -> None:

@@ -442,3 +442,30 @@ def test_indices_of_loops_over_blocks_are_i32(init):
 
     run()
     assert x.to_numpy().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "i32", "i64"])
+def test_the_least_number_stays_when_it_is_negated(arch, name):
+    """Wherever its negative goes: into a store, a wider number, a vector, a comparison."""
+    dtype = getattr(qd, name)
+    least = -(2 ** (int(name[1:]) - 1))
+    x, same = qd.field(dtype, 2), qd.field(dtype, (2, 2))
+    wide = qd.field(qd.i64, (5, 2))
+    x.from_numpy(np.array([least, 5], f"int{name[1:]}"))
+
+    @qd.kernel
+    def run():
+        for i in x:
+            same[0, i] = -x[i]
+            same[1, i] = abs(x[i])
+            wide[0, i] = -x[i]
+            wide[1, i] = qd.cast(abs(x[i]), qd.i64) * 3
+            wide[2, i] = (-qd.Vector([x[i], x[i]]))[1]
+            wide[3, i] = qd.select(-x[i] < 0, 1, 2)
+            kept = -x[i]
+            wide[4, i] = qd.cast(kept, qd.i64) + 1
+
+    run()
+    assert same.to_numpy().tolist() == [[least, -5], [least, 5]]
+    wrapped = (3 * least + 2**63) % 2**64 - 2**63
+    assert wide.to_numpy().tolist() == [[least, -5], [wrapped, 15], [least, -5], [1, 1], [least + 1, -4]]

@@ -19,6 +19,7 @@ class Dialect:
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
     signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
+    negates_i16: the compiler wraps the negative of the least i16; else a helper does.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
@@ -50,6 +51,7 @@ class Dialect:
     launch_in_frame: bool = False
     block_bytes: int = 0
     signed_wraps: bool = True
+    negates_i16: bool = True
     flushes: tuple = ("f32",)
     block_dim: int = 0
     unroll: dict = field(default_factory=dict)

@@ -26,6 +26,7 @@ DIALECT = Dialect(
     launch_in_frame=True,
     block_bytes=32764 - 16,
     signed_wraps=False,
+    negates_i16=False,
     block_dim=128,
     namespace="qd_user",
     chosen_members=False,  # NVRTC 13.0 ends in a segmentation fault
