@@ -43,6 +43,16 @@ def leave_tracing():
     update_special()
 
 
+cdef class Tracing:
+    """`enter_tracing` and `leave_tracing` around the body of a `with`: no signal handler comes in between."""
+
+    def __enter__(self):
+        enter_tracing()
+
+    def __exit__(self, kind, error, trace):
+        leave_tracing()
+
+
 def tracing_depth():
     """How many traces are under way in the process."""
     return _tracing

@@ -110,16 +110,12 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
 
     if kernel.mode in WATCHED:
         options = {**options, "needed": _needed(kernel, args, options)}
-    core.enter_tracing()
-    try:
-        with profiler.scope("trace"):
-            declared = kernel._primal
-            traced = trace_kernel(
-                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=declared.graph,
-                checkpoints=declared.checkpoints, record=record,
-            )  # fmt: skip
-    finally:
-        core.leave_tracing()
+    with core.Tracing(), profiler.scope("trace"):
+        declared = kernel._primal
+        traced = trace_kernel(
+            kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=declared.graph,
+            checkpoints=declared.checkpoints, record=record,
+        )  # fmt: skip
     observer.ir("trace", traced.module)
     if kernel.mode:
         from quadrants.ad.differentiate import differentiate
@@ -142,17 +138,15 @@ def _needed(kernel, args: tuple, options: dict):
     from quadrants.frontend.trace import trace_kernel
 
     options = {**options, "ad_mode": "reverse"}
-    core.enter_tracing()
     try:
-        traced = trace_kernel(
-            kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=kernel._primal.graph,
-            checkpoints=kernel._primal.checkpoints,
-        )  # fmt: skip
-        return Needed(differentiate(traced.module, "reverse", options))
+        with core.Tracing():
+            traced = trace_kernel(
+                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=kernel._primal.graph,
+                checkpoints=kernel._primal.checkpoints,
+            )  # fmt: skip
+            return Needed(differentiate(traced.module, "reverse", options))
     except (RuntimeError, QuadrantsCompilationError):
         return Needed()
-    finally:
-        core.leave_tracing()
 
 
 def source_of(kernel, args: tuple, arch=None) -> str:
