@@ -14,6 +14,10 @@ cdef object _on_launch = None
 cdef str _stream_refusal = None
 cdef object _interpreter = None
 
+# What hears of launches, and whether a body is under way in which it does not.
+cdef object _listener = None
+cdef bint _paused = False
+
 
 cdef void update_special() noexcept:
     global _special
@@ -157,3 +161,65 @@ def _start_of_child():
 atexit.register(_end_of_process)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_of_child)
+
+
+# Code of C as the first and the last step of a `with`: a signal handler, which may raise, comes neither between the
+# step and the body nor in the middle of it, so that what it undoes stays in step with what it did.
+
+
+cdef class Listener:
+    """Base of context managers that hear of launches. On entry `self._prepare()`, which may refuse, then `_begin()`:
+    what stops in it is left. On exit `stop_listening`, then `self._left(kind)`."""
+
+    def __enter__(self):
+        self._prepare()
+        try:
+            self._begin()
+        except BaseException as error:  # Ctrl-C, too
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(self, kind, error, trace):
+        stop_listening(self)
+        return self._left(kind)
+
+
+cdef class Pause:
+    """Launches in the body of the `with` are not heard."""
+
+    cdef bint before
+
+    def __enter__(self):
+        global _paused
+        self.before = _paused
+        _paused = True
+
+    def __exit__(self, kind, error, trace):
+        global _paused
+        _paused = self.before
+
+
+def listener():
+    """What hears of launches, or None."""
+    return _listener
+
+
+def is_paused():
+    """Whether a `Pause` is under way."""
+    return _paused
+
+
+def start_listening(listener, hook, /, stream_refusal=None):
+    """`set_on_launch` for `listener`, which hears everything: nobody was there for whom another body was paused."""
+    global _listener, _paused
+    _listener, _paused = listener, False
+    set_on_launch(hook, stream_refusal)
+
+
+def stop_listening(listener, /):
+    """Undo `start_listening`, unless it is another one that listens."""
+    global _listener
+    if _listener is listener:
+        _listener = None
+        set_on_launch(None)

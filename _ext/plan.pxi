@@ -25,7 +25,8 @@ cdef class Plan:
     end. writes: `(sources, objects)`: parameters and members whose integers the kernel may write, and `Writes` of
     fields. kept: None, or the `KeptDepths` of stacks whose depths depend on arrays.
     attributes: `(param_index, path, constant)` of what was read off objects when it was compiled, which no launch looks
-        at. constant: the numbers that the code has, None for anything else.
+        at. constant: the numbers that the code has, None for anything else. reals: `(param_index, path)` of members
+        that launches pass as real numbers.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
@@ -50,7 +51,7 @@ cdef class Plan:
     cdef bytes template_bytes
     cdef object ret_reader
     cdef readonly list members
-    cdef readonly tuple attributes
+    cdef readonly tuple attributes, reals
     cdef readonly list sites
     cdef readonly object keepalive
     cdef readonly str name
@@ -60,7 +61,7 @@ cdef class Plan:
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
                  parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
-                 writes=((), ()), KeptDepths kept=None, attributes=()):
+                 writes=((), ()), KeptDepths kept=None, attributes=(), reals=()):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -89,7 +90,7 @@ cdef class Plan:
         if self.status_offset >= 0:
             self.check_room(self.status_offset, 8)
         self.kept = kept
-        self.attributes = tuple(attributes)
+        self.attributes, self.reals = tuple(attributes), tuple(reals)
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)

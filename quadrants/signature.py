@@ -15,7 +15,7 @@ from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
 from quadrants.lang.constant_key import constant_key
-from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_number, is_torch_tensor, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, is_number, kind_of, members
 
 HOLDS_MEMORY = (*FIELD_KINDS, "tensor")
 
@@ -148,41 +148,34 @@ def member_token(x) -> int:
     if is_external(x):
         return external_token(x, None, "")
     if isinstance(x, (list, tuple, dict)):
-        return _container_token(x, ())
+        return _container_token(x, {})
     if type(x).__hash__ is None and not getattr(x, "_qd_host_matrix", False):
         return _number(identity_token(x))
     return _number(template_token(x, ""))
 
 
-def _container_token(x, above: tuple) -> int:
-    """The token of what a container holds now, which may change from launch to launch. `above`: what it lies in."""
+def _container_token(x, seen: dict) -> int:
+    """The token of what a container or an object holds now, which may change from launch to launch. Numbers of objects
+    are constants of a kernel. `seen`: the numbers of what was found before it, by address.
+    """
+    if id(x) in seen:
+        return intern_token(("again", seen[id(x)]))
+    seen[id(x)] = len(seen)
+    if not isinstance(x, (list, tuple, dict)):
+        parts = [(name, part) for name, part in members(x).items() if not is_number(part)]
+        return intern_token((type(x), tuple([(name, _item_token(part, seen)) for name, part in parts])))
     items = [part for pair in x.items() for part in pair] if isinstance(x, dict) else x
-    return intern_token((type(x), tuple(_item_token(item, (*above, x)) for item in items)))
+    return intern_token((type(x), tuple([_item_token(item, seen) for item in items])))
 
 
-def _item_token(x, above: tuple) -> int:
-    """Objects in containers stand for what they hold, numbers aside: these are constants of a kernel."""
-    if any(x is outer for outer in above):
-        return 0
-    if isinstance(x, (list, tuple, dict)):
-        return _container_token(x, above)
-    if not has_parts(x):
-        return member_token(x)
-    parts = [(name, part) for name, part in vars(x).items() if not is_number(part)]
-    return intern_token((type(x), tuple((name, _item_token(part, (*above, x))) for name, part in parts)))
-
-
-def has_parts(x) -> bool:
-    """Whether it is an object whose attributes kernels may read."""
-    if isinstance(x, type) or callable(x) or kind_of(x) or is_number(x):
-        return False
-    return hasattr(x, "__dict__") and not is_external(x) and type(x).__module__ != "builtins"
-
-
-def is_external(x) -> bool:
-    if isinstance(x, np.ndarray):
-        return True
-    return is_torch_tensor(x) or is_cuda_array(x)
+def _item_token(x, seen: dict) -> int:
+    if isinstance(x, TokenBase):
+        return x.token
+    if type(x) in (str, int, bool):
+        return intern_token((type(x), x))
+    if isinstance(x, (list, tuple, dict)) or has_members(x):
+        return _container_token(x, seen)
+    return member_token(x)
 
 
 def external_token(x, annotation, name: str) -> int:

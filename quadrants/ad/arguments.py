@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
-from quadrants.ad.overrides import MISSING, Override
+from quadrants.ad.overrides import Assignment, Override, attribute
 from quadrants.errors import QuadrantsRuntimeError
 
 _NUMBERS = (bool, int, float)
@@ -37,7 +37,7 @@ class Arguments:
         with ExitStack() as undo:
             for (param, path), (value, leaf) in self._attributes:
                 owner = _resolve(self.values[param], path[:-1])
-                if not _same(getattr(owner, path[-1], MISSING), value):
+                if not _same(attribute(owner, path[-1]), value):
                     _set(undo, owner, path, value, leaf)
             for param, path, token in self._containers:
                 if token and self._token_of(_resolve(self.values[param], path)) != token:
@@ -60,6 +60,9 @@ def _attributes(plan, args: tuple) -> list:
     for param, path, constant in plan.attributes:
         if constant is not None:
             found[param, path] = (constant, True)
+    for place in plan.reals:
+        value, leaf = found[place]
+        found[place] = (float(value), leaf)  # else the derivative, compiled for an integer, would count in integers
     return sorted(found.items(), key=lambda item: len(item[0][1]))
 
 
@@ -80,11 +83,13 @@ def _is_container(x) -> bool:
     return type(x) in (list, tuple, dict)
 
 
-def _copied(x):
-    """A container of its own with the same things in it, at any depth."""
+def _copied(x, above: tuple = ()):
+    """A container of its own with the same things in it, at any depth; where it is in itself it stays what it is."""
+    if not _is_container(x) or any(x is outer for outer in above):
+        return x
     if type(x) is dict:
-        return {key: _copied(item) for key, item in x.items()}
-    return type(x)(_copied(item) for item in x) if _is_container(x) else x
+        return {key: _copied(item, (*above, x)) for key, item in x.items()}
+    return type(x)(_copied(item, (*above, x)) for item in x)
 
 
 def _other_contents(path: tuple) -> QuadrantsRuntimeError:
@@ -99,17 +104,16 @@ def _is_compound(x) -> bool:
 
 
 def _same(now, then) -> bool:
+    if now is then:
+        return True
     # A property makes a new number each time. Texts tell 0.0 from -0.0, and NaN is NaN.
     if type(now) is type(then) is dict:
         return list(now) == list(then) and all(_same(now[key], then[key]) for key in then)
     if type(now) is type(then) and _is_container(then):
         return len(now) == len(then) and all(map(_same, now, then))
-    return now is then or type(now) is type(then) and isinstance(now, _NUMBERS) and repr(now) == repr(then)
-
-
-def _is_inherited(owner, name: str, value) -> bool:
-    """Whether an attribute is that of the class."""
-    return name not in getattr(owner, "__dict__", (name,)) and getattr(type(owner), name, MISSING) is value
+    if type(now) is type(then) is np.ndarray:
+        return (now.dtype, now.shape, now.tobytes()) == (then.dtype, then.shape, then.tobytes())
+    return type(now) is type(then) and isinstance(now, _NUMBERS) and repr(now) == repr(then)
 
 
 def _set(undo: ExitStack, owner, path: tuple, value, leaf: bool) -> None:
@@ -117,18 +121,21 @@ def _set(undo: ExitStack, owner, path: tuple, value, leaf: bool) -> None:
     answers. What the kernel does not read itself need not be the same, if what is read of it is.
     """
     name = path[-1]
-    now = getattr(owner, name, MISSING)
-    inherited = now is MISSING or _is_inherited(owner, name, now)
+    assignment = Assignment(owner, name, attribute(owner, name))
+    undo.callback(assignment.undo)  # before it is done: Ctrl-C must not leave it
+    why = "what is assigned is not what it gives"
     try:
-        setattr(owner, name, value)
+        assignment.put(value)
     except AttributeError as error:
+        why = str(error)
         override = Override(owner, name, value)
-        undo.callback(override.remove)  # before it is there: Ctrl-C must not leave it
-        if not override.put() and leaf and not np.array_equal(now, value):
-            raise QuadrantsRuntimeError(
-                f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot "
-                f"be put back: {error}. Make it a plain attribute, pass the value as an argument of the kernel, or "
-                "keep it the same until the tape ends."
-            ) from error
-    else:
-        undo.callback(delattr, owner, name) if inherited else undo.callback(setattr, owner, name, now)
+        undo.callback(override.remove)
+        override.put()
+    now = attribute(owner, name)
+    number = isinstance(value, (*_NUMBERS, np.generic)) or _is_compound(value)
+    if leaf and not _same(now, value) and not (number and np.array_equal(now, value)):
+        raise QuadrantsRuntimeError(
+            f"The gradient of a tape needs the attribute '{'.'.join(path)}' as it was in the launch, and it cannot "
+            f"be put back: {why}. Make it a plain attribute, pass the value as an argument of the kernel, or "
+            "keep it the same until the tape ends."
+        )

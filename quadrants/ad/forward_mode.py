@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from quadrants import session
+from quadrants._ext import core
 from quadrants.ad import recording
 from quadrants.ad.clearing import clear_all_gradients
 from quadrants.data.field import ScalarField
@@ -19,7 +20,7 @@ _NO_SEED = (
 )
 
 
-class FwdMode:
+class FwdMode(core.Listener):
     """Context manager: kernels launched in its body also propagate derivatives along one direction of `param`.
 
         with qd.ad.FwdMode(loss=y, param=x, seed=[1, 0, 0]):
@@ -59,7 +60,7 @@ class FwdMode:
         self.entered = False
         self.kernels_recovered = False
 
-    def __enter__(self) -> FwdMode:
+    def _prepare(self) -> None:
         if self.entered:
             raise AssertionError("Forward mode manager can be entered only once.")
         session.require_runtime()
@@ -71,11 +72,12 @@ class FwdMode:
         self.entered = True
         if self.clear_gradients:
             clear_all_gradients(SNodeGradType.DUAL)
+
+    def _begin(self) -> None:
         self._write_seed()
         recording.start(self, self._record)
-        return self
 
-    def __exit__(self, kind, error, trace) -> None:
+    def _left(self, kind) -> None:
         self.recover_kernels()
         self.clear_seed()
 

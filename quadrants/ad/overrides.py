@@ -1,10 +1,46 @@
-"""An attribute that cannot be assigned, such as a property, as it was: the class gives a kept value for one object."""
+"""Attributes as they were: assigned, or, such as properties, given by the class for one object."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 MISSING: Any = object()
+
+
+def attribute(owner, name: str):
+    """What it is now; MISSING where there is none, or what the user wrote to find it raises."""
+    try:
+        return getattr(owner, name)
+    except Exception:  # of a property that cannot be asked at this time, whatever it raises
+        return MISSING
+
+
+class Assignment:
+    """The attribute `name` of `owner`, which is `now`, with another value."""
+
+    def __init__(self, owner, name: str, now):
+        self._owner, self._name, self._now = owner, name, now
+        held = getattr(owner, "__dict__", (name,))
+        self._inherited = now is MISSING or name not in held and getattr(type(owner), name, MISSING) is now
+        self._tried = False
+
+    def put(self, value) -> None:
+        """`AttributeError` if it cannot be assigned."""
+        self._tried = True
+        try:
+            setattr(self._owner, self._name, value)
+        except AttributeError:
+            self._tried = False
+            raise
+
+    def undo(self) -> None:
+        if not self._tried or attribute(self._owner, self._name) is self._now:
+            return
+        if self._inherited:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._now)
 
 
 class Override:
@@ -15,13 +51,10 @@ class Override:
         self._found = next((vars(base)[name] for base in type(owner).__mro__ if name in vars(base)), MISSING)
         self._own = vars(type(owner)).get(name, MISSING)
 
-    def put(self) -> bool:
-        """Whether `owner` has the value from now on."""
-        try:
+    def put(self) -> None:
+        """Nothing happens to a class that refuses."""
+        with suppress(AttributeError, TypeError):  # a class of C, or one whose own class refuses
             setattr(type(self._owner), self._name, self)
-        except (AttributeError, TypeError):  # a class of C, or one whose own class refuses
-            return False
-        return getattr(self._owner, self._name, MISSING) is self._value
 
     def remove(self) -> None:
         """Give the class back what it had, if it has this."""

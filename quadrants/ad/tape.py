@@ -25,7 +25,7 @@ _NOT_IN_DEBUG = (
 )
 
 
-class Tape:
+class Tape(core.Listener):
     """Context manager: what its body computes is differentiated when the body ends.
 
         with qd.ad.Tape(loss=y):
@@ -68,7 +68,7 @@ class Tape:
             warnings.warn(_NOT_IN_DEBUG, Warning, stacklevel=2)
             self.validation = False
 
-    def __enter__(self) -> Tape:
+    def _prepare(self) -> None:
         if self.entered:
             raise AssertionError("Tape can be entered only once.")
         session.require_runtime()
@@ -87,13 +87,13 @@ class Tape:
         if self._grad_check is not None:
             self._grad_check.save()
         self._watch = Watch(self.validation) if session.get_runtime().options.debug else None
+
+    def _begin(self) -> None:
         if self._watch is not None:
             self._watch.start()
         recording.start(self, self._record)
-        return self
 
-    def __exit__(self, kind, error, trace) -> None:
-        recording.stop(self)
+    def _left(self, kind) -> None:
         if kind is None:
             self.grad()
         elif self._watch is not None:

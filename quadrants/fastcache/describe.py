@@ -36,7 +36,10 @@ def value(x, *, captured: bool = False) -> str:
 
     captured: `x` is reached by name and what is read of it is described apart, so that its type is enough.
     """
-    text = _value(x, captured)
+    try:
+        text = _value(x, captured)
+    except RecursionError as error:
+        raise Unknown("a container that holds itself") from error
     if len(text) <= _LONGEST:
         return text
     return f"{type(x).__name__} {hashlib.blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"

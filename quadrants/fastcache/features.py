@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from quadrants import signature
 from quadrants._ext.core import token_key
 from quadrants.fastcache import describe
 from quadrants.fastcache.describe import Unknown
-from quadrants.frontend.refs import needs_reference
 from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, kind_of
 
 
 def of_argument(x, a, name: str) -> str:
@@ -28,13 +26,13 @@ def of_argument(x, a, name: str) -> str:
         return f"view {array(x.arr)}"
     if x is not None and ann.is_array_annotation(base) and _is_array(x):
         return array(x, getattr(getattr(base, "dtype", None), "ndim", 0))
-    if needs_reference(x):
+    if has_members(x):
         return f"object {describe.annotation(type(x))}"
     return describe.value(x)
 
 
 def _is_array(x) -> bool:
-    return kind_of(x) == "ndarray" or signature.is_external(x)
+    return kind_of(x) == "ndarray" or is_external(x)
 
 
 def array(x, element_axes: int = 0) -> str:
@@ -72,7 +70,7 @@ def of_member(obj, path: tuple, mode: str) -> str:
         return array(obj)
     if kind_of(obj) == "view":
         return f"view {array(obj.arr)}"
-    if needs_reference(obj):
+    if has_members(obj):
         return f"object {describe.annotation(type(obj))}"
     return describe.value(obj)
 

@@ -13,15 +13,15 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
-from quadrants.frontend.refs import ArrayRef, ObjectRef, needs_reference
+from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, tensor_type
+from quadrants.lang import constants, tensor, typed
 from quadrants.lang import parameters as ann
-from quadrants.lang import tensor, typed
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
 from quadrants.lang.func import BoundFunc, Func, receiver_of
-from quadrants.lang.kinds import FIELD_KINDS, holds_numbers, is_cuda_array, is_torch_tensor, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, has_members, holds_numbers, is_external, kind_of, members
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
@@ -105,7 +105,7 @@ class Arguments:
         x = x._unwrap() if kind_of(x) == "tensor" else x
         if x is None or kind_of(x) in FIELD_KINDS:
             return x
-        if kind_of(x) == "ndarray" or _is_external(x):
+        if kind_of(x) == "ndarray" or is_external(x):
             return self.array_ref(source, name, x)
         return self.template_parameter(source, name, x)
 
@@ -115,7 +115,7 @@ class Arguments:
             raise QuadrantsRuntimeTypeError(
                 f"A BufferView was passed for '{name}': annotate it with qd.BufferView[dtype] or qd.BufferView."
             )
-        if kind_of(x) == "ndarray" or _is_external(x) and not isinstance(x, np.ndarray):
+        if kind_of(x) == "ndarray" or is_external(x) and not isinstance(x, np.ndarray):
             raise QuadrantsRuntimeTypeError(
                 f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with "
                 "`qd.types.ndarray` instead"
@@ -123,7 +123,7 @@ class Arguments:
         return self.wrap_object(source, x)
 
     def wrap_object(self, source: tuple, x):
-        if needs_reference(x):
+        if has_members(x):
             return self.object_ref(source, x)
         return x
 
@@ -241,7 +241,7 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
-        if not callable(x) or name in vars_of(obj):
+        if not callable(x) or has_members(x) or name in members(obj):
             self.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
         if self.record is not None:
@@ -254,7 +254,7 @@ class Arguments:
             return self._field_member(ref, source, x)
         if lifted:
             return self._lifted_primitive(source, name, x)
-        if needs_reference(x):
+        if has_members(x):
             self._select_by(ref, (index, (*source[1], "__class__")))
             return self.object_ref(source, x, lifts=ref.lifts and _is_part(x))
         if _decides(obj, name, x):
@@ -279,6 +279,8 @@ class Arguments:
                 f"'{name}' is a run-time value because its class was decorated with template_primitives=False; "
                 "it cannot be used inside qd.static()."
             )
+        if not isinstance(x, float):
+            constants.literal(x)  # raises where it does not fit
         # A bool is the integer that Python takes it for: later it may be another one.
         return self.scalar_parameter(source, name, self.default_fp if isinstance(x, float) else self.default_ip)
 
@@ -388,12 +390,6 @@ def _is_permutation(layout) -> bool:
     return isinstance(layout, tuple) and layout != tuple(range(len(layout)))
 
 
-def _is_external(x) -> bool:
-    if isinstance(x, np.ndarray):
-        return True
-    return is_torch_tensor(x) or is_cuda_array(x)
-
-
 def _mode(obj, name: str, a) -> str:
     """How a dataclass member selects the specialisation: by its value, its type, or as an array."""
     metadata = type(obj).__dataclass_fields__[name].metadata
@@ -414,12 +410,7 @@ def _decides(obj, name: str, x) -> bool:
     """Whether an attribute that is compiled in is more than a number: these are constants, as the manual says."""
     if isinstance(x, (list, tuple, dict)):
         return not holds_numbers(x)
-    return x is None or name in vars_of(obj) and (callable(x) or isinstance(x, DType))
-
-
-def vars_of(obj) -> dict:
-    """The attributes of the object itself, not those of its class."""
-    return getattr(obj, "__dict__", {})
+    return x is None or name in members(obj) and (callable(x) or isinstance(x, DType))
 
 
 def _is_part(obj) -> bool:

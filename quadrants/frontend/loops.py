@@ -14,6 +14,7 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend import ndrange
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Break, Const, Continue, For, While
@@ -190,31 +191,10 @@ class Loops:
                 raise QuadrantsSyntaxError(f"ndrange() got an unexpected keyword argument '{keyword.arg}'")
             axes = self.eval(keyword.value)
         args = self.eval_arguments(call.args)
-        bounds = [self._ndrange_entry(a) for a in args]
+        bounds = [ndrange.entry(a) for a in args]
         if axes is not None:
             axes = _check_axes(axes, len(bounds))
         return bounds, axes
-
-    def _ndrange_entry(self, entry):
-        if isinstance(entry, (list, tuple)) or (isinstance(entry, Value) and entry.is_tensor):
-            items = list(entry)
-            if len(items) != 2:
-                raise QuadrantsSyntaxError(
-                    "Every argument of ndrange should be a scalar or a tuple/list like (begin, end), found "
-                    f"{len(items)} items"
-                )
-            return tuple(self._ndrange_bound(x) for x in items)
-        return Const(0, i32), self._ndrange_bound(entry)
-
-    def _ndrange_bound(self, x):
-        if isinstance(x, Value):
-            if not x.is_scalar or x.type.is_real:
-                raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
-            return typed.cast_expr(x.expr, i32)
-        x = typed.unboxed(x)
-        if isinstance(x, (int, np.integer)):
-            return Const(int(x), i32)
-        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
 
     def ndrange_for(self, node, call, grouped: bool) -> None:
         with self.header():
@@ -228,19 +208,26 @@ class Loops:
                 f"({len(bounds)})"
             )
         kind = "range_for" if self.top_level else "ndrange_for"
-        self.product_for(node, names, bounds, axes, grouped, kind)
+        if grouped:
+            bounds = [tuple(self.range_bound(Value(e)) for e in pair) for pair in bounds]
+        bounds, firsts = ndrange.counted(self, bounds)
+        self.product_for(node, names, bounds, axes, grouped, kind, firsts=firsts)
 
     def product_for(
-        self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True, levels: tuple = ()
+        self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True, levels: tuple = (),
+        firsts: tuple | list = (),
     ) -> None:
         """Loops over a product of ranges; targets keep argument order whatever the visiting order is.
 
+        firsts: for every axis None, or what the loop's counter is added to.
         levels: (axis, extent, divisor) from the outside in, where an axis is split over several levels of storage.
         """
         n = len(bounds)
         labels = [f"{names[0][0]}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
 
         def run(canonical):
+            if firsts:
+                canonical = [ndrange.index(self, *axis) for axis in zip(labels, firsts, canonical)]
             if grouped:
                 vector = tensor.make(canonical, tensor_type((n,), i32))
                 self.frame.bind(names[0][0], self.named(vector.expr, names[0][0]), "var")

@@ -6,16 +6,8 @@ attribute path.
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-
-from quadrants.ir.types import DType
-from quadrants.lang.func import BoundFunc, Func
-from quadrants.lang.kinds import kind_of
 
 
 @dataclass(slots=True, eq=False)
@@ -41,21 +33,3 @@ class ObjectRef:
     members: Any = None
     lifts: bool = False
     immutable: bool = True
-
-
-_PLAIN = (bool, int, float, str, bytes, enum.Enum, list, tuple, dict, set, type, DType, np.generic)
-
-
-def needs_reference(x) -> bool:
-    """Objects whose members a kernel may reach: their arrays are bound anew at each launch."""
-    if getattr(type(x), "_qd_data_oriented", False):
-        return True
-    if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        return True
-    if x is None or isinstance(x, _PLAIN):
-        return False
-    if isinstance(x, (np.ndarray, Func, BoundFunc)) or kind_of(x) or getattr(x, "_qd_host_matrix", False):
-        return False
-    if getattr(x, "_qd_host_struct", False) or callable(x) and not hasattr(x, "__dict__"):
-        return False
-    return hasattr(x, "__dict__") and not callable(x) and type(x).__module__ != "builtins"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
+import functools
+import weakref
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType
 
 import numpy as np
 
@@ -19,6 +23,7 @@ _KINDS = {
 }
 _cache: dict = {}
 _tensors: dict = {}
+_slots_of: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 FIELD_KINDS = ("field", "matrix_field", "struct_field")
 
@@ -61,6 +66,57 @@ def is_number(x) -> bool:
 
 
 def holds_numbers(x) -> bool:
-    """Whether a container holds nothing but numbers, at any depth."""
-    items = x.values() if isinstance(x, dict) else x
-    return all(holds_numbers(item) if isinstance(item, (list, tuple, dict)) else is_number(item) for item in items)
+    """Whether a container holds nothing but numbers, at any depth. One that is in itself holds more."""
+    return _holds_numbers(x, ())
+
+
+def _holds_numbers(x, above: tuple) -> bool:
+    if not isinstance(x, (list, tuple, dict)):
+        return is_number(x)
+    if any(x is outer for outer in above):
+        return False
+    return all(_holds_numbers(item, (*above, x)) for item in (x.values() if isinstance(x, dict) else x))
+
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+_FUNCTIONS = (type, FunctionType, BuiltinFunctionType, MethodType, functools.partial)
+
+
+def has_members(x) -> bool:
+    """Whether it is an object whose attributes kernels may read: its arrays are bound anew at each launch."""
+    t = type(x)
+    if getattr(t, "_qd_data_oriented", False) or dataclasses.is_dataclass(t):
+        return True
+    if isinstance(x, _CONTAINERS + _FUNCTIONS) or kind_of(x) or is_number(x) or is_external(x):
+        return False
+    if callable(x) and (hasattr(x, "__wrapped__") or t.__module__.startswith(("quadrants.", "numpy"))):
+        return False
+    return (hasattr(x, "__dict__") or bool(_slots(t))) and t.__module__ != "builtins"
+
+
+def members(x) -> dict:
+    """The attributes of an object itself, not those of its class."""
+    found = getattr(x, "__dict__", {})
+    slots = _slots(type(x))
+    if not slots:
+        return found
+    return {**found, **{name: getattr(x, name) for name in slots if hasattr(x, name)}}
+
+
+def _slots(t: type) -> tuple:
+    """The names of attributes that have slots in the objects of a class that is written in Python."""
+    found = _slots_of.get(t)
+    if found is None:
+        found = _slots_of[t] = tuple(
+            name
+            for base in t.__mro__
+            if "__slots__" in vars(base)
+            for name, what in vars(base).items()
+            if isinstance(what, MemberDescriptorType)
+        )
+    return found
+
+
+def is_external(x) -> bool:
+    """Whether it is an array of another package."""
+    return isinstance(x, np.ndarray) or is_torch_tensor(x) or is_cuda_array(x)

@@ -16,7 +16,7 @@ from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, Qua
 from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
-from quadrants.lang.kinds import holds_numbers, is_number, kind_of
+from quadrants.lang.kinds import holds_numbers, is_external, is_number, kind_of
 from quadrants.lang.store import check_integer, store_value
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
@@ -45,7 +45,14 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
         writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
         kept=_kept(recipe, sources), attributes=_attributes(recipe, args, members),
+        reals=_reals(kernel, recipe),
     )  # fmt: skip
+
+
+def _reals(kernel, recipe: Recipe) -> list:
+    """Members that are real numbers because they were when the kernel was compiled, and not as a dataclass says."""
+    found = [s for s in recipe.slots if s.path and s.kind == "scalar" and s.type.is_real]
+    return [(s.param, s.path) for s in found if not dataclasses.is_dataclass(kernel.parameters[s.param][1])]
 
 
 def _attributes(recipe: Recipe, args: tuple, members: list) -> list:
@@ -56,8 +63,9 @@ def _attributes(recipe: Recipe, args: tuple, members: list) -> list:
 
 
 def _constant(x):
-    """A copy of a number, or of a container of numbers, which may be changed in place; None for anything else."""
-    numbers = holds_numbers(x) if type(x) in (list, tuple, dict) else is_number(x)
+    """A copy of a number, or of an array or a container of numbers, which may be changed in place; None for anything
+    else."""
+    numbers = holds_numbers(x) if type(x) in (list, tuple, dict) else is_number(x) or type(x) is np.ndarray
     return copy.deepcopy(x) if numbers else None
 
 
@@ -139,7 +147,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
             element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
             python = None
-            if signature.is_external(sample):
+            if is_external(sample):
                 written = number in recipe.written
                 python = external_packer(name, slot.shape, slot.ndim, element, written=written)
             if element and python:

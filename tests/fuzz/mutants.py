@@ -128,11 +128,18 @@ def shifted_truths() -> None:
     debug_checks.SHIFTS = frozenset()
 
 
+def narrow_bounds() -> None:
+    """`qd.ndrange` cuts its bounds to 32 bits."""
+    from quadrants.frontend import ndrange
+
+    ndrange._is_wide = lambda t: False
+
+
 MUTANTS = {
     f.__name__: f
     for f in (
         index_sums, component_indices, clamped_components, frozen_members, wide_indices, names_of_helpers,
-        names_of_structs, negated_truths, plain_casts, shifted_truths,
+        names_of_structs, negated_truths, plain_casts, shifted_truths, narrow_bounds,
     )
 }  # fmt: skip
 

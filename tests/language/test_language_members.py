@@ -233,3 +233,98 @@ def test_an_object_that_holds_itself(arch):
     part.x, first = qd.field(qd.i32, ()), part.x
     o.mark()
     assert (first[None], part.x[None]) == (1, 1)
+
+
+class Slots:
+    __slots__ = ("x", "weight")
+
+    def __init__(self, x):
+        self.x = x
+        self.weight = 2
+
+
+@pytest.mark.parametrize("base", [Part, Slots])
+@pytest.mark.parametrize("how", ["direct", "listed", "argument"])
+def test_objects_that_can_be_called_hold_fields_like_others(arch, how, base):
+    class Layer(base):
+        __slots__ = ()
+
+        def __call__(self, n):
+            return n * self.weight
+
+    @qd.data_oriented
+    class Net:
+        def __init__(self, layer):
+            self.layer, self.layers = layer, [layer]
+
+        @qd.kernel
+        def direct(self) -> qd.i32:
+            return self.layer(self.layer.x[None])
+
+        @qd.kernel
+        def listed(self) -> qd.i32:
+            return self.layers[0](self.layers[0].x[None])
+
+    @qd.kernel
+    def of(layer: qd.template()) -> qd.i32:
+        return layer(layer.x[None])
+
+    layer = Layer(qd.field(qd.i32, ()))
+    net = Net(layer)
+    run = (lambda: of(layer)) if how == "argument" else getattr(net, how)
+    layer.x[None] = 3
+    assert run() == 6
+    layer.x = qd.field(qd.i32, ())
+    layer.x[None] = 5
+    assert run() == 10
+
+
+@pytest.mark.parametrize("fastcache", [False, True])
+@pytest.mark.parametrize("kind", [list, dict])
+def test_numbers_in_a_container_that_holds_itself(arch, kind, fastcache):
+    numbers = [7] if kind is list else {0: 7}
+    numbers.append(numbers) if kind is list else numbers.update({1: numbers})
+    loss = qd.field(qd.f32, (), needs_grad=True)
+    x = qd.field(qd.f32, (), needs_grad=True)
+    x[None] = 2
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.numbers, self.loss, self.x = numbers, loss, x
+
+        @qd.kernel(fastcache=fastcache)
+        def add(self):
+            self.loss[None] += self.x[None] * self.numbers[0]
+
+    o = Holder()
+    with qd.ad.Tape(loss):
+        o.add()
+        o.add()
+    assert (loss[None], x.grad[None]) == (28, 14)
+
+
+def test_an_object_that_is_in_a_list_twice(arch):
+    """And one that knows what holds it: then another object, then one with the same field."""
+    first, second = Part(qd.field(qd.i32, ())), Part(qd.field(qd.i32, ()))
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self):
+            self.parts = [first, first]
+
+        @qd.kernel
+        def mark(self):
+            for k in qd.static(range(2)):
+                self.parts[k].x[None] += 10**k
+
+    o = Holder()
+    first.holder = second.holder = o
+    o.mark()
+    o.parts[1] = second
+    o.mark()
+    o.parts = [second, first]
+    o.mark()
+    second.x = first.x
+    o.mark()
+    assert first.x[None] == 11 + 1 + 10 + 11

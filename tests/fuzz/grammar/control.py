@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import bounds as bounds_of
 from .draw import VARIABLES
 from .types import I32, Type, Var, dtype, indented
 
@@ -80,16 +81,22 @@ class Control:
                     )
                     head = f"for {grouped} in qd.grouped(qd.ndrange({', '.join(entries)})):"
                 else:
-                    names = [self.loop_name(a, b - 1) for a, b in bounds]
+                    axes = [bounds_of.entry(self.draw, a, b) for a, b in bounds]
+                    names = [self.loop_name(a, b - 1, t) for (a, b), (_, t) in zip(bounds, axes)]
+                    if self.draw.chance(0.1):
+                        axes.append(bounds_of.far(self.draw, self.draw.number(1, 2)))
+                        bounds.append((None, None))
+                        names.append(self.loop_name(None, None, axes[-1][1]))
+                    entries = [text for text, _ in axes]
                     axes = self.draw.sample(range(len(bounds)), len(bounds))
                     more = f", axes={tuple(axes)}" if len(bounds) > 1 and self.draw.chance(0.3) else ""
                     head = f"for {', '.join(names)} in qd.ndrange({', '.join(entries)}{more}):"
             lines = self.g.statements.body(depth - 1, self.count(), loop=True, own_loop=False, top=False)
         return [*header, head, *indented(lines)]
 
-    def loop_name(self, low: int, high: int) -> str:
+    def loop_name(self, low: int | None, high: int | None, t: Type = I32) -> str:
         name = self.draw.name("i", VARIABLES)
-        self.g.scope.variables.append(Var(name, I32, writable=False, low=low, high=high, level=self.g.scope.level))
+        self.g.scope.variables.append(Var(name, t, writable=False, low=low, high=high, level=self.g.scope.level))
         return name
 
     def while_(self, depth: int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from . import bounds as bounds_of
 from .cells import paths
 from .draw import VARIABLES, Draw
 from .generators import Generators
@@ -64,10 +65,11 @@ class Kernels:
     def copies(self, axes: list) -> list:
         """Copies of loop indices that change: the indices do not."""
         lines = []
+        types = {v.name: v.type for v in self.g.scope.variables}
         for text, _, _ in axes:
             name = self.draw.name("v", VARIABLES)
             lines += [f"{name} = {text}", f"{name} {self.draw.pick(('=', '+=', '*='))} {self.draw.number(0, 9)}"]
-            self.g.scope.variables.append(Var(name, I32, level=1))
+            self.g.scope.variables.append(Var(name, types.get(text, I32), level=1))
         return lines
 
     def approximate(self, c: Container, axes: list) -> Own | None:
@@ -82,9 +84,9 @@ class Kernels:
             return ["qd.loop_config(parallelize=2)"]
         return []
 
-    def name(self, low: int, high: int) -> Var:
+    def name(self, low: int, high: int, t: Type = I32) -> Var:
         name = self.draw.name("i", VARIABLES)
-        var = Var(name, I32, writable=False, low=low, high=high, level=self.g.scope.level)
+        var = Var(name, t, writable=False, low=low, high=high, level=self.g.scope.level)
         self.g.scope.variables.append(var)
         return var
 
@@ -109,9 +111,10 @@ class Kernels:
         ]
         entries = ", ".join(f"({a}, {b + 1})" if a else str(b + 1) for a, b in bounds)
         if form == "ndrange":
-            vs = [self.name(a, b) for a, b in bounds]
+            axes = [bounds_of.entry(self.draw, a, b + 1) for a, b in bounds]
+            vs = [self.name(a, b, t) for (a, b), (_, t) in zip(bounds, axes)]
             return (
-                f"for {', '.join(v.name for v in vs)} in qd.ndrange({entries}):",
+                f"for {', '.join(v.name for v in vs)} in qd.ndrange({', '.join(text for text, _ in axes)}):",
                 [(v.name, v.low, v.high) for v in vs],
                 None,
             )

@@ -9,7 +9,7 @@ from .containers import Field, StructField, View, as_tensor
 from .errors import Undefined, Unmodelled
 from .memory import tracker
 from .names import spelled
-from .numbers import Num, i32, literal, wrap
+from .numbers import Num, i32, literal, promote, wrap
 from .places import Value, Variable
 from .values import Tensor
 
@@ -18,6 +18,12 @@ class Order:
     """Whether parallel loops run backwards."""
 
     backwards = False
+
+
+def _common(low: Num, high: Num):
+    """The type of the variable of an axis."""
+    wide = [x.dtype for x in (low, high) if x.dtype.bits > 32 or x.dtype.name == "u32"]
+    return promote(low.dtype, high.dtype) if wide else i32
 
 
 class Loops:
@@ -83,7 +89,8 @@ class Loops:
             bounds = [wrap(literal(self.eval(a)).value, i32) for a in node.args]
             return [(Num(i32, k),) for k in range(*bounds)]
         if call == "qd.ndrange":
-            return [tuple(Num(i32, k) for k in row) for row in self.product(node)]
+            types = [_common(*entry) for entry in self.entries(node)]
+            return [tuple(Num(t, wrap(k, t)) for t, k in zip(types, row)) for row in self.product(node)]
         if call == "qd.grouped":
             inner = node.args[0]
             if spelled(inner) == "qd.ndrange":
@@ -103,10 +110,9 @@ class Loops:
 
     def product(self, node) -> list:
         ranges = []
-        for entry in node.args:
-            value = self.eval(entry)
-            low, high = value if isinstance(value, (tuple, list)) else (0, value)
-            ranges.append(range(wrap(literal(low).value, i32), wrap(literal(high).value, i32)))
+        for low, high in self.entries(node):
+            t = _common(low, high)
+            ranges.append(range(wrap(low.value, t), wrap(high.value, t)))
         axes = next((self.eval(k.value) for k in node.keywords if k.arg == "axes"), tuple(range(len(ranges))))
         rows = []
         for row in itertools.product(*(ranges[a] for a in axes)):
@@ -115,6 +121,14 @@ class Loops:
                 back[a] = k
             rows.append(tuple(back))
         return rows
+
+    def entries(self, node) -> list:
+        """(begin, end) of every axis of an ndrange."""
+        values = [self.eval(entry) for entry in node.args]
+        pairs = [value if isinstance(value, (tuple, list)) else (0, value) for value in values]
+        return [
+            tuple(x if isinstance(x, Num) else Num(i32, wrap(literal(x).value, i32)) for x in pair) for pair in pairs
+        ]
 
     def serial_loop(self, s, targets, rows, assignable) -> None:
         from .evaluate import Break

@@ -6,7 +6,7 @@ import math
 import operator
 
 from .errors import Refused, Undefined, Unmodelled
-from .numbers import Defaults, DType, Num, convert, i32, literal, promote, rounded, u1, wrap
+from .numbers import Defaults, DType, Num, convert, f16, f32, i32, literal, promote, rounded, u1, wrap
 from .values import Tensor, is_constant
 
 _PYTHON = {
@@ -87,6 +87,8 @@ def _floor(x: float) -> float:
 
 def _real(op: str, a: float, b: float, dtype: DType) -> Num:
     if op in ("//", "%"):
+        if dtype is f16:  # computed as f32 and rounded once
+            return Num(f16, rounded(_real(op, a, b, f32).value, f16))
         quotient = _floor(_arithmetic("/", a, b, dtype))
         if quotient == 0 and math.copysign(1.0, quotient) < 0:
             raise Undefined("the sign of a zero")

@@ -1,0 +1,74 @@
+"""Bounds of `qd.ndrange`. A loop counts in i32: where that does not hold a bound, its counter starts at 0.
+
+    for i, j in qd.ndrange((a, b), 2)                  a and b of i64
+    for n, j in qd.ndrange(b - a, 2): i = a + n
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.ir.nodes import Const
+from quadrants.ir.types import i32, i64, promote
+from quadrants.lang import typed
+from quadrants.lang.value import Value
+
+_TOO_MANY = f"An axis of ndrange has more than {i32.max} iterations"
+
+
+def entry(x) -> tuple:
+    """(begin, end) of one argument, as integers of any type."""
+    if isinstance(x, (list, tuple)) or (isinstance(x, Value) and x.is_tensor):
+        items = list(x)
+        if len(items) != 2:
+            raise QuadrantsSyntaxError(
+                "Every argument of ndrange should be a scalar or a tuple/list like (begin, end), found "
+                f"{len(items)} items"
+            )
+        return tuple(_bound(item) for item in items)
+    return Const(0, i32), _bound(x)
+
+
+def _bound(x):
+    if isinstance(x, Value):
+        if not x.is_scalar or x.type.is_real:
+            raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
+        return x.expr if _is_wide(x.type) else typed.cast_expr(x.expr, i32)
+    x = typed.unboxed(x)
+    if not isinstance(x, (int, np.integer)):
+        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
+    for t in (i32, i64):
+        if t.min <= int(x) <= t.max:
+            return Const(int(x), t)
+    raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of a loop bound: i64")
+
+
+def _is_wide(t) -> bool:
+    """Whether i32 does not have all numbers of an integer type."""
+    return t.bits > 32 or t.name == "u32"
+
+
+def counted(tracer, bounds: list) -> tuple:
+    """(bounds of i32, for every axis None or the value that `index` adds to its counter)."""
+    found = [_counted(tracer, *pair) for pair in bounds]
+    return [pair for pair, _ in found], [first for _, first in found]
+
+
+def _counted(tracer, begin, end) -> tuple:
+    if begin.type is i32 and end.type is i32:
+        return (begin, end), None
+    t = promote(begin.type, end.type)
+    first, last = (tracer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
+    distance = typed.select(typed.binary("lt", first, last), typed.binary("sub", last, first), Value(Const(0, t)))
+    distance, most = tracer.temp(distance), Value(Const(i32.max, t))
+    if tracer.debug:
+        tracer.check(typed.binary("le", distance, most).expr, ("assert", (_TOO_MANY,)))
+    return (Const(0, i32), typed.cast_expr(typed.binary("min", distance, most).expr, i32)), first
+
+
+def index(tracer, label: str, first, counter) -> Value:
+    """The loop variable of one axis."""
+    if first is None:
+        return counter
+    return tracer.declare(label, typed.binary("add", first, counter).expr, mutable=False)

@@ -1,0 +1,26 @@
+"""Bounds of the axes of `qd.ndrange`, of which the loop variables have their type."""
+
+from __future__ import annotations
+
+from .draw import Draw
+from .types import I32, Type, dtype
+
+
+def entry(draw: Draw, low: int, stop: int) -> tuple:
+    """(text, type of the variable) of an axis from `low` to `stop`."""
+    if not draw.chance(0.15):
+        return f"({low}, {stop})" if low else str(stop), I32
+    name = draw.pick(("i64", "i64", "u32", "u64") if low >= 0 else ("i64",))
+    wide = draw.pick((f"qd.{name}({{}})", f"qd.cast({{}}, qd.{name})")).format
+    if low == 0 and draw.chance(0.5):
+        return wide(stop), Type(dtype(name))
+    first, last = draw.pick(((wide(low), str(stop)), (str(low), wide(stop)), (wide(low), wide(stop))))
+    return f"({first}, {last})", Type(dtype(name))
+
+
+def far(draw: Draw, count: int) -> tuple:
+    """(text, type of the variable) of an axis of which 32 bits hold no bound."""
+    firsts = {"i64": (2**40 - 1, -(2**33) - 1, 2**31 - 1), "u32": (2**31 - 1,), "u64": (2**33, 2**63 - 1)}
+    name = draw.pick(firsts)
+    first = draw.pick(firsts[name])
+    return f"(qd.{name}({first}), qd.{name}({first + count}))", Type(dtype(name))
