@@ -74,6 +74,13 @@ def _simt(folder):
     )
 
 
+def version() -> str:
+    """What the package says of itself; it cannot be imported before it is built."""
+    says: dict = {}
+    exec(Path("quadrants/_version.py").read_text(encoding="utf-8"), says)
+    return says["__version_str__"]
+
+
 class Build(build_ext):
     """Compiles the templates too, so that no process has to parse them."""
 
@@ -93,7 +100,7 @@ class Build(build_ext):
 setup(
     name="quadrants",
     # The public part is the release whose language and names this is compatible with; the label tells the two apart.
-    version="1.3.3+native",
+    version=f"{version()}+native",
     description="Kernels written in Python, compiled through C-family sources to CPUs and GPUs",
     long_description=Path("README.md").read_text(encoding="utf-8") if Path("README.md").exists() else "",
     long_description_content_type="text/markdown",
@@ -105,7 +112,7 @@ setup(
     include_package_data=False,
     ext_modules=extensions(),
     cmdclass={"build_ext": Build},
-    install_requires=["filelock>=3.12", "jinja2>=3.1", "numpy>=1.26", "platformdirs>=4"],
+    install_requires=["jinja2>=3.1", "numpy>=1.26"],
     extras_require=EXTRAS,
     zip_safe=False,
 )

@@ -33,6 +33,7 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.lang import containers as _containers
 from quadrants.lang.annotations import Template, ref, template
 from quadrants.lang.atomics import *  # noqa: F403
 from quadrants.lang.casts import *  # noqa: F403
@@ -125,6 +126,13 @@ _LAZY = {
     "outer": ("quadrants.lang.simt.tiles", "outer"),
     "clock_freq_hz": ("quadrants.lang.impl", "clock_freq_hz"),
 }  # fmt: skip
+
+
+def _load_containers(name: str):
+    return _importlib.import_module(f"quadrants.data.{name}")
+
+
+_containers.load = _load_containers
 
 
 def __getattr__(name: str):

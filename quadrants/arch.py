@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from quadrants import _logging
+from quadrants import _logging, targets
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -144,6 +144,14 @@ def _has_torch() -> bool:
     return find_spec("torch") is not None
 
 
+def _of_other_packages(name: str) -> bool:
+    """Whether the arch of that name is known, now that packages were asked for one."""
+    target = targets.of_arch(name)
+    if target is not None and name not in _backends:
+        register_backend(name, _probe_of(target.backend), [Extension[e] for e in target.extensions])
+    return target is not None
+
+
 for _name in ("x64", "arm64"):
     register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
 for _arch in gpu:
@@ -176,7 +184,9 @@ def is_arch_supported(arch: object, emulate: bool = False) -> bool:
     """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never
     raises for a backend in trouble: a probe that raises is logged and counts as unsupported.
     """
-    if not isinstance(arch, Arch) or arch.name not in _backends or not _enabled(arch.name):
+    if not isinstance(arch, Arch) or not (arch.name in _backends or _of_other_packages(arch.name)):
+        return False
+    if not _enabled(arch.name):
         return False
     backend = _backends[arch.name]
     try:
@@ -208,7 +218,7 @@ def by_name(text: str) -> Arch | list:
         return gpu
     if text == "x86_64":
         return x64
-    if text not in _backends:
+    if text not in _backends and not _of_other_packages(text):
         raise ValueError(f"Unknown arch {text!r}, should be one of cpu, gpu, {', '.join(sorted(_backends))}")
     return Arch(text)
 

@@ -14,9 +14,9 @@ import itertools
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from quadrants import _logging, folders
+from quadrants import _logging, folders, targets
 from quadrants.ir.names import identifier
 from quadrants.ir.summary import stacks_of
 from quadrants.ir.task_ids import task_ids
@@ -31,19 +31,6 @@ _left = MOST_BYTES
 _told: set[tuple[str, str]] = set()
 
 
-class Language(NamedTuple):
-    """How dumps call a dialect: QD_DUMP_<name>, and the suffix of files."""
-
-    name: str
-    suffix: str
-
-
-LANGUAGES = {
-    "c": Language("C", "c"), "cuda": Language("CUDA", "cu"), "hip": Language("HIP", "hip"),
-    "msl": Language("MSL", "metal"), "glsl": Language("GLSL", "comp"), "opencl": Language("OPENCL", "cl"),
-}  # fmt: skip
-
-
 class Observer:
     """Called after the frontend and after each pass of one compilation, and with the rendered text."""
 
@@ -55,7 +42,7 @@ class Observer:
         self.dumps = options.get("debug_dump_path")
         self.folder = self.dumps if _is_on("QD_DUMP_IR") else None
         self.source_here = options.get("print_kernel_llvm_ir") or options.get("print_kernel_llvm_ir_optimized")
-        self.languages = {k for k, v in LANGUAGES.items() if _is_on("QD_DUMP_SRC") or _is_on(f"QD_DUMP_{v.name}")}
+        self.languages = _dumped()
         self.verify = options.get("debug") or _is_on("QD_VERIFY_IR")
 
     @property
@@ -87,16 +74,17 @@ class Observer:
             name = f"{self.stem}_{next(_serial):04d}.{dialect}"
             self._write(Path.cwd(), name, text)
             _logging.info(f"generated source of {self.stem} written to {name}")
-        if dialect in self.languages:
-            self._dump(text, LANGUAGES[dialect], module, mode)
+        target = self.languages.get(dialect)
+        if target is not None:
+            self._dump(text, target, module, mode)
 
-    def _dump(self, text: str, language: Language, module: Module, mode: str) -> None:
+    def _dump(self, text: str, target: targets.Target, module: Module, mode: str) -> None:
         shown = with_header(text, module, mode)
-        framed = f"=== {language.name} for kernel '{module.name}' ===\n{shown}=== END {language.name} ===\n"
+        framed = f"=== {target.language} for kernel '{module.name}' ===\n{shown}=== END {target.language} ===\n"
         sys.stderr.flush()
         os.write(2, framed.encode())
         if _is_on("QD_DUMP_SRC") and self.dumps:
-            name = f"{module.name}{self.stem[self.stem.rindex('_c') :]}.{language.suffix}"
+            name = f"{module.name}{self.stem[self.stem.rindex('_c') :]}.{target.suffix}"
             self._write(Path(self.dumps), name, shown)
 
     def _write(self, folder: Path, name: str, text: str) -> None:
@@ -141,6 +129,14 @@ def with_header(text: str, module: Module, mode: str) -> str:
         if size == len(shown.encode()):
             return shown
         size = len(shown.encode())
+
+
+def _dumped() -> dict[str, targets.Target]:
+    """The targets whose text is dumped, by dialect."""
+    if not any(name.startswith("QD_DUMP_") for name in os.environ):
+        return {}
+    spoken = [target for target in targets.known() if target.dialect]
+    return {t.dialect: t for t in spoken if _is_on("QD_DUMP_SRC") or _is_on(f"QD_DUMP_{t.language}")}
 
 
 def _is_on(variable: str) -> bool:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from quadrants import _logging
+from quadrants import _logging, targets
 from quadrants.config import CompileConfig
 from quadrants.errors import QuadrantsRuntimeError
-
-# Warp width by arch; a backend with another one sets `Program.subgroup_width` when it starts.
-_SUBGROUP_WIDTH = {"cuda": 32, "amdgpu": 64}
 
 
 class Program:
@@ -28,7 +25,8 @@ class Program:
         self.graph_last_yield = -1
         self._maxima_before = 0
         self.device_name = ""
-        self.subgroup_width: int | None = _SUBGROUP_WIDTH.get(getattr(cfg.arch, "name", ""))
+        target = targets.of_arch(getattr(cfg.arch, "name", ""))
+        self.subgroup_width: int | None = target.subgroup or None if target is not None else None
 
     def config(self) -> CompileConfig:
         """The live configuration."""

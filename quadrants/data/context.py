@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
+
+from quadrants import targets
 
 _attach_lock = threading.Lock()
 _attached = False
-# The archs whose kernels run in host memory.
-_HOST_ARCHS = ("x64", "arm64", "python")
+_waiting: list = []
 
 
 def _session():
@@ -24,17 +27,20 @@ def require() -> None:
         _attach(session)
 
 
-def _attach(session) -> None:
-    # Deferred to the first container ever made: before that there is nothing to allocate or to clear.
-    global _attached
-    from quadrants.data import ndarray, snode
-
+def on_first_container(register: Callable[[Any], None]) -> None:
+    """Call `register(session)` when the first container is made: before, there is nothing to allocate or to clear."""
     with _attach_lock:
-        if not _attached:
-            session.on_materialize(snode.materialize)
-            session.on_clear(snode.clear)
-            session.on_clear(ndarray.clear)
-            _attached = True
+        _waiting.append(register)
+    if _attached:
+        _attach(_session())
+
+
+def _attach(session) -> None:
+    global _attached
+    with _attach_lock:
+        _attached = True
+        while _waiting:
+            _waiting.pop(0)(session)
 
 
 def python_arch() -> bool:
@@ -45,7 +51,8 @@ def python_arch() -> bool:
 def on_device() -> bool:
     """True if kernels of the runtime in force see other memory than the host does."""
     arch = _session().get_runtime().arch
-    return arch is not None and arch.name not in _HOST_ARCHS
+    target = targets.of_arch(arch.name) if arch is not None else None
+    return target is not None and not target.host_memory
 
 
 def synchronize() -> None:

@@ -338,3 +338,6 @@ def clear() -> None:
     """Kill every live ndarray; called when the runtime goes."""
     for array in list(context.live_ndarrays()):
         array._kill()
+
+
+context.on_first_container(lambda session: session.on_clear(clear))

@@ -286,3 +286,9 @@ class FieldsBuilder(TreeBuilding):
 
 
 __all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "materialize", "root"]
+
+
+@context.on_first_container
+def _register(session) -> None:
+    session.on_materialize(materialize)
+    session.on_clear(clear)

@@ -32,7 +32,7 @@ class BlockPrinter(Printer):
         self.depth -= 1
 
     def statements(self, body) -> None:
-        for s in whole_updates(body) if self.dialect.parallel == "grid" and not self.plain else body:
+        for s in whole_updates(body) if self.dialect.whole_updates and not self.plain else body:
             self.statement(s)
 
     def statement(self, s) -> None:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=1)
 def builtin_folder() -> Path:
     """The folder of the built-in templates."""
-    import quadrants.templates
+    from importlib.util import find_spec
 
-    return Path(next(iter(quadrants.templates.__path__)))
+    found = find_spec("quadrants.templates")
+    assert found is not None and found.submodule_search_locations, "the templates are part of the package"
+    return Path(next(iter(found.submodule_search_locations)))
 
 
 _store: Store | None = None
@@ -47,7 +49,7 @@ def search_path(kernel_path=None, init_path=()) -> tuple:
 
 
 def environment(paths: tuple = ()):
-    """The environment for a search path, with every template as it is on disk now.
+    """The environment for a search path, with every template of the user as it is on disk now.
 
     Raises FileNotFoundError for a folder that does not exist.
     """
@@ -60,8 +62,18 @@ def environment(paths: tuple = ()):
 
 
 def state(paths: tuple = ()) -> tuple:
-    """Differs when a template that a search path finds is edited, added or removed."""
-    return tuple(_state(os.path.join(p, d)) for p in (*paths, builtin_folder()) for d in _parts())
+    """Differs when a template of a search path is edited, added or removed. The built-in ones are part of the program
+    that runs: they are looked at once."""
+    return (*_states(paths), _builtin_state())
+
+
+def _states(paths) -> tuple:
+    return tuple(_state(os.path.join(p, d)) for p in paths for d in _parts())
+
+
+@lru_cache(maxsize=1)
+def _builtin_state() -> tuple:
+    return _states([builtin_folder()])
 
 
 # What a folder of the package holds besides templates.

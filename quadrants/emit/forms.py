@@ -31,7 +31,7 @@ def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False, trip
     """heap: the task has stacks, and so a row of memory for each of a limited number of threads. trips: a program for
     its iterations, where tasks of the launch find that.
     """
-    if dialect.parallel != "grid":
+    if not dialect.launches:
         return Form()
     loop = task.loop
     if loop is None:

@@ -66,8 +66,7 @@ def lane(p, part: str = "lane") -> str:
         return p.add("lane", "qd_error", "error", needs=(i32, i64))
     if part == "runtime":
         return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
-    target = ("lane", "runtime") if p.spelling.dialect == "c" else ("lane", "error")
-    return p.add("lane", "qd_lane", "lane", needs=(i32, target, ("lane", "rng")))
+    return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
 
 
 def cast(p, op: str, source: DType, target: DType) -> str:
@@ -132,7 +131,7 @@ def half_power(p, t: DType, halves) -> str:
 
 def libm(p, op: str, t: DType) -> str:
     name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
-    if p.spelling.dialect == "c":
+    if p.spelling.libm:
         vector = op in LIBMVEC and p.simd >= LIBMVEC[op]
         p.add("libm", name, "declare", t, LIBM[op], op, vector)
     return name
@@ -200,8 +199,8 @@ def check(p, op: str, what, *tensors) -> str:
         if len(what) > FAIL_VALUES or set(what) - {"i", "u", "f"}:
             raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i', 'u' or 'f', not '{what}'")
         needs: list = [i32, i64, ("lane",)]
-        if p.spelling.dialect == "cuda":
-            needs.append(("check", "exit", None))
+        if p.spelling.leave_needs:
+            needs.append(p.spelling.leave_needs)
         return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=needs)
     if op == "exit":
         return p.add("check", "qd_exit", "exit")

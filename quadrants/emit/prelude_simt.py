@@ -34,37 +34,10 @@ SHUFFLED = (i32, u32, i64, u64, f32, f64)
 FOLDS = {"reduce": "shuffle_down", "reduce_all": "shuffle_xor", "inclusive": "shuffle_up", "segmented": "shuffle_up"}
 
 # Helpers that are functions of the dialect as they are.
-_CUDA = {
-    "block.sync": "__syncthreads",
-    "block.mem_fence": "__threadfence_block",
-    "block.sync_all_nonzero": "__syncthreads_and",
-    "block.sync_any_nonzero": "__syncthreads_or",
-    "block.sync_count_nonzero": "__syncthreads_count",
-    "grid.mem_fence": "__threadfence",
-    "subgroup.sync": "__syncwarp",
-    "subgroup.mem_fence": "__threadfence_block",
-    "warp.sync": "__syncwarp",
-    "warp.all_nonzero": "__all_sync",
-    "warp.any_nonzero": "__any_sync",
-    "warp.shfl_sync_i32": "__shfl_sync",
-    "warp.shfl_sync_f32": "__shfl_sync",
-    "warp.shfl_up_i32": "__shfl_up_sync",
-    "warp.shfl_up_f32": "__shfl_up_sync",
-    "warp.shfl_down_i32": "__shfl_down_sync",
-    "warp.shfl_down_f32": "__shfl_down_sync",
-    "warp.shfl_xor_i32": "__shfl_xor_sync",
-    "warp.match_any": "__match_any_sync",
-    "warp.active_mask": "__activemask",
-    "clock.counter": "clock64",
-}
-_HIP = {
-    name: text for name, text in _CUDA.items() if name.split(".")[0] not in ("subgroup", "warp")
-} | {"subgroup.mem_fence": "__threadfence_block"}  # fmt: skip
-OWN: dict[str, dict] = {"cuda": _CUDA, "hip": _HIP}
 
 
 def _own(p, family: str, op: str) -> str:
-    return OWN.get(p.spelling.dialect, {}).get(f"{family}.{op}", "")
+    return p.spelling.own.get(f"{family}.{op}", "")
 
 
 def _plain(family: str) -> Callable[..., str]:
@@ -95,7 +68,7 @@ def subgroup(p, op: str, *params) -> str:
 
 def _tile(p, log2) -> tuple:
     """What a helper for a part of the lanes needs besides its types."""
-    tiled = p.spelling.dialect == "cuda" and log2 is not None and log2 < 5
+    tiled = p.spelling.tile_masks and log2 is not None and log2 < 5
     return (("subgroup", "tile_mask", log2),) if tiled else ()
 
 

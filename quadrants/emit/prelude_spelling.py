@@ -24,8 +24,10 @@ class Spelling:
 
     parents: dialects whose prelude files serve where this one has none. narrow: widest type, in bits, whose
     compare-and-swap the device has not and the prelude makes from a wider one; 0 where the atomics need none at all.
-    leave: statement that ends a thread. lanes: threads that exchange values without a barrier. operators:
-    tensors may have operators.
+    leave: statement that ends a thread; leave_needs: the helper in it. lanes: threads that exchange values without a
+    barrier; tile_masks: those of a part of them name each other. operators: tensors may have operators. libm: the
+    functions of the C library have to be declared. lane_holds: what the record of a thread points to, besides the
+    frame ("runtime" or "error"). own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
     """
 
     def __init__(
@@ -43,12 +45,22 @@ class Spelling:
         leave: str = "",
         lanes: int = 1,
         operators: bool = False,
+        leave_needs: tuple = (),
+        tile_masks: bool = False,
+        libm: bool = False,
+        lane_holds: str = "error",
+        own: dict | None = None,
     ):
         self.dialect = dialect
         self.parents = parents
         self.narrow = narrow
         self.lanes = lanes
         self.operators = operators
+        self.leave_needs = leave_needs
+        self.tile_masks = tile_masks
+        self.libm = libm
+        self.lane_holds = lane_holds
+        self.own = own or {}
         self.declared = frozenset(PRIMITIVES[name] for name in declared.split())
         """Primitive types that the prelude has to declare."""
         self.builtin = frozenset(builtin.split())
@@ -140,6 +152,33 @@ def bits_of(t: DType) -> DType:
     return PRIMITIVES[f"u{8 * t.size}"]
 
 
+_CUDA = {
+    "block.sync": "__syncthreads",
+    "block.mem_fence": "__threadfence_block",
+    "block.sync_all_nonzero": "__syncthreads_and",
+    "block.sync_any_nonzero": "__syncthreads_or",
+    "block.sync_count_nonzero": "__syncthreads_count",
+    "grid.mem_fence": "__threadfence",
+    "subgroup.sync": "__syncwarp",
+    "subgroup.mem_fence": "__threadfence_block",
+    "warp.sync": "__syncwarp",
+    "warp.all_nonzero": "__all_sync",
+    "warp.any_nonzero": "__any_sync",
+    "warp.shfl_sync_i32": "__shfl_sync",
+    "warp.shfl_sync_f32": "__shfl_sync",
+    "warp.shfl_up_i32": "__shfl_up_sync",
+    "warp.shfl_up_f32": "__shfl_up_sync",
+    "warp.shfl_down_i32": "__shfl_down_sync",
+    "warp.shfl_down_f32": "__shfl_down_sync",
+    "warp.shfl_xor_i32": "__shfl_xor_sync",
+    "warp.match_any": "__match_any_sync",
+    "warp.active_mask": "__activemask",
+    "clock.counter": "clock64",
+}
+_HIP = {
+    name: text for name, text in _CUDA.items() if name.split(".")[0] not in ("subgroup", "warp")
+} | {"subgroup.mem_fence": "__threadfence_block"}  # fmt: skip
+
 SPELLINGS: dict[str, Spelling] = {
     "c": Spelling(
         "c",
@@ -149,6 +188,8 @@ SPELLINGS: dict[str, Spelling] = {
         prefix="",
         aggregate="({type}){{{body}}}",
         reserved=C_KEYWORDS,
+        libm=True,
+        lane_holds="runtime",
     ),
     "cuda": Spelling(
         "cuda",
@@ -160,8 +201,11 @@ SPELLINGS: dict[str, Spelling] = {
         reserved=C_KEYWORDS + CPP_KEYWORDS,
         narrow=8,
         leave="qd_exit();",
+        leave_needs=("check", "exit", None),
         lanes=32,
         operators=True,
+        tile_masks=True,
+        own=_CUDA,
     ),
     "hip": Spelling(
         "hip",
@@ -176,5 +220,6 @@ SPELLINGS: dict[str, Spelling] = {
         leave="__builtin_amdgcn_endpgm();",
         lanes=64,
         operators=True,
+        own=_HIP,
     ),
 }

@@ -133,7 +133,7 @@ class Renderer:
 
     def function(self, f) -> Piece:
         p = self.printer(self.serial_atomics, f.body)
-        if self.dialect.parallel == "grid":
+        if not self.dialect.restrict_written:
             self.unqualified = self.restrict
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
@@ -155,9 +155,8 @@ class Renderer:
     @property
     def serial_atomics(self) -> bool:
         """Whether no two threads ever run at once."""
-        return self.options.get("threads", 2) == 1 and self.dialect.parallel == "chunk" or not any(
-            t.loop for t in self.module.tasks
-        )
+        one = self.dialect.chunks and self.options.get("threads", 2) == 1
+        return one or not any(t.loop for t in self.module.tasks)
 
     def prologue(self, p: BlockPrinter) -> list:
         """Locals for the arrays, extents and parameters the text uses."""
@@ -181,7 +180,7 @@ class Renderer:
         """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
         text = f"{self.dialect.args}{decl.name}"
         known = vectors.alignment(decl)
-        if self.dialect.parallel != "grid" or known <= element_dtype(decl.type).size:
+        if not self.dialect.assume_aligned or known <= element_dtype(decl.type).size:
             return text
         return f"({self.element_type(decl)} *)__builtin_assume_aligned({text}, {known})"
 
@@ -198,11 +197,11 @@ class Renderer:
     # ------------------------------------------------------------ tasks
 
     def task(self, t, number: int) -> Piece:
-        alone = self.dialect.parallel == "chunk" and cost.runs_alone(t, self.options.get("threads", 2))
+        alone = self.dialect.chunks and cost.runs_alone(t, self.options.get("threads", 2))
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
         loop = t.loop
         self.loop_text = ""
-        if self.dialect.parallel == "grid":
+        if not self.dialect.restrict_written:
             self.unqualified = self.restrict - aliases.only_read(t, self.restrict)
         opening = []
         in_heap = self.in_heaps.get(t.name, [])
@@ -231,7 +230,7 @@ class Renderer:
         if uses["random"]:
             self.prelude.need("random", "begin")
         used = self.stacks.get(t.name, [])
-        if self.dialect.parallel == "grid":
+        if not self.dialect.chunks:
             local = [d for d in used if d not in in_heap]
             rows = stacks.thread_rows(p, local, in_heap, t.gate, [a["extent"] for a in axes])
         else:
@@ -292,9 +291,7 @@ class Renderer:
             piece.take_axis = self.prelude.need("index", "take_axis")
 
     def body_depth(self, loop) -> int:
-        if self.dialect.parallel == "grid" or len(loop.vars) < 2:
-            return 2
-        return 3
+        return 3 if self.dialect.chunks and len(loop.vars) > 1 else 2
 
     def axes(self, p: BlockPrinter, loop) -> list:
         out = []
@@ -324,7 +321,7 @@ class Renderer:
             self.prelude.type(element_dtype_named(name))
         if self.frame is not None and self.frame.error >= 0:
             self.prelude.need("lane", "error")
-        if self.dialect.parallel == "chunk":
+        if self.dialect.chunks:
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
@@ -355,9 +352,8 @@ class Renderer:
             "heap_site": module.heap_site,
             "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
         }
-        env = environment.environment(
-            environment.search_path(kernel_path, self.options.get("template_path") or ())
-        )
+        user = environment.search_path(kernel_path, self.options.get("template_path") or ())
+        env = environment.environment((*user, self.dialect.templates) if self.dialect.templates else user)
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
@@ -419,7 +415,7 @@ class Renderer:
         """For every task with stacks what the entry function does first: it computes `qd_stride`."""
         out = {}
         for name, found in self.stacks.items():
-            if self.dialect.parallel == "grid":
+            if not self.dialect.chunks:
                 continue
             p = self.printer(True)
             p.depth = 0

@@ -59,7 +59,7 @@ def _known_names() -> set[str]:
     """Every name that something looks up; a dialect may also replace what it shares with the others."""
     found = {path.relative_to(environment.builtin_folder()).as_posix() for path in _builtin_files()}
     shared = {name.removeprefix("_base/") for name in found if name.startswith("_base/prelude/")}
-    return found | {f"{dialect}/{name}" for dialect in dialects.NAMES for name in shared}
+    return found | {f"{dialect}/{name}" for dialect in dialects.names() for name in shared}
 
 
 def _prelude_variables(name: str) -> set[str]:
@@ -131,7 +131,7 @@ def _unknown_macros(env, name: str, tree) -> Iterator[tuple[int, str]]:
 
 def _render_sample(folder: Path) -> list[str]:
     problems = []
-    for dialect in dialects.NAMES:
+    for dialect in dialects.names():
         try:
             sample.rendered(dialect, folder)
         except QuadrantsCompilationError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+from quadrants import targets
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.outside import is_outside
 from quadrants.frontend.refs import ArrayRef
@@ -170,10 +171,6 @@ class Simt:
         return tensor.make(parts, target.type)
 
 
-MAX_BLOCK_DIM = 1024
-_LIMITED = ("cuda", "amdgpu")
-
-
 def block_dim_of(tracer, block_dim) -> int | None:
     """The argument of `qd.loop_config`, checked: a power of two, and at most 1024 where blocks cannot be larger."""
     if block_dim is None:
@@ -187,10 +184,10 @@ def block_dim_of(tracer, block_dim) -> int | None:
         raise QuadrantsCompilationError(
             f"block_dim={dim} must be a positive power of two: is_power_of_two({dim}) is false"
         )
-    if dim > MAX_BLOCK_DIM and tracer.arch_name in _LIMITED:
-        raise QuadrantsCompilationError(
-            f"block_dim={dim} is more than a block may have on {tracer.arch_name}: {MAX_BLOCK_DIM}"
-        )
+    target = targets.of_arch(tracer.arch_name)
+    most = target.block_threads if target is not None else None
+    if most is not None and dim > most:
+        raise QuadrantsCompilationError(f"block_dim={dim} is more than a block may have on {tracer.arch_name}: {most}")
     return dim
 
 

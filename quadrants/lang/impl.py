@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quadrants import arch as _arch
+from quadrants import targets
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.session import (
     PyQuadrants,
@@ -34,10 +35,8 @@ __all__ = [
 
 pyquadrants = get_runtime()
 
-# Shared memory that every device of the arch has; the CPU has none, its blocks are loops.
-_SHARED_MEMORY_LOWER_BOUND = {"x64": 0, "arm64": 0, "metal": 32768, "vulkan": 32768, "opencl": 32768, "amdgpu": 65536}
 _queries: dict[tuple, Callable[[], int]] = {}
-_BACKENDS = {name: f"quadrants.runtime.{name}" for name in ("cuda", "amdgpu")}
+_load_backend = importlib.import_module
 _PUBLIC = frozenset(
     "Field Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray Struct StructField Vector VectorNdarray "
     "deactivate_all_snodes field grouped ndarray one root static static_assert static_print stop_grad zero".split()
@@ -51,8 +50,9 @@ def register_device_query(arch_name: str, what: str, query: Callable[[], int]) -
 
 def _query(arch_name: str, what: str) -> Callable[[], int] | None:
     """What a backend registered; its module is imported where nothing else has needed it yet."""
-    if (arch_name, what) not in _queries and arch_name in _BACKENDS:
-        importlib.import_module(_BACKENDS[arch_name])
+    target = targets.of_arch(arch_name)
+    if (arch_name, what) not in _queries and target is not None and target.backend:
+        _load_backend(target.backend)
     return _queries.get((arch_name, what))
 
 
@@ -80,8 +80,9 @@ def get_max_shared_memory_bytes(*, is_lowerbound_ok: bool) -> int:
     query = _query(name, "max_shared_memory_bytes")
     if query is not None:
         return query()
-    if is_lowerbound_ok and name in _SHARED_MEMORY_LOWER_BOUND:
-        return _SHARED_MEMORY_LOWER_BOUND[name]
+    target = targets.of_arch(name)
+    if is_lowerbound_ok and target is not None and target.shared_bytes is not None:
+        return target.shared_bytes
     raise QuadrantsRuntimeError(
         f"get_max_shared_memory_bytes not implemented for arch {name}; pass is_lowerbound_ok=True for a lower bound"
     )

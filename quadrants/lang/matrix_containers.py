@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quadrants.lang import containers
 from quadrants.lang.enums import Layout
 from quadrants.lang.tensor_types import MatrixType, VectorType
 
@@ -42,24 +43,20 @@ class MatrixContainers:
 
         Raises QuadrantsRuntimeError before `qd.init` and for extents <= 0, ValueError for other dtypes.
         """
-        from quadrants.data import factories
-
         rank = 2 if ndim is None else ndim
-        return factories.matrix_field(n, m, dtype, shape, order, name, offset, needs_grad, needs_dual, layout, rank)
+        return containers.factories().matrix_field(
+            n, m, dtype, shape, order, name, offset, needs_grad, needs_dual, layout, rank
+        )
 
     @classmethod
     def ndarray(cls, n: int, m: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
         """A zeroed ndarray of n x m matrices. `shape`: int or sequence of ints; `needs_grad`: real dtypes only."""
-        from quadrants.data import factories
-
-        return factories.matrix_ndarray(n, m, dtype, shape, needs_grad, ndim=2)
+        return containers.factories().matrix_ndarray(n, m, dtype, shape, needs_grad, ndim=2)
 
     @classmethod
     def tensor(cls, n: int, m: int, dtype: Any, shape: Any, **kwargs: Any) -> Any:
         """A tensor of n x m matrices: see `qd.tensor` for `backend`, `layout` and the rest."""
-        import quadrants
-
-        return quadrants.tensor(MatrixType(n, m, dtype), shape, **kwargs)
+        return containers.tensor(MatrixType(n, m, dtype), shape, **kwargs)
 
 
 class VectorContainers:
@@ -81,23 +78,19 @@ class VectorContainers:
         layout: Layout = Layout.AOS,
     ) -> Any:
         """A field of vectors with n elements: arguments after `dtype` as for `qd.Matrix.field`, from `shape` on."""
-        from quadrants.data import factories
-
-        return factories.matrix_field(n, 1, dtype, shape, order, name, offset, needs_grad, needs_dual, layout, 1)
+        return containers.factories().matrix_field(
+            n, 1, dtype, shape, order, name, offset, needs_grad, needs_dual, layout, 1
+        )
 
     @classmethod
     def ndarray(cls, n: int, dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
         """A zeroed ndarray of vectors with n elements. `shape`: int or sequence of ints; `needs_grad`: real dtypes."""
-        from quadrants.data import factories
-
-        return factories.matrix_ndarray(n, 1, dtype, shape, needs_grad, ndim=1)
+        return containers.factories().matrix_ndarray(n, 1, dtype, shape, needs_grad, ndim=1)
 
     @classmethod
     def tensor(cls, n: int, dtype: Any, shape: Any, **kwargs: Any) -> Any:
         """A tensor of vectors with n elements: see `qd.tensor` for `backend`, `layout` and the rest."""
-        import quadrants
-
-        return quadrants.tensor(VectorType(n, dtype), shape, **kwargs)
+        return containers.tensor(VectorType(n, dtype), shape, **kwargs)
 
 
 def spell(mixin: type, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.lang import kernel_hook
+from quadrants.lang import containers, kernel_hook
 from quadrants.lang.matrix import Matrix
 from quadrants.lang.store import store_value
 
@@ -179,10 +179,9 @@ class Struct:
             needs_grad, needs_dual: allocate gradients of the real members.
             layout: `qd.Layout.AOS` (default) keeps the members of an element together, `qd.Layout.SOA` apart.
         """
-        from quadrants.data import factories
         from quadrants.lang.enums import Layout
 
-        return factories.struct_field(
+        return containers.factories().struct_field(
             members, dict(methods), shape=shape, name=name, offset=offset, needs_grad=needs_grad,
             needs_dual=needs_dual, layout=Layout.AOS if layout is None else layout,
         )  # fmt: skip

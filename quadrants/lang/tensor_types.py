@@ -9,7 +9,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
-from quadrants.lang import kernel_hook
+from quadrants.lang import containers, kernel_hook
 from quadrants.lang.primitive_types import DefaultDType, resolve_dtype, to_numpy_type
 
 
@@ -89,15 +89,11 @@ class TensorTypeBase(CompoundType):
 
     def field(self, **kwargs: Any) -> Any:
         """A field of this element type: see `qd.Matrix.field` for `shape`, `order`, `needs_grad`, `layout`, ..."""
-        from quadrants.data import factories
-
-        return factories.matrix_field(self.n, self.m, self._container_dtype(), ndim=self.ndim, **kwargs)
+        return containers.factories().matrix_field(self.n, self.m, self._container_dtype(), ndim=self.ndim, **kwargs)
 
     def ndarray(self, shape: Any, needs_grad: bool = False) -> Any:
         """An ndarray of this element type with that shape (an int or a sequence of ints)."""
-        from quadrants.data import factories
-
-        return factories.matrix_ndarray(
+        return containers.factories().matrix_ndarray(
             self.n, self.m, self._container_dtype(), shape, needs_grad=needs_grad, ndim=self.ndim
         )
 

@@ -15,10 +15,12 @@ LARGE_TEXT = 96 * 1024
 
 
 class CpuBackend(Backend):
-    """Kernels as functions of this process."""
+    """Kernels as functions of this process. A subclass may print them in a dialect of its own."""
+
+    dialect_name = "c"
 
     def __init__(self):
-        super().__init__("c")
+        super().__init__(self.dialect_name)
         cfg = session.current_cfg()
         if self.cache.root is None:
             # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that

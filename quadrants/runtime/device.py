@@ -25,6 +25,11 @@ def chosen_device(vendor: str) -> int:
     number = session.current_cfg().device
     if number >= 0:
         return number
+    visible = os.environ.get("QD_VISIBLE_DEVICE", "")
+    if visible:
+        if not visible.isdigit():
+            raise ValueError(f"Invalid QD_VISIBLE_DEVICE={visible}, should be the number of a device, such as 0")
+        return int(visible)
     rank = os.environ.get("LOCAL_RANK", "")
     if rank.isdigit() and int(rank) > 0 and device_count(vendor) > 1:
         logging.warn(

@@ -15,8 +15,6 @@ from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cc, cxx
 from quadrants.toolchain.errors import ToolchainError
 
-_CAPABILITIES = {"cuda": 90, "hip": 0}
-
 
 def probe() -> bool:
     """Whether there is a C++ compiler."""
@@ -36,8 +34,9 @@ class EmulatedBackend(DeviceBackend):
         from quadrants._ext import simt
 
         self.flavour = flavour
-        self.warp = cxx.WARPS[flavour]
-        limit, capability = simt.shared_limit(self.warp), _CAPABILITIES[flavour]
+        target = cxx.target_of(flavour)
+        self.warp = cxx.lanes_of(flavour)
+        limit, capability = simt.shared_limit(self.warp), target.emulated_capability
         device = emulated_device(flavour, simt.launch_address(), simt.describe_address(), limit, capability)
         super().__init__(flavour, device)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import importlib
 
-from quadrants import session
+from quadrants import session, targets
 from quadrants.errors import QuadrantsRuntimeError
 
 # A module registers its archs when it is imported. The emulator stands in for a device under the device's name.
-_MODULES = {"x64": "cpu", "arm64": "cpu", "cuda": "cuda", "amdgpu": "amdgpu"}
 _makers: dict = {}
 _current: dict = {}
-
-DIALECTS = {"x64": "c", "arm64": "c", "cuda": "cuda", "amdgpu": "hip"}
 
 
 def register(names: tuple, make) -> None:
@@ -38,8 +35,9 @@ def current():
 
 def _maker(runtime):
     name = runtime.arch.name
-    if name not in _makers and name in _MODULES:
-        importlib.import_module(f"quadrants.runtime.{_MODULES[name]}")
+    target = targets.of_arch(name)
+    if name not in _makers and target is not None and target.backend:
+        importlib.import_module(target.backend)
     if name not in _makers:
         raise QuadrantsRuntimeError(f"arch {name} cannot run kernels in this version")
     return _makers[name]
@@ -47,7 +45,8 @@ def _maker(runtime):
 
 def arch_of(dialect: str) -> str:
     """The name of the arch whose kernels are written in a dialect, "" for the CPU's and for unknown ones."""
-    return next((name for name, text in DIALECTS.items() if text == dialect and text != "c"), "")
+    target = targets.of_dialect(dialect)
+    return "" if target is None or target.host_memory else target.archs[0]
 
 
 def dialect_name(arch=None) -> str:
@@ -55,7 +54,8 @@ def dialect_name(arch=None) -> str:
     if arch is None:
         arch = session.require_runtime().arch
     name = arch if isinstance(arch, str) else arch.name
-    return DIALECTS.get(name, name)
+    target = targets.of_arch(name)
+    return target.dialect if target is not None and target.backend else name
 
 
 def _clear() -> None:
@@ -68,7 +68,8 @@ def _clear() -> None:
 
 def _start(cfg) -> None:
     """A device that does not start is an error of `qd.init`, not of the first kernel."""
-    if _MODULES.get(cfg.arch.name) not in (None, "cpu"):
+    target = targets.of_arch(cfg.arch.name)
+    if target is not None and target.backend and not target.host_memory:
         current()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from quadrants import _logging, folders
+from quadrants import _logging, folders, targets
 from quadrants.toolchain import cc, kept_sources, scratch
 from quadrants.toolchain.cache import DiskCache, make_key
 from quadrants.toolchain.cc import CcOptions
@@ -211,7 +212,7 @@ def key_binary(dialect: str, source: str, arch: str, options: Sequence[str] = ()
 
 def binary_suffix(dialect: str, arch: str) -> str:
     """What the disk cache adds to the key of a binary."""
-    return ".hsaco" if dialect == "hip" else ".cubin" if arch.startswith("sm_") else ".ptx"
+    return next(suffix for chips, suffix in _target(dialect).binaries if arch.startswith(chips))
 
 
 def build_binary(
@@ -232,20 +233,22 @@ def build_binary(
         try:
             binary: bytes = _binary_compiler(dialect).compile(source, name, arch, options)
         except CompileError as error:
-            raise _with_source(error, source, cache, ".hip" if dialect == "hip" else ".cu") from None
+            raise _with_source(error, source, cache, f".{_target(dialect).suffix}") from None
     if cache is not None:
         cache.put(key, binary, suffix)
     return binary
 
 
 def _binary_compiler(dialect: str) -> ModuleType:
-    if dialect == "hip":
-        from quadrants.toolchain import hiprtc
+    return importlib.import_module(f"quadrants.toolchain.{_target(dialect).compiler}")
 
-        return hiprtc
-    from quadrants.toolchain import nvrtc
 
-    return nvrtc
+def _target(dialect: str) -> targets.Target:
+    """ToolchainError where no compiler makes binaries of text in that dialect."""
+    found = targets.of_dialect(dialect)
+    if found is None or not found.compiler:
+        raise ToolchainError(f"there is no compiler for text of '{dialect}'")
+    return found
 
 
 def forget() -> None:

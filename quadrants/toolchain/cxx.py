@@ -14,19 +14,18 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from quadrants import targets
+from quadrants.targets import Target
 from quadrants.toolchain import cc
 from quadrants.toolchain import compiler as compilers
 from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.compiler import Compiler
-from quadrants.toolchain.errors import CompileError, CompilerNotFound
+from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
 from quadrants.toolchain.library import Library
 
 if TYPE_CHECKING:
     from quadrants.toolchain.cache import DiskCache
 
-WARPS = {"cuda": 32, "hip": 64}
-# The most dynamic shared memory that a block may have, in bytes.
-_DYNAMIC = {"cuda": 227 << 10, "hip": 64 << 10}
 # A thread that calls one of these may have to wait for others, so it needs a stack of its own.
 _WAITS = re.compile(
     r"\b(?:__syncthreads(?:_and|_or|_count)?|__syncwarp|__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:64|_sync)?"
@@ -55,7 +54,20 @@ class Emulated(NamedTuple):
 
 def emulated(library: Library, source: str, flavour: str) -> Emulated:
     """What `translation` made of `source`, compiled."""
-    return Emulated(library, WARPS[flavour], cooperates(source))
+    return Emulated(library, lanes_of(flavour), cooperates(source))
+
+
+def target_of(flavour: str) -> Target:
+    """The target that the text is for. ToolchainError for one that is not emulated."""
+    found = targets.of_dialect(flavour)
+    if found is None or not found.subgroup:
+        raise ToolchainError(f"there is no emulator for text of '{flavour}'")
+    return found
+
+
+def lanes_of(flavour: str) -> int:
+    """Threads of a warp of that target."""
+    return target_of(flavour).subgroup or 0
 
 
 # Tasks are named from outside of the namespace that the skeletons put them in; a user's skeleton may have none.
@@ -74,13 +86,13 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
     text = _STATIC_SHARED.sub("__shared__", text)
     text = _BY_VALUE.sub(r"__grid_constant__ \1 &\2", text)
     settings = [
-        f"#define QD_SIMT_WARP {WARPS[flavour]}",
+        f"#define QD_SIMT_WARP {lanes_of(flavour)}",
         f"#define QD_SIMT_COOPERATIVE {int(cooperates(source))}",
     ]
     if _SHARED.search(text):
         settings.append("#define QD_SIMT_SHARED 1")
     if dynamic:
-        settings.append(f"#define QD_SIMT_DYNAMIC {_DYNAMIC[flavour]}")
+        settings.append(f"#define QD_SIMT_DYNAMIC {target_of(flavour).most_shared_bytes}")
     records = [f"QD_SIMT_ENTRY({name})" for name in entries]
     return "\n".join((*settings, header(flavour), text, _FROM_OUTSIDE, *records, ""))
 
@@ -88,9 +100,9 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
 @functools.cache
 def header(flavour: str) -> str:
     """What comes before the text."""
-    import quadrants._ext
+    from quadrants._ext import __path__ as folders
 
-    folder = next(iter(quadrants._ext.__path__))
+    folder = next(iter(folders))
     parts = []
     for name in ("simt_abi", "simt_device", "simt_math", f"simt_{flavour}"):
         with open(os.path.join(folder, f"{name}.h"), encoding="utf-8") as file:

@@ -83,7 +83,7 @@ import quadrants as qd
 from quadrants.runtime import registry
 
 def start(variables, options):
-    for name in ("QD_DEVICE", "LOCAL_RANK"):
+    for name in ("QD_DEVICE", "QD_VISIBLE_DEVICE", "LOCAL_RANK"):
         os.environ.pop(name, None)
     os.environ.update(variables)
     try:
@@ -103,6 +103,10 @@ for variables, options, expected in [
     ({}, {"device": -2}, "ValueError: device must be a number of a device"),
     ({}, {"device": "1"}, "TypeError: device must be int"),
     ({"QD_DEVICE": "x"}, {}, "ValueError: Invalid QD_DEVICE=x"),
+    ({"QD_VISIBLE_DEVICE": "1"}, {}, "1 (2, 1) 1"),
+    ({"QD_VISIBLE_DEVICE": "1", "QD_DEVICE": "0"}, {}, "0 (2, 0) 0"),
+    ({"QD_VISIBLE_DEVICE": "1", "LOCAL_RANK": "1"}, {"device": 0}, "0 (2, 0) 0"),
+    ({"QD_VISIBLE_DEVICE": "first"}, {}, "ValueError: Invalid QD_VISIBLE_DEVICE=first"),
 ]:
     found = start(variables, options)
     assert found.startswith(expected), (variables, options, found)
@@ -124,7 +128,8 @@ def environment(tmp_path_factory):
     path = folder / "libcuda.so.1"
     command = [*compiler.split(), "-w", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path)]
     subprocess.run(command, input=source, text=True, check=True)
-    wanted = {k: v for k, v in os.environ.items() if k not in ("QD_EMULATE", "QD_DEVICE", "LOCAL_RANK")}
+    choices = ("QD_EMULATE", "QD_DEVICE", "QD_VISIBLE_DEVICE", "LOCAL_RANK")
+    wanted = {k: v for k, v in os.environ.items() if k not in choices}
     return {**wanted, "LD_LIBRARY_PATH": str(folder), "QD_OFFLINE_CACHE_FILE_PATH": str(folder / "cache")}
 
 

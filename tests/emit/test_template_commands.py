@@ -39,7 +39,7 @@ def test_what_is_ejected_changes_nothing_and_has_no_problem(capsys, tmp_path, na
     assert run(capsys, "eject", name, tmp_path, *["--whole"] * whole)[0] == 0
     status, out, _ = run(capsys, "check", tmp_path)
     assert (status, out) == (0, "1 template, no problems\n")
-    for dialect in dialects.NAMES:
+    for dialect in dialects.names():
         assert sample.rendered(dialect, tmp_path).split() == sample.rendered(dialect).split()
 
 

@@ -13,7 +13,7 @@ from quadrants.emit import dialects, environment, sample, template_errors
 from quadrants.emit.render import Piece, Renderer
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "templates.md"
-SKELETONS = {name: dialects.get(name).template for name in dialects.NAMES}
+SKELETONS = {name: dialects.get(name).template for name in dialects.names()}
 
 
 def parsed(name: str):

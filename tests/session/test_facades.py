@@ -38,7 +38,7 @@ def test_reset_hooks_are_called_after_each_reset(impl, hooks):
 
 def test_shared_memory(impl, monkeypatch):
     monkeypatch.setattr(impl, "_queries", {})
-    monkeypatch.setattr(impl, "_BACKENDS", {})
+    monkeypatch.setattr(impl, "_load_backend", lambda module: None)
     with pytest.raises(QuadrantsRuntimeError):
         impl.get_max_shared_memory_bytes(is_lowerbound_ok=True)
     session.init()

@@ -5,16 +5,24 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass, field
 
+from quadrants import targets
+
 
 @dataclass(frozen=True)
 class Dialect:
     """How a dialect writes what the others write differently.
 
-    template: the skeleton, relative to the template folder. comment: prefix of a line comment.
+    template: the skeleton, relative to the template folder. templates: a folder that is looked into before the built-in
+    one, "" for none. comment: prefix of a line comment.
     literals: spelling of special constants by (dtype name, 'inf' | 'nan').
     suffixes: suffix of number literals by dtype name.
     lane: how a task names its per-thread record in expressions; frame, args, result: prefixes of the members of the
     kernel's frame, of its argument block, and of its results (a number follows).
+    chunks: a task is a function that does a chunk of the iterations, called by threads of a pool, which stacks belong
+    to; else its text is what one thread does. launches: the host starts every task with a number of threads; else one
+    entry function runs them all.
+    restrict_written: `restrict` also where the array is written. whole_updates: one atomic updates a small vector.
+    assume_aligned: what is known of the alignment of an array is worth saying.
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
@@ -47,7 +55,11 @@ class Dialect:
     suffixes: dict = field(default_factory=dict)
     booleans: tuple = ("false", "true")
     types: tuple = ("i32", "i64")
-    parallel: str = "chunk"  # "chunk": loops over [begin, end); "grid": grid-stride
+    chunks: bool = True
+    launches: bool = False
+    restrict_written: bool = True
+    whole_updates: bool = False
+    assume_aligned: bool = False
     launch_in_frame: bool = False
     block_bytes: int = 0
     signed_wraps: bool = True
@@ -62,19 +74,22 @@ class Dialect:
     print_values: int = 0
     start: tuple = ()
     namespace: str = ""
+    templates: str = ""
     chosen_members: bool = True
 
 
 _SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
 
 
-# Each is a module of this package with a record DIALECT.
-NAMES = ("c", "cuda", "hip")
+def names() -> list:
+    """The dialects that can be printed."""
+    return [target.dialect for target in targets.known() if target.printing]
 
 
 def get(name: str) -> Dialect:
     """The record of a dialect by name."""
-    if name not in NAMES:
-        raise ValueError(f"unknown dialect '{name}'; there are {', '.join(NAMES)}")
-    record: Dialect = importlib.import_module(f"quadrants.emit.dialects.{name}").DIALECT
+    target = targets.of_dialect(name)
+    if target is None or not target.printing:
+        raise ValueError(f"unknown dialect '{name}'; there are {', '.join(names())}")
+    record: Dialect = importlib.import_module(target.printing).DIALECT
     return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants import session
+from quadrants import session, targets
 from quadrants.arch import Arch
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.nodes import Const
@@ -12,7 +12,6 @@ from quadrants.ir.types import DType, f32, f64, i32, i64, u1, u32, u64
 from quadrants.lang import kernel_hook, scope, typed
 from quadrants.lang.value import Value
 
-HOST_ARCHS = ("x64", "arm64")
 _NO_LANES = "qd.simt.{} is not available on the python arch: it needs a GPU."
 LANE_TYPES = (i32, u32, i64, u64, f32, f64)
 
@@ -28,6 +27,12 @@ def arch_name() -> str:
     return session.require_runtime().arch.name
 
 
+def is_host(tracer) -> bool:
+    """Whether a kernel is traced for a target without lanes, blocks and shared memory."""
+    target = targets.of_arch(tracer.arch_name)
+    return target is not None and target.host_memory
+
+
 def tracer_of(what: str):
     """The tracer at work. `what` is the public name of the operation that needs it."""
     tracer = scope.current()
@@ -41,7 +46,7 @@ def tracer_of(what: str):
 def on_device(what: str):
     """The tracer, where the arch has lanes; `what` is the public name of the operation that needs them."""
     tracer = tracer_of(what)
-    if tracer.arch_name in HOST_ARCHS:
+    if is_host(tracer):
         raise QuadrantsCompilationError(
             f"qd.simt.{what} is not supported for arch {Arch(tracer.arch_name)!r}, whose threads are not lanes of a "
             "subgroup. Guard it with `if qd.static(...)` on the arch."
@@ -52,7 +57,7 @@ def on_device(what: str):
 def in_block(what: str):
     """As `on_device`, for the operations of blocks and grids: ValueError."""
     tracer = tracer_of(what)
-    if tracer.arch_name in HOST_ARCHS:
+    if is_host(tracer):
         name = what if what.startswith("block.") else f"simt.{what}"
         raise ValueError(f"qd.{name} is not supported for arch {Arch(tracer.arch_name)!r}")
     return tracer

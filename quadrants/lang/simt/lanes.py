@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from quadrants import targets
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.lang import impl
 from quadrants.lang.simt import kernel_scope as at
-
-_WIDTHS = {"x64": 0, "arm64": 0, "cuda": 32, "metal": 32, "amdgpu": 64}
 
 
 def group_size() -> int:
     """Lanes of a subgroup: 32 on CUDA and Metal, 64 on AMD, what the device says elsewhere, 0 on the CPU."""
     name = at.arch_name()
-    if name in _WIDTHS:
-        return _WIDTHS[name]
+    target = targets.of_arch(name)
+    if target is not None and target.subgroup is not None:
+        return target.subgroup
     return impl.device_query(name, "subgroup_size", 32)
 
 

@@ -46,7 +46,7 @@ class SharedArray(KernelObject):
         self.shape = shape if isinstance(shape, list) else extents
         self.dtype = dtype
         element = _element(dtype)
-        if tracer.arch_name in at.HOST_ARCHS:
+        if at.is_host(tracer):
             raise QuadrantsCompilationError(
                 "qd.simt.block.SharedArray needs a GPU: the iterations of a loop on the CPU are no threads of a block. "
                 "Use a vector for what one iteration needs, or a field."

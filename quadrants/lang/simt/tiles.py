@@ -35,7 +35,7 @@ class Tile(KernelObject):
     @classmethod
     def _tracer(cls):
         tracer = at.tracer_of(cls.__name__)
-        if tracer.arch_name in at.HOST_ARCHS:
+        if at.is_host(tracer):
             raise QuadrantsSyntaxError(
                 f"{cls.__name__} requires a GPU backend (cuda, metal, vulkan, amdgpu). "
                 f"Current arch is {Arch(tracer.arch_name)!r}"

@@ -6,6 +6,7 @@ QuadrantsTypeError. On other archs QuadrantsCompilationError.
 
 from __future__ import annotations
 
+from quadrants import targets
 from quadrants.arch import Arch
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import f32, i32, u32
@@ -15,7 +16,8 @@ from quadrants.lang.simt import kernel_scope as at
 
 def _on_cuda(name: str):
     tracer = at.tracer_of(f"warp.{name}")
-    if tracer.arch_name != "cuda":
+    target = targets.of_arch(tracer.arch_name)
+    if target is None or not target.warps:
         raise QuadrantsCompilationError(
             f"qd.simt.warp.{name} is not supported for arch {Arch(tracer.arch_name)!r}: it is an operation of CUDA. "
             "qd.simt.subgroup has the portable ones."
