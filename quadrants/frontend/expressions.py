@@ -369,7 +369,13 @@ class Expressions:
 
     def index(self, base, slice_node):
         hint = self.hint
-        indices = self.eval_indices(slice_node)
+        if isinstance(base, Value):
+            operands = Operands(self)
+            operands.add(lambda: base, by_place=True)
+            operands.add(lambda: self.eval_indices(slice_node))
+            base, indices = operands.values
+        else:
+            indices = self.eval_indices(slice_node)
         self.hint = hint  # of the base: arrays in the indices have names of their own
         if isinstance(base, StructCell):
             base = base.as_value()

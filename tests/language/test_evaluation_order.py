@@ -377,3 +377,30 @@ def test_the_object_of_a_method_is_found_before_the_arguments(arch):
     assert x.to_numpy().tolist() == [[11, 2], [0, 0], [2, 2], [0, 0]]
     assert cells.a.to_numpy().tolist() == [6, 11, 0, 0]
     assert out.to_numpy().tolist() == [6 + 5, 11 + 2, 11 + 2]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_cell_of_an_element_is_found_before_the_index_of_the_element(arch, first):
+    place = qd.field(qd.i32, shape=2)
+    vectors = qd.Vector.field(4, qd.i32, shape=8)
+    matrices = qd.Matrix.field(2, 2, qd.i32, shape=8)
+    seen = qd.field(qd.i32, shape=3)
+
+    @qd.kernel
+    def run():
+        vectors[place[0]][qd.atomic_add(place[0], 2)] = 5
+        seen[0] = vectors[place[0]][qd.atomic_add(place[0], 1)]
+        matrices[place[0]][qd.atomic_sub(place[0], 3) & 1, 1] += 7
+        seen[1] = (vectors[place[0]] * place[0])[qd.atomic_or(place[0], 2)]
+
+    place[0] = first
+    for i in range(8):
+        vectors[i] = [i * 10 + k for k in range(4)]
+    run()
+    wanted = [[i * 10 + k for k in range(4)] for i in range(8)]
+    wanted[first][first] = 5
+    assert vectors.to_numpy().tolist() == wanted
+    assert seen[0] == wanted[first + 2][first + 2]
+    assert matrices.to_numpy()[first + 3, (first + 3) & 1, 1] == 7
+    assert matrices.to_numpy().sum() == 7
+    assert seen[1] == wanted[first][first] * first
