@@ -2,7 +2,7 @@
 
 The printer asks while it prints and splices the rendered text in front of the kernel:
 
-    p = Prelude("c")
+    p = Prelude(dialects.get("c").spelling)
     p.type(tensor_type((3,), f32))                      "qd_vec3_f32"
     p.literal(tensor_type((3,), f32), ["x", "y", "z"])  "(qd_vec3_f32){{x, y, z}}"
     p.need("int", "floordiv", i32)                      "qd_floordiv_i32", to be called as qd_floordiv_i32(a, b)
@@ -56,7 +56,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
 from quadrants.emit.prelude_rules import FAMILIES, RULES
-from quadrants.emit.prelude_spelling import SPELLINGS, Spelling
+from quadrants.emit.prelude_spelling import Spelling
 from quadrants.ir.types import DType, TensorType
 
 # Macro libraries by environment, then dialect and family; an environment that dies takes its compiled macros along.
@@ -64,7 +64,7 @@ _LIBRARIES: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 
 
 class Prelude:
-    """Collects what one kernel needs from the prelude of a dialect ("c", "cuda" or "hip") and renders it.
+    """Collects what one kernel needs from the prelude of a dialect and renders it.
 
     simd: let the C compiler replace calls of sinf, expf and the like inside vectorised loops by the vector
     versions of glibc's libmvec (x86-64, gcc), which glibc's `-lm` brings along. Give the version of glibc, as in
@@ -73,8 +73,8 @@ class Prelude:
     fast_math: the compiler may multiply by reciprocals and divide approximately; floor division then corrects itself.
     """
 
-    def __init__(self, dialect: str = "c", *, simd: bool | tuple = False, fast_math: bool = False):
-        self.spelling: Spelling = SPELLINGS[dialect]
+    def __init__(self, spelling: Spelling, *, simd: bool | tuple = False, fast_math: bool = False):
+        self.spelling = spelling
         self.simd: tuple = (99, 0) if simd is True else simd or (0, 0)
         self.fast_math = fast_math
         self._names: dict = {}  # (family, *params) -> name
@@ -121,7 +121,7 @@ class Prelude:
     def literal(self, t, values) -> str:
         """Text of a tensor or struct value from the texts of its elements (row major) or members."""
         body = ", ".join(values)
-        return self.spelling.aggregate(self.type(t), f"{{{body}}}" if isinstance(t, TensorType) else body)
+        return self.spelling.value(self.type(t), f"{{{body}}}" if isinstance(t, TensorType) else body)
 
     def member(self, name: str) -> str:
         """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""

@@ -44,8 +44,8 @@ FAIL_VALUES = 24
 
 
 def types(p, t: DType) -> str:
-    name = p.spelling.types[t]
-    return p.add("types", name, "declare", t) if t in p.spelling.declared else name
+    name = p.spelling.names[t]
+    return p.add("types", name, "declare", t) if t.name in p.spelling.declared else name
 
 
 def tensor(p, t: TensorType) -> str:

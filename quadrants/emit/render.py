@@ -94,7 +94,7 @@ class Renderer:
         self.dialect = dialect
         self.options = options
         self.prelude = Prelude(
-            dialect.prelude, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
+            dialect.spelling, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
         )
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])

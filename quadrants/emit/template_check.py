@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quadrants.emit import dialects, environment, sample
-from quadrants.emit.prelude_spelling import SPELLINGS
 from quadrants.emit.template_errors import BLOCKS, VARIABLES, reason, where
 from quadrants.errors import QuadrantsCompilationError
 
@@ -63,8 +62,9 @@ def _known_names() -> set[str]:
 
 
 def _prelude_variables(name: str) -> set[str]:
-    spellings = [SPELLINGS[name.split("/")[0]]] if name.split("/")[0] in SPELLINGS else SPELLINGS.values()
-    return {variable for spelling in spellings for variable in spelling.context}
+    folder = name.split("/")[0]
+    records = [dialects.get(folder)] if folder in dialects.names() else map(dialects.get, dialects.names())
+    return {variable for record in records for variable in record.spelling.context}
 
 
 def _referenced(env, folder: Path) -> set:

@@ -7,7 +7,7 @@ import pytest
 from hip_kit import compile_hip, known_chips, require_hiprtc
 
 import quadrants as qd
-from quadrants.emit import environment
+from quadrants.emit import dialects, environment
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.prelude_simt import SHUFFLED, SHUFFLES
 from quadrants.toolchain import hiprtc
@@ -45,7 +45,7 @@ def large(x: qd.types.ndarray(dtype=qd.f64, ndim=1)):
 @pytest.mark.parametrize("chip", CHIPS)
 def test_operations_on_lanes(chip):
     require_hiprtc()
-    prelude = Prelude("hip")
+    prelude = Prelude(dialects.get("hip").spelling)
     names = [prelude.need("subgroup", op) for op in ("invocation_id", "sync")]
     for log2 in (None, 4, 5, 6):
         names += [prelude.need("subgroup", op, log2) for op in ("ballot", "all", "any")]
@@ -60,7 +60,7 @@ def test_operations_on_lanes(chip):
 
 
 def test_votes_of_a_tile_see_the_lanes_of_the_tile():
-    prelude = Prelude("hip")
+    prelude = Prelude(dialects.get("hip").spelling)
     prelude.need("subgroup", "any", 4)
     prelude.need("subgroup", "all", 5)
     text = prelude.render(environment.environment())

@@ -8,6 +8,7 @@ import os
 import jinja2
 import numpy as np
 
+from quadrants.emit import dialects
 from quadrants.emit.environment import builtin_folder
 from quadrants.emit.prelude import Prelude
 from quadrants.ir.types import PRIMITIVES, DType, TensorType, tensor_type
@@ -43,7 +44,7 @@ class Library:
     """Functions of a prelude, each wrapped in a loop over arrays."""
 
     def __init__(self, fast_math: bool = True, simd=False, extra: tuple = ()):
-        self.prelude = Prelude("c", fast_math=fast_math, simd=simd)
+        self.prelude = Prelude(dialects.get("c").spelling, fast_math=fast_math, simd=simd)
         self.options = cc.CcOptions(fast_math=fast_math, extra=extra)
         self.wrappers: list = []
         self.signatures: dict = {}

@@ -6,6 +6,7 @@ import pytest
 from prelude_kit import ENVIRONMENT
 from test_prelude_render import everything
 
+from quadrants.emit import dialects
 from quadrants.emit.prelude import Prelude
 from quadrants.toolchain import nvrtc
 from quadrants.toolchain.errors import CompilerNotFound
@@ -21,7 +22,7 @@ def require_nvrtc():
 @pytest.mark.parametrize("arch, fast_math", [("compute_75", False), ("compute_90", True)])
 def test_every_helper_compiles(arch, fast_math):
     require_nvrtc()
-    prelude = Prelude("cuda", fast_math=fast_math)
+    prelude = Prelude(dialects.get("cuda").spelling, fast_math=fast_math)
     names = [prelude.need(*request) for request in everything("cuda", shapes=((2,), (3,), (4, 4), (5, 5)))]
     # As functions with external linkage all of them become code, though no kernel calls them.
     text = (
@@ -38,7 +39,7 @@ def test_every_helper_compiles(arch, fast_math):
 
 def test_a_kernel_that_fails_exits():
     require_nvrtc()
-    prelude = Prelude("cuda")
+    prelude = Prelude(dialects.get("cuda").spelling)
     fail = prelude.need("check", "fail", "if")
     text = (
         prelude.render(ENVIRONMENT)

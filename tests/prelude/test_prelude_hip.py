@@ -6,6 +6,7 @@ import pytest
 from prelude_kit import ENVIRONMENT
 from test_prelude_render import everything
 
+from quadrants.emit import dialects
 from quadrants.emit.prelude import Prelude
 from quadrants.ir.types import f16, f32, i16, i64, u8
 from quadrants.toolchain import hiprtc
@@ -36,7 +37,7 @@ def kept(text: str) -> str:
 )
 def test_every_helper_compiles(chip, fast_math, shapes):
     require_hiprtc()
-    prelude = Prelude("hip", fast_math=fast_math)
+    prelude = Prelude(dialects.get("hip").spelling, fast_math=fast_math)
     names = [prelude.need(*request) for request in everything("hip", shapes=shapes)]
     code = hiprtc.compile(kept(prelude.render(ENVIRONMENT)), "prelude", chip, hiprtc.flags(chip, fast_math=fast_math))
     for name in names:
@@ -47,7 +48,7 @@ def test_every_helper_compiles(chip, fast_math, shapes):
 @pytest.mark.parametrize("chip", ["gfx90a", "gfx1030"])
 def test_reductions_compile(chip):
     require_hiprtc()
-    prelude = Prelude("hip")
+    prelude = Prelude(dialects.get("hip").spelling)
     names = []
     for how in ("add", "min", "max"):
         for t in (f16, f32, i16, i64, u8):

@@ -10,13 +10,13 @@ import sys
 import pytest
 from prelude_kit import ENVIRONMENT, TEMPLATES, environment, matrix, vector
 
+from quadrants.emit import dialects
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.prelude_linalg import LINALG
 from quadrants.emit.prelude_rules import FAMILIES, FLOAT_OPS, INT_OPS, LIBM, UPDATES
-from quadrants.emit.prelude_spelling import SPELLINGS
 from quadrants.ir.types import PRIMITIVES, REAL, StructType, f16, f32, f64, i32, i64, u1, u32, u64
 
-DIALECTS = sorted(SPELLINGS)
+DIALECTS = sorted(dialects.names())
 # Names that a prelude declares, and how a line looks that declares one of them.
 NAMES = rf"\b(?:qd_\w+|u?int\d+_t|bool|(?:{'|'.join(sorted(LIBM))}|fabs)f(?=\())\b"
 DECLARES = (
@@ -50,7 +50,7 @@ def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5
                 for others in ((), *((b,) for b in types)):
                     request = ("linalg", op, a, *others)
                     try:
-                        Prelude(dialect).need(*request)
+                        Prelude(dialects.get(dialect).spelling).need(*request)
                     except ValueError:
                         continue
                     requests.append(request)
@@ -60,15 +60,16 @@ def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_request_renders_with_all_it_uses_before_it(dialect):
     """One by one: nothing that a helper calls or names may be missing, or come after it."""
-    spelling = SPELLINGS[dialect]
-    undeclared = {spelling.types[t] for t in PRIMITIVES.values() if t not in spelling.declared}
+    spelling = dialects.get(dialect).spelling
+    undeclared = {text for name, text in spelling.types.items() if name not in spelling.declared}
     if dialect != "c":
         undeclared |= {f"{name}f" for name in (*LIBM, "fabs")}
     inner = StructType((("v", vector(3, f32)), ("n", i64)), "Inner")
     extra = [("struct", StructType((("inner", inner), ("m", matrix(2, 2, f64))), "Outer"))]
-    extra.append(("map", "min", Prelude(dialect).need("float", "min", f32) + "({a}, {b})", *[vector(3, f32)] * 3))
+    least = Prelude(dialects.get(dialect).spelling).need("float", "min", f32)
+    extra.append(("map", "min", least + "({a}, {b})", *[vector(3, f32)] * 3))
     for request in [*extra, *everything(dialect, shapes=((3,), (5, 5)))]:
-        prelude = Prelude(dialect, simd=True, fast_math=True)
+        prelude = Prelude(dialects.get(dialect).spelling, simd=True, fast_math=True)
         if request[0] == "map":
             prelude.need("float", "min", f32)
         name = prelude.need(*request)
@@ -89,7 +90,7 @@ def test_the_text_does_not_depend_on_the_order_of_requests(dialect):
     texts = set()
     for seed in range(3):
         random.Random(seed).shuffle(requests)
-        prelude = Prelude(dialect)
+        prelude = Prelude(dialects.get(dialect).spelling)
         for request in requests:
             prelude.need(*request)
         texts.add(prelude.render(ENVIRONMENT))
@@ -97,11 +98,11 @@ def test_the_text_does_not_depend_on_the_order_of_requests(dialect):
 
 
 def test_nothing_asked_nothing_rendered():
-    assert Prelude("c").render(ENVIRONMENT) == ""
+    assert Prelude(dialects.get("c").spelling).render(ENVIRONMENT) == ""
 
 
 def test_only_what_is_used_appears():
-    prelude = Prelude("c")
+    prelude = Prelude(dialects.get("c").spelling)
     assert prelude.need("float", "sin", f32) == "sinf"
     assert prelude.render(ENVIRONMENT) == "extern float sinf(float);\n"
     assert prelude.need("int", "floormod", i32) == "qd_floormod_i32"
@@ -114,7 +115,7 @@ def test_only_what_is_used_appears():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_rendered_text_is_tidy(dialect):
-    prelude = Prelude(dialect, simd=True, fast_math=True)
+    prelude = Prelude(dialects.get(dialect).spelling, simd=True, fast_math=True)
     for request in everything(dialect):
         prelude.need(*request)
     text = prelude.render(ENVIRONMENT)
@@ -134,7 +135,7 @@ def test_types_and_literals():
         ("c", "_Float16", "(qd_vec2_f32){{a, b}}"),
         ("cuda", "qd_half", "qd_vec2_f32{{a, b}}"),
     ):
-        prelude = Prelude(dialect)
+        prelude = Prelude(dialects.get(dialect).spelling)
         assert prelude.type(f32) == "float" and prelude.type(f16) == half and prelude.type(u1) == "bool"
         assert prelude.literal(vector(2, f32), ["a", "b"]) == literal
         assert prelude.type(matrix(2, 3, f64)) == "qd_mat2x3_f64"
@@ -146,12 +147,12 @@ def test_types_and_literals():
 
 
 def test_names_of_the_language_and_the_library_are_not_given_to_users():
-    prelude = Prelude("c")
+    prelude = Prelude(dialects.get("c").spelling)
     for name in ("int", "sinf", "exp", "round", "double", "int32_t", "__x", "bool", "log", "main"):
         assert prelude.member(name) == "qd_" + name
     assert prelude.member("velocity") == "velocity"
     assert prelude.member("größe") == "qd_u_gre_6772c3b6c39f65"
-    assert Prelude("cuda").member("class") == "qd_class" and prelude.member("class") == "class"
+    assert Prelude(dialects.get("cuda").spelling).member("class") == "qd_class" and prelude.member("class") == "class"
 
 
 def test_an_override_changes_one_function(tmp_path):
@@ -160,7 +161,7 @@ def test_an_override_changes_one_function(tmp_path):
     (folder / "float.j2").write_text(
         "{% macro sign(name, t) %}\n{{ fn }} {{ c(t) }} {{ name }}({{ c(t) }} x) {\n    return 5;\n}\n{% endmacro %}\n"
     )
-    prelude = Prelude("c")
+    prelude = Prelude(dialects.get("c").spelling)
     for op in ("sign", "min"):
         prelude.need("float", op, f32)
     text = prelude.render(environment(tmp_path))
@@ -169,7 +170,7 @@ def test_an_override_changes_one_function(tmp_path):
 
 
 def test_a_missing_macro_is_named(tmp_path):
-    prelude = Prelude("c")
+    prelude = Prelude(dialects.get("c").spelling)
     prelude.add("float", "qd_nothing", "nothing")
     with pytest.raises(KeyError, match="no prelude template defines the macro 'nothing' of the family 'float'"):
         prelude.render(ENVIRONMENT)
@@ -182,7 +183,8 @@ def test_every_template_is_of_a_known_family():
 
 def test_asking_imports_no_template_engine():
     code = (
-        "import sys; from quadrants.emit.prelude import Prelude; from quadrants.ir.types import f32\n"
-        "Prelude('c').need('float', 'sin', f32); assert 'jinja2' not in sys.modules"
+        "import sys; from quadrants.emit import dialects; from quadrants.emit.prelude import Prelude\n"
+        "from quadrants.ir.types import f32\n"
+        "Prelude(dialects.get('c').spelling).need('float', 'sin', f32); assert 'jinja2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,7 +8,6 @@ import pytest
 import quadrants
 from quadrants import arch, targets
 from quadrants.emit import dialects
-from quadrants.emit.prelude_spelling import SPELLINGS
 
 PACKAGE = Path(quadrants.__file__).parent
 NAMES = ("arch", "arch.name", "arch_name", "dialect", "dialect.name", "parallel")
@@ -57,4 +56,4 @@ def test_every_arch_has_a_record():
 def test_a_target_that_runs_kernels_has_a_dialect(target):
     dialect = dialects.get(target.dialect)
     assert dialect.launches != target.host_memory
-    assert SPELLINGS[dialect.prelude].lanes == max(1, target.subgroup)
+    assert dialect.spelling.lanes == max(1, target.subgroup)

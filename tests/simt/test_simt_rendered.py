@@ -122,7 +122,7 @@ def test_every_helper_of_the_preludes_compiles():
     from quadrants.emit.prelude import Prelude
 
     for flavour in ("cuda", "hip"):
-        prelude = Prelude(flavour)
+        prelude = Prelude(dialects.get(flavour).spelling)
         for request in everything(flavour, shapes=((2,),)):
             prelude.need(*request)
         text = prelude.render(ENVIRONMENT).replace("__device__ static inline", "__device__")

@@ -6,14 +6,16 @@ import importlib
 from dataclasses import dataclass, field
 
 from quadrants import targets
+from quadrants.emit.prelude_spelling import Spelling
+from quadrants.ir.types import PRIMITIVES
 
 
 @dataclass(frozen=True)
 class Dialect:
     """How a dialect writes what the others write differently.
 
-    template: the skeleton, relative to the template folder. templates: a folder that is looked into before the built-in
-    one, "" for none. comment: prefix of a line comment.
+    spelling: how its prelude spells types and functions. template: the skeleton, relative to the template folder.
+    templates: a folder that is looked into before the built-in one, "" for none. comment: prefix of a line comment.
     literals: spelling of special constants by (dtype name, 'inf' | 'nan').
     suffixes: suffix of number literals by dtype name.
     lane: how a task names its per-thread record in expressions; frame, args, result: prefixes of the members of the
@@ -43,7 +45,7 @@ class Dialect:
 
     name: str
     template: str
-    prelude: str
+    spelling: Spelling
     frame: str
     args: str
     result: str
@@ -78,7 +80,12 @@ class Dialect:
     chosen_members: bool = True
 
 
-_SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
+# What the languages of the C family share.
+SUFFIXES = {"f32": "f", "u32": "u", "i64": "ll", "u64": "ull"}
+TYPES = {
+    "f32": "float", "f64": "double", "u1": "bool",
+    **{name: f"{'u' * (t.kind == 'u')}int{t.bits}_t" for name, t in PRIMITIVES.items() if t.kind in "iu"},
+}  # fmt: skip
 
 
 def names() -> list:

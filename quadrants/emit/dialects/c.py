@@ -1,11 +1,23 @@
 """C (gnu11) for the CPU."""
 
-from quadrants.emit.dialects import _SUFFIXES, Dialect
+from quadrants.emit.dialects import SUFFIXES, TYPES, Dialect
+from quadrants.emit.prelude_spelling import Spelling
+from quadrants.ir.names import C_KEYWORDS
+
+SPELLING = Spelling(
+    "c",
+    {**TYPES, "f16": "_Float16"},
+    declared=("i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64"),
+    keywords=C_KEYWORDS,
+    aggregate="({type}){{{body}}}",
+    libm=True,
+    lane_holds="runtime",
+)
 
 DIALECT = Dialect(
     name="c",
     template="c/task.c.j2",
-    prelude="c",
+    spelling=SPELLING,
     frame="frame->",
     args="frame->args->",
     result="frame->args->result",
@@ -20,7 +32,7 @@ DIALECT = Dialect(
         ("f32", "nan"): '__builtin_nanf("")',
         ("f64", "nan"): '__builtin_nan("")',
     },
-    suffixes=_SUFFIXES,
+    suffixes=SUFFIXES,
     booleans=("0", "1"),
     flushes=("f32", "f64"),
 )
