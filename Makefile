@@ -81,6 +81,7 @@ wheel: $(READY)
 
 lint: $(READY)
 	$(RUN)/ruff check .
+	$(RUN)/ruff format --check --quiet .
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 	$(RUN)/cython-lint _ext

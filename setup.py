@@ -48,10 +48,14 @@ def extensions():
     core = Extension(
         "quadrants._ext.core",
         sources=[
-            "_ext/core.pyx", "_ext/launch.cpp", "_ext/pool.cpp", "_ext/driver.cpp", "_ext/hosted.cpp",
-            "_ext/device_launch.cpp", "_ext/stacks.cpp",
+            "_ext/core.pyx",
+            "_ext/launch.cpp",
+            "_ext/pool.cpp",
+            "_ext/driver.cpp",
+            "_ext/hosted.cpp",
+            "_ext/device_launch.cpp",
+            "_ext/stacks.cpp",
         ],
-
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
         language="c++",

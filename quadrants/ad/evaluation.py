@@ -81,9 +81,7 @@ class Evaluation:
             first = array.index_offset[axis] if array.index_offset else 0
             extent = Const(array.shape[axis], i64) if array.shape is not None else Cast(Extent(array, axis, i32), i64)
             last = Const(extent.value + first, i64) if isinstance(extent, Const) else extent
-            test = Binary(
-                "logic_and", Binary("ge", at, Const(first, i64), u1), Binary("lt", at, last, u1), u1
-            )
+            test = Binary("logic_and", Binary("ge", at, Const(first, i64), u1), Binary("lt", at, last, u1), u1)
             inside = test if inside is None else Binary("logic_and", inside, test, u1)
             indices.append(Cast(at, i32))
         cell = Cell(array, tuple(indices), array.type)

@@ -192,9 +192,7 @@ ROWS = {
     ),
     "transpose": (("", lambda g, t: transpose(g), lambda g, t: transpose(g)),),
     "trace": (("", _diagonal, lambda g, t: MatOp("trace", (g,), t.dtype)),),
-    "determinant": (
-        ("x", lambda g, t, x: mul(g, cofactors(x)), lambda g, t, x: dot(cofactors(x), g)),
-    ),
+    "determinant": (("x", lambda g, t, x: mul(g, cofactors(x)), lambda g, t, x: dot(cofactors(x), g)),),
     "inverse": (("x", _inverse_back, _inverse_push),),
     "row": (("y", _lane(0), lambda g, t, y: MatOp("row", (g, y), tensor_type((t.shape[1],), t.dtype))), None),
     "column": (("y", _lane(1), lambda g, t, y: MatOp("column", (g, y), tensor_type((t.shape[0],), t.dtype))), None),

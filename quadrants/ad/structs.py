@@ -82,8 +82,8 @@ class _Split:
         return Member(value, name, t)
 
     def rewrite(self, x):
-        """A block, expression or place over member variables; a dict of members for a whole struct variable as a place.
-        """
+        """A block, expression or place over member variables; a dict of members for a whole struct variable
+        as a place."""
         kind = type(x)
         if kind is list:
             return self.block(x)

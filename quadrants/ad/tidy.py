@@ -10,6 +10,8 @@
 
     x_grad[i] += a             x_grad[i] += a + b          one atomic for two
     x_grad[i] += b
+
+Left what it gets, right what it makes of it.
 """
 
 from __future__ import annotations

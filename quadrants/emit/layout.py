@@ -66,7 +66,13 @@ class _Places:
 
 
 def args_layout(
-    module: Module, *, by_value: bool = False, random: bool = False, profile: bool = False, heaps=(), depths=(),
+    module: Module,
+    *,
+    by_value: bool = False,
+    random: bool = False,
+    profile: bool = False,
+    heaps=(),
+    depths=(),
     gates=(),
 ) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.

@@ -460,8 +460,17 @@ def _number(module: Module, k: int) -> int:
 def _launch(piece: Piece) -> Launch:
     blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
     return Launch(
-        piece.name, piece.kind, piece.form, piece.block_dim, piece.threads, piece.shared_bytes, blocks, piece.local,
-        piece.stacks, piece.number, piece.gate,
+        piece.name,
+        piece.kind,
+        piece.form,
+        piece.block_dim,
+        piece.threads,
+        piece.shared_bytes,
+        blocks,
+        piece.local,
+        piece.stacks,
+        piece.number,
+        piece.gate,
     )
 
 
@@ -485,5 +494,3 @@ def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rende
     options: mapping with fast_math, debug, threads, simd, template_path.
     """
     return Renderer(module, dialect, options).render(kernel_path)
-
-

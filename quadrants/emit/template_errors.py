@@ -14,7 +14,7 @@ VARIABLES = {
     "debug": "whether debug checks are compiled in",
     "effort": "optimisation level that pays: 3, or less where one launch does little",
     "profile": "whether the argument block ends with begin and end of every task, in seconds",
-    "start": "what every task of a device does before all else, or \"\"",
+    "start": 'what every task of a device does before all else, or ""',
     "args_in_memory": "whether a device's argument block is too large to be passed by value",
     "user_namespace": "the namespace of functions and tasks, or an empty string",
     "errors": "whether the frame of a device begins with a failure record",

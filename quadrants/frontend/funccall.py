@@ -49,9 +49,7 @@ class FuncCalls:
                 "call it at kernel top level, not inside a run-time for, if or while."
             )
         if len(self.call_stack) > MAX_DEPTH:
-            raise QuadrantsSyntaxError(
-                f"{func.fn.__name__}: calls are nested too deeply; {_no_recursion(func)}"
-            )
+            raise QuadrantsSyntaxError(f"{func.fn.__name__}: calls are nested too deeply; {_no_recursion(func)}")
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)

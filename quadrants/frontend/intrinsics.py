@@ -335,6 +335,8 @@ _BY_NAME: dict = {
     "frexp": lambda tr, x: tr.frexp(x),
     "global_thread_idx": lambda tr: tr.thread_index(),
 }
+
+
 def _header_only(name: str, statement: str):
     def handler(tracer, node):
         raise QuadrantsSyntaxError(f"qd.{name} belongs by itself in the header of a `{statement}` statement.")

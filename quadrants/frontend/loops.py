@@ -214,7 +214,15 @@ class Loops:
         self.product_for(node, names, bounds, axes, grouped, kind, firsts=firsts)
 
     def product_for(
-        self, node, names, bounds, axes, grouped: bool, kind: str = "range_for", assignable=True, levels: tuple = (),
+        self,
+        node,
+        names,
+        bounds,
+        axes,
+        grouped: bool,
+        kind: str = "range_for",
+        assignable=True,
+        levels: tuple = (),
         firsts: tuple | list = (),
     ) -> None:
         """Loops over a product of ranges; targets keep argument order whatever the visiting order is.

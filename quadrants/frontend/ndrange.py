@@ -2,6 +2,8 @@
 
     for i, j in qd.ndrange((a, b), 2)                  a and b of i64
     for n, j in qd.ndrange(b - a, 2): i = a + n
+
+Left what the user writes, right what becomes of it.
 """
 
 from __future__ import annotations

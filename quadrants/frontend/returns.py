@@ -53,8 +53,10 @@ class Returns:
         return typed.cast_expr(e, t)
 
     def _return_tensor(self, t: TensorType, value):
-        v = value if isinstance(value, Value) else (
-            tensor.construct(value) if tensor.is_sequence(value) else typed.to_value(value)
+        v = (
+            value
+            if isinstance(value, Value)
+            else (tensor.construct(value) if tensor.is_sequence(value) else typed.to_value(value))
         )
         if not v.is_tensor:
             raise QuadrantsCompilationError(f"Return matrix ndim mismatch, expecting={len(t.shape)}, got=0.")

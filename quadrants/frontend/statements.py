@@ -180,9 +180,7 @@ class Statements:
                 self.frame.bind(name, renewed, "object")
             return
         if found.kind == "target":
-            raise QuadrantsSyntaxError(
-                f'The loop variable "{name}" cannot be assigned; copy it to another name first.'
-            )
+            raise QuadrantsSyntaxError(f'The loop variable "{name}" cannot be assigned; copy it to another name first.')
         raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned: it is a compile-time name or a container.')
 
     def _new_name(self, name: str, value) -> None:
@@ -245,7 +243,7 @@ class Statements:
             if found.kind != "var" or found.value.type != t:
                 raise QuadrantsSyntaxError(
                     f'"{name}" is already declared in this scope with another type; an annotation must repeat it '
-                    'exactly.'
+                    "exactly."
                 )
             self.assign_to(found.value, Value(value))
             return

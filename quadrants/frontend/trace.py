@@ -27,7 +27,14 @@ class Traced:
 
 
 def trace_kernel(
-    fn, parameters, args: tuple, options, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False,
+    fn,
+    parameters,
+    args: tuple,
+    options,
+    *,
+    fastcache: bool = False,
+    graph: bool = False,
+    checkpoints: bool = False,
     record=None,
 ) -> Traced:
     """Trace `fn` for the given arguments.

@@ -63,9 +63,7 @@ class Views:
             clamp=clamp, extents=clamp or self.check_bounds and not self.debug,
         )  # fmt: skip
         self.add_array(decl)
-        variables = tuple(
-            Var(self.global_name(f"{name}_{part}"), i32, natural=True) for part in ("offset", "size")
-        )
+        variables = tuple(Var(self.global_name(f"{name}_{part}"), i32, natural=True) for part in ("offset", "size"))
         offset, size = (Value(self.variable(v).expr) for v in variables)
         ref = self.bound[source] = ViewRef(decl, offset, size, variables)
         self.bind_source(source, "view", ref)

@@ -177,7 +177,7 @@ def _part(e, own: dict, values: dict, declared: dict) -> tuple | None:
 
 def _tells_apart(parts: list, loop: n.For) -> bool:
     """Whether quotients and remainders together number the iterations of a loop of known length."""
-    (begin, end), = loop.bounds
+    ((begin, end),) = loop.bounds
     if not isinstance(begin, n.Const) or begin.value != 0 or len(set(parts)) < 2:
         return False
     last = end.value - 1 if isinstance(end, n.Const) else None

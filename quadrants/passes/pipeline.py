@@ -20,7 +20,13 @@ from quadrants.passes.stack_sizes import size_stacks
 from quadrants.passes.writes import note_writes
 
 PASSES = (
-    split_tasks, compute_at_use, recognise_reductions, use_own_cells, find_neighbours, describe_blocks, prepare_resume,
+    split_tasks,
+    compute_at_use,
+    recognise_reductions,
+    use_own_cells,
+    find_neighbours,
+    describe_blocks,
+    prepare_resume,
     number_stack_checks,
     note_writes,
 )

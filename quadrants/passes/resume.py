@@ -19,8 +19,10 @@ def prepare_resume(module: Module) -> Module:
     skipped: set = set()
     for task in module.tasks:
         nodes = list(walk.walk(task.body))
-        task.local = task.loop is None and not _reaches_out(nodes) and not any(
-            isinstance(node, VarPlace) and node.var.id in skipped for node in nodes
+        task.local = (
+            task.loop is None
+            and not _reaches_out(nodes)
+            and not any(isinstance(node, VarPlace) and node.var.id in skipped for node in nodes)
         )
         if not task.local:
             skipped.update(v.id for v in map(_variable, nodes) if v is not None)

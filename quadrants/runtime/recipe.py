@@ -149,8 +149,10 @@ def _slots(traced, numbers: set) -> tuple:
     return tuple(
         k
         for k, bound in enumerate(traced.bindings)
-        if bound.kind == "array" and bound.target.number in numbers
-        or bound.kind == "view" and bound.target.decl.number in numbers
+        if bound.kind == "array"
+        and bound.target.number in numbers
+        or bound.kind == "view"
+        and bound.target.decl.number in numbers
     )
 
 

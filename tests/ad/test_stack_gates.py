@@ -148,8 +148,8 @@ def test_which_conditions_are_gates(points, tmp_path, capfd, gate):
     t.from_numpy(values.reshape(16, 16))
     u.from_numpy(np.stack([values, values], axis=1))
     k = kernel_with(tmp_path, f"if {gate}:", x, y, s, t, u)
-    passes = np.array([bool(eval(_python(gate), {"s": values, "t": values.reshape(16, 16), "i": i, "arg": 1,
-                                                 "u": np.stack([values, values], axis=1)})) for i in range(COUNT)])
+    known = {"s": values, "t": values.reshape(16, 16), "arg": 1, "u": np.stack([values, values], axis=1)}
+    passes = np.array([bool(eval(_python(gate), {**known, "i": i})) for i in range(COUNT)])
     np.testing.assert_allclose(reverse(k, [x], [y], 40, 1)[0], slopes(at, 40, passes), rtol=1e-12)
     if gate in CAPTURED:
         assert source(capfd) == ("reducer_count", int(passes.sum()))

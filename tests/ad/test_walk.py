@@ -50,7 +50,7 @@ def test_statements_are_changed_where_they_are():
     renamed([choice], seen)
     assert stop.loop is loop and choice.then == [loop] and loop.body == [inner]
     assert inner.place is NEW and inner.value.place is NEW and inner.loc is WHERE
-    (begin, end), = loop.bounds
+    ((begin, end),) = loop.bounds
     assert begin.value == 0 and end.place is NEW
     assert printed.parts[0] == "x = " and printed.parts[1][0].place is NEW and printed.parts[1][1] == "%g"
     blocks = [x for x in seen if isinstance(x, list)]

@@ -53,9 +53,7 @@ def test_a_spawned_child(arch_environment, tmp_path):
 
     program = tmp_path / "child.py"
     program.write_text(
-        "import quadrants as qd\nqd.init()\n"
-        "@qd.kernel\ndef two() -> qd.i32:\n    return 2\n"
-        "assert two() == 2\n"
+        "import quadrants as qd\nqd.init()\n@qd.kernel\ndef two() -> qd.i32:\n    return 2\nassert two() == 2\n"
     )
     environment = {**os.environ, **arch_environment}
     done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True)

@@ -5,6 +5,8 @@
     qd.simt.warp        the same by the names of CUDA
     qd.simt.grid        fences between blocks
     qd.simt.Tile16x16   matrices in the registers of 16 lanes; Tile32x32 of 32
+
+Kernels that use any of it run on GPUs only.
 """
 
 from quadrants.lang.simt import block, grid, subgroup, warp

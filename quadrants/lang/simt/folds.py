@@ -1,10 +1,12 @@
-"""Reductions and scans of a subgroup. Every one has a form `_tiled(..., log2_size)`, which works on each tile.
+"""Reductions and scans of a subgroup.
 
     reduce_add min max                          the fold of the tile in its first lane; other lanes hold parts
     reduce_all_add min max                      the fold in every lane
     inclusive_add mul min max and or xor        the fold of the lanes of the tile up to this one
     exclusive_...                               of those before this one; the first lane of a tile has the identity
     segmented_reduce_add min max (v, head)      the fold of the lanes from the last head on; a head has head_flag != 0
+
+Every one has a form `_tiled(..., log2_size)`, which works on each tile.
 """
 
 from __future__ import annotations
@@ -106,4 +108,3 @@ __all__: list = []
 for _kind in _TEXT:
     for _how in SCANS if _kind in ("inclusive", "exclusive") else REDUCTIONS:
         __all__ += _define(_kind, _how)
-

@@ -220,5 +220,3 @@ def lanemask_gt(lane_id):
 def lanemask_ge(lane_id):
     """u32 with the bits of the lanes from `lane_id` (0 .. 31) on set."""
     return typed.unary("bit_not", lanemask_lt(lane_id))
-
-
