@@ -16,9 +16,9 @@ from quadrants.frontend.host_operations import (
     ELEMENT_BY_ELEMENT,
     HOST_BINARY,
     HOST_COMPARE,
-    HOST_UNARY,
     is_container,
     on_host,
+    unary_on_host,
 )
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef
@@ -187,7 +187,7 @@ class Expressions:
                 return typed.unary("logic_not", Value(typed.truth(self._integral(x, "logic_not"))))
             return not x
         if not is_runtime(x) and not getattr(x, "_qd_host_matrix", False):
-            return on_host(HOST_UNARY[type(node.op)], x)
+            return unary_on_host(self, type(node.op), x)
         if isinstance(node.op, ast.UAdd):
             return x
         return typed.unary("neg" if isinstance(node.op, ast.USub) else "bit_not", x)

@@ -31,10 +31,12 @@ def is_container(x) -> bool:
 
 
 def on_host(operation, *operands):
-    """`operation(*operands)`; QuadrantsTypeError for operands that it does not take."""
+    """`operation(*operands)`; QuadrantsTypeError for operands that it does not take. NumPy's numbers count as Python's:
+    a constant has no width at which it could wrap."""
+    plain = [x.item() if isinstance(x, (np.number, np.bool_)) else x for x in operands]
     try:
         with np.errstate(all="ignore"):  # constants may be nan and inf, as values of the run may
-            return operation(*operands)
+            return operation(*plain)
     except QuadrantsTypeError:
         raise
     except TypeError as error:
@@ -42,3 +44,13 @@ def on_host(operation, *operands):
         if any(map(is_container, operands)):
             text += f". {ELEMENT_BY_ELEMENT}"
         raise QuadrantsTypeError(text) from None
+
+
+def unary_on_host(tracer, operator_type: type, x):
+    """`-x`, `+x` or `~x`, as `on_host`."""
+    if operator_type is ast.Invert and isinstance(x, (bool, np.bool_)):
+        tracer.log_once(
+            f"`~` of {bool(x)}, which is known while the kernel is compiled, is {~int(x)} as in Python, and true; "
+            "write `not`"
+        )
+    return on_host(HOST_UNARY[operator_type], x)

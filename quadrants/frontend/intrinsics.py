@@ -35,18 +35,24 @@ def _host(name: str):
     return getattr(kernel_functions, name)
 
 
+def _folded(name: str, *numbers):
+    """What the Python-scope function makes of numbers. They have no width: NumPy computes sin(True) in 16 bits."""
+    plain = [x.item() if isinstance(x, (np.number, np.bool_)) else x for x in numbers]
+    return _host(name)(*[int(x) if isinstance(x, bool) else x for x in plain])
+
+
 def _elementwise(op: str):
     foldable = op not in ("popcnt", "clz", "ffs", "isnan", "isinf")
 
     def handler(tracer, x):
-        return _host(op)(x) if foldable and typed.is_number(x) else typed.unary(op, x)
+        return _folded(op, x) if foldable and typed.is_number(x) else typed.unary(op, x)
 
     return handler
 
 
 def _rounding(op: str):
     def handler(tracer, x, dtype=None):
-        result = _host(op)(x) if typed.is_number(x) else typed.unary(op, x)
+        result = _folded(op, x) if typed.is_number(x) else typed.unary(op, x)
         return result if dtype is None else typed.cast(result, tracer.resolve_dtype(dtype))
 
     return handler
@@ -57,7 +63,7 @@ def _two(op: str):
 
     def handler(tracer, a, b):
         if foldable and typed.is_number(a) and typed.is_number(b):
-            return _host(op)(a, b)
+            return _folded(op, a, b)
         return typed.binary(op, a, b)
 
     return handler
@@ -79,6 +85,10 @@ def _numeric_cast(tracer, x, t):
 
 
 def _int(tracer, x=0):
+    if isinstance(x, (float, np.floating)):
+        if not np.isfinite(x):
+            raise QuadrantsTypeError(f"int() of {x} is no integer; `qd.cast` makes the least number of it.")
+        constants.literal(int(x))  # raises where it does not fit
     return int(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_ip)
 
 

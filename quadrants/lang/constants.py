@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.nodes import Const
-from quadrants.ir.types import DType, f16, f32, flushed, i64, u1, u32, u64
+from quadrants.ir.types import DType, f16, f32, flushed, i32, i64, u1, u32, u64
 from quadrants.lang import scope
 
 NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -36,7 +36,7 @@ def round_to(value: float, t: DType) -> float:
 
 
 def convert(value, t: DType):
-    """`value` as C would convert it to `t`; None when C leaves the result undefined."""
+    """`value` as a cast of a launch converts it to `t`."""
     if t.is_real:
         try:
             return round_to(float(value), t)
@@ -45,11 +45,15 @@ def convert(value, t: DType):
     if isinstance(value, float):
         if t is u1:
             return int(value != 0.0)
-        if value != value or value in (float("inf"), float("-inf")):
-            return None
-        truncated = int(value)
-        return truncated if t.min <= truncated <= t.max else None
+        return wrap(_truncated(value, t), t)
     return wrap(int(value), t)
+
+
+def _truncated(value: float, t: DType) -> int:
+    """What is before the point, so far as the type that the cast goes by holds it, else the least number of that."""
+    way = i64 if t.bits == 64 or t is u32 else i32
+    largest = u64.max if t is u64 else way.max
+    return int(value) if way.min <= value < largest + 1 else way.min
 
 
 def literal(value) -> Const:
@@ -68,5 +72,4 @@ def literal(value) -> Const:
 
 
 def of_type(value, t: DType) -> Const:
-    converted = convert(value, t)
-    return Const(0 if converted is None else converted, t)
+    return Const(convert(value, t), t)

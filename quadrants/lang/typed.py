@@ -80,9 +80,7 @@ def cast_expr(e, t):
     if isinstance(have, StructType) or isinstance(t, StructType):
         raise QuadrantsTypeError(f"cannot convert '{have}' to '{t}'")
     if isinstance(e, Const):
-        value = constants.convert(e.value, t)
-        if value is not None:
-            return Const(value, t)
+        return Const(constants.convert(e.value, t), t)
     if isinstance(e, Make) and isinstance(t, TensorType):
         return Make(tuple(cast_expr(p, t.dtype) for p in e.parts), t)
     return Cast(e, t)
