@@ -8,6 +8,7 @@ import itertools
 import threading
 import warnings
 import weakref
+from types import MethodType
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
 from quadrants.lang.constant_key import constant_key
+from quadrants.lang.func import BoundFunc
 from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, is_number, kind_of, members
 
 HOLDS_MEMORY = (*FIELD_KINDS, "tensor")
@@ -149,6 +151,8 @@ def member_token(x) -> int:
         return external_token(x, None, "")
     if isinstance(x, (list, tuple, dict)):
         return _container_token(x, {})
+    if isinstance(x, (BoundFunc, MethodType)):  # made anew each time that it is looked up
+        return intern_token(("method", member_token(x.func if isinstance(x, BoundFunc) else x.__func__)))
     if type(x).__hash__ is None and not getattr(x, "_qd_host_matrix", False):
         return _number(identity_token(x))
     return _number(template_token(x, ""))

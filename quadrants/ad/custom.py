@@ -41,6 +41,14 @@ class ReplacedFunction:
             )
         return self._gradient(*args, **kwargs)
 
+    def refuse_part(self) -> None:
+        """`RuntimeError`, unless the gradient does nothing: a call raised after kernels had run in it."""
+        if self._gradient is not _nothing:
+            raise QuadrantsRuntimeError(
+                f"`{self.__qualname__}` raised an error after kernels had run in it, and the tape goes on: what its "
+                "gradient should be is unknown. Catch the error inside of the function, or leave the tape."
+            )
+
     def __get__(self, instance, owner):
         return self if instance is None else BoundReplaced(self, instance)
 
@@ -80,6 +88,10 @@ class _Call:
         """Call the gradient with the keywords of the call."""
         return self.replaced.grad(*args, **self.kwargs)
 
+    def refuse_part(self) -> None:
+        """As that of the function."""
+        self.replaced.refuse_part()
+
 
 def grad_replaced(func):
     """Have tapes record `func` as a whole; its gradient is the function registered with `grad_for(func)`.
@@ -95,7 +107,7 @@ def grad_for(primal):
 
     primal: a function decorated with `grad_replaced` that has no gradient yet. `RuntimeError` for anything else.
     """
-    if isinstance(primal, BoundReplaced):
+    if isinstance(primal, (BoundReplaced, staticmethod, classmethod)):
         primal = primal.__func__
     if isinstance(primal, Launcher):
         raise QuadrantsRuntimeError(

@@ -119,11 +119,14 @@ class Tape(core.Listener):
     @contextmanager
     def replaced(self, func, args: tuple) -> Iterator[None]:
         """Record a call of a function with a gradient of its own; the body calls it, and nothing in it is recorded."""
-        record = _Replaced()
+        record, before = _Replaced(), core.launch_count()
         self._insert(func, args, AutodiffMode.NONE, record=record)
         with recording.paused(), self._watch.aside() if self._watch is not None else nullcontext():
-            yield
-            record.done = True
+            try:
+                yield
+                record.done = True
+            finally:
+                record.broken = not record.done and core.launch_count() != before
 
     def grad(self) -> None:
         """Run the gradients of all records backwards; called on exit. `AssertionError` before entry or a second time.
@@ -134,6 +137,9 @@ class Tape(core.Listener):
             raise AssertionError("Before evaluating gradients tape must be entered.")
         if self.gradient_evaluated:
             raise AssertionError("Gradients of grad can be evaluated only once.")
+        for entry in self._entries:
+            if isinstance(entry.record, _Replaced) and entry.record.broken:
+                entry.func.refuse_part()
         recording.stop(self)
         self.gradient_evaluated = True
         if self._watch is not None:
@@ -184,6 +190,7 @@ class _Entry(NamedTuple):
 
 
 class _Replaced:
-    """A call of a function with a gradient of its own."""
+    """A call of a function with a gradient of its own. `broken`: it raised, and kernels had run in it."""
 
     done = False
+    broken = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import typing
 
 import numpy as np
@@ -241,7 +242,7 @@ class Arguments:
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
-        if not callable(x) or has_members(x) or name in members(obj):
+        if not callable(x) or has_members(x) or not _is_of_class(obj, name):
             self.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
         if self.record is not None:
@@ -410,7 +411,16 @@ def _decides(obj, name: str, x) -> bool:
     """Whether an attribute that is compiled in is more than a number: these are constants, as the manual says."""
     if isinstance(x, (list, tuple, dict)):
         return not holds_numbers(x)
-    return x is None or name in members(obj) and (callable(x) or isinstance(x, DType))
+    return x is None or (callable(x) or isinstance(x, DType)) and not _is_of_class(obj, name)
+
+
+def _is_of_class(obj, name: str) -> bool:
+    """Whether an attribute is that of the class: neither the object's own nor what a property finds each time."""
+    if name in members(obj):
+        return False
+    found = inspect.getattr_static(type(obj), name, None)
+    made = found is None or isinstance(found, property)
+    return not made or getattr(obj, name) is not getattr(obj, name)
 
 
 def _is_part(obj) -> bool:

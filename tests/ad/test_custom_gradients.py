@@ -218,3 +218,67 @@ def test_stop_grad_holds_for_the_rest_of_its_block(arch):
     with qd.ad.Tape(loss=y):
         nested(1)
     assert x.grad.to_numpy().tolist() == [10] * 3
+
+
+@pytest.mark.parametrize("launches", [False, True])
+def test_a_replaced_function_that_raises_in_a_tape_that_goes_on(arch, launches):
+    """Nothing ran in it: no gradient. A kernel did: an error, as nobody knows which part of its gradient is due."""
+    x, loss = (qd.field(qd.f32, shape=(), needs_grad=True) for _ in range(2))
+    x[None] = 3
+
+    @qd.kernel
+    def add():
+        loss[None] += x[None] * x[None]
+
+    @qd.ad.grad_replaced
+    def step():
+        if launches:
+            add()
+        raise ValueError
+
+    @qd.ad.grad_for(step)
+    def step_grad():
+        add.grad()
+
+    @qd.ad.no_grad
+    def constant():
+        add()
+        raise ValueError
+
+    def run():
+        with qd.ad.Tape(loss=loss):
+            for function in (step, constant):
+                with pytest.raises(ValueError):
+                    function()
+            add()
+
+    if launches:
+        with pytest.raises(qd.QuadrantsRuntimeError, match="`.*step` raised an error after kernels had run in it"):
+            run()
+    else:
+        run()
+        assert (loss[None], x.grad[None]) == (18, 6)
+
+
+def test_a_gradient_for_a_static_method(arch):
+    x, loss = (qd.field(qd.f32, shape=(), needs_grad=True) for _ in range(2))
+    x[None] = 3
+
+    @qd.kernel
+    def add():
+        loss[None] += x[None]
+
+    class Steps:
+        @staticmethod
+        @qd.ad.grad_replaced
+        def step():
+            add()
+
+        @staticmethod
+        @qd.ad.grad_for(step)
+        def gradient():
+            x.grad[None] += 7
+
+    with qd.ad.Tape(loss=loss):
+        Steps.step()
+    assert x.grad[None] == 7

@@ -328,3 +328,69 @@ def test_an_object_that_is_in_a_list_twice(arch):
     second.x = first.x
     o.mark()
     assert first.x[None] == 11 + 1 + 10 + 11
+
+
+def test_a_function_of_the_object_and_one_of_its_class(arch):
+    @qd.func
+    def two():
+        return 2
+
+    @qd.data_oriented
+    class Holder:
+        @qd.func
+        def number(self):
+            return 1
+
+        @qd.kernel
+        def get(self) -> qd.i32:
+            return self.number()
+
+    own, plain = Holder(), Holder()
+    own.number = two
+    assert (own.get(), plain.get(), own.get()) == (2, 1, 2)
+    del own.number
+    assert own.get() == 1
+
+
+def test_what_properties_find(arch):
+    """Functions and types, too; one that is made anew each time is a name from outside."""
+
+    @qd.func
+    def one():
+        return 1
+
+    @qd.func
+    def two():
+        return 2
+
+    @qd.data_oriented
+    class Holder:
+        def __init__(self, function, dtype):
+            self._function, self._dtype = function, dtype
+
+        @property
+        def function(self):
+            return self._function
+
+        @property
+        def dtype(self):
+            return self._dtype
+
+        @property
+        def made(self):
+            return lambda x: x + 1
+
+        def __getattr__(self, name):
+            if name == "found":
+                return self._function
+            raise AttributeError(name)
+
+        @qd.kernel
+        def get(self) -> qd.types.vector(4, qd.f32):
+            return qd.Vector([self.function(), qd.cast(2.5, self.dtype), self.made(4.0), self.found()])
+
+    o = Holder(one, qd.i32)
+    assert o.get().to_list() == [1, 2, 5, 1]
+    o._function, o._dtype = two, qd.f32
+    assert o.get().to_list() == [2, 2.5, 5, 2]
+    assert o.get().to_list() == [2, 2.5, 5, 2]
