@@ -121,7 +121,8 @@ class Indices:
             return None
         c = self.g.truths.comparison(depth)
         if self.draw.chance(0.5):
-            c = integer(f"qd.cast({c.text}, qd.{self.draw.pick(('i32', 'u8', 'i64'))})", self.i32, 0, 1)
+            name = self.draw.pick(("i32", "u8", "i64"))
+            c = integer(f"qd.cast({c.text}, qd.{name})", Type(dtype(name)), 0, 1)
         return self.moved(integer(c.text, c.type, 0, 1), low, high)
 
     def logic(self, low, high, depth):
