@@ -30,13 +30,18 @@ def is_container(x) -> bool:
     return isinstance(x, (ArrayRef, ViewRef)) or kind_of(x) in FIELD_KINDS
 
 
+def without_width(x):
+    """A number of NumPy as one that neither wraps nor is rounded to fewer digits than Python's; else `x`."""
+    if isinstance(x, (np.integer, np.bool_)):
+        return x.item()
+    return np.float64(x) if isinstance(x, np.floating) else x
+
+
 def on_host(operation, *operands):
-    """`operation(*operands)`; QuadrantsTypeError for operands that it does not take. NumPy's numbers count as Python's:
-    a constant has no width at which it could wrap."""
-    plain = [x.item() if isinstance(x, (np.number, np.bool_)) else x for x in operands]
+    """`operation(*operands)`; QuadrantsTypeError for operands that it does not take."""
     try:
         with np.errstate(all="ignore"):  # constants may be nan and inf, as values of the run may
-            return operation(*plain)
+            return operation(*map(without_width, operands))
     except QuadrantsTypeError:
         raise
     except TypeError as error:

@@ -13,6 +13,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import node_ops
+from quadrants.frontend.host_operations import without_width
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.simt import block_dim_of
 from quadrants.ir.nodes import Const, LoopConfig, Rand
@@ -37,7 +38,7 @@ def _host(name: str):
 
 def _folded(name: str, *numbers):
     """What the Python-scope function makes of numbers. They have no width: NumPy computes sin(True) in 16 bits."""
-    plain = [x.item() if isinstance(x, (np.number, np.bool_)) else x for x in numbers]
+    plain = map(without_width, numbers)
     return _host(name)(*[int(x) if isinstance(x, bool) else x for x in plain])
 
 

@@ -135,11 +135,18 @@ def narrow_bounds() -> None:
     ndrange._is_wide = lambda t: False
 
 
+def constants_of_numpy() -> None:
+    """Numbers of NumPy that are known while a kernel is compiled wrap at their width."""
+    from quadrants.frontend import expressions
+
+    expressions.on_host = lambda operation, *operands: operation(*operands)
+
+
 MUTANTS = {
     f.__name__: f
     for f in (
         index_sums, component_indices, clamped_components, frozen_members, wide_indices, names_of_helpers,
-        names_of_structs, negated_truths, plain_casts, shifted_truths, narrow_bounds,
+        names_of_structs, negated_truths, plain_casts, shifted_truths, narrow_bounds, constants_of_numpy,
     )
 }  # fmt: skip
 

@@ -8,6 +8,9 @@ from .draw import Draw
 from .scope import Scope
 from .types import Container, Type, Var, dtype, indented
 
+# Numbers that are known while a kernel is compiled: NumPy's count as Python's there.
+CONSTANTS = (("3", "np.uint8(3)", "np.int64(3)"), ("5", "np.int16(5)", "np.uint32(5)"))
+
 
 @dataclass
 class Wrapper:
@@ -94,10 +97,11 @@ class Wrappers:
         ]
         lifted = self.draw.chance(0.5)
         lines = ["@qd.data_oriented", f"class {inner}:", "    def __init__(self):"]
-        lines += ["        self.count = 5", "        self.scale = 1.5", "        self.flag = True"]
+        n, count = ("3", "5") if lifted else (self.draw.pick(c) for c in CONSTANTS)
+        lines += [f"        self.count = {count}", "        self.scale = 1.5", "        self.flag = True"]
         options = "(template_primitives=False)" if lifted else ""
         lines += [f"@qd.data_oriented{options}", f"class {cls}:", "    def __init__(self):"]
-        lines += ["        self.n = 3", f"        self.inner = {inner}()"]
+        lines += [f"        self.n = {n}", f"        self.inner = {inner}()"]
         twins, swapped, back = [], [], []
         for c in own:
             member = Member(self.draw.pick(PLACES) if c.annotation is None else PLACES[0], self.draw.name("m"), inner)

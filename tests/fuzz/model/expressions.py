@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import numpy as np
+
 from .containers import Field, StructField, View
 from .errors import Refused, Undefined, Unmodelled
 from .memory import tracker
@@ -36,7 +38,7 @@ class Expressions:
     def loaded(self, found):
         if isinstance(found, Place):
             return copied(found.load())
-        return found
+        return found.item() if isinstance(found, np.number) else found
 
     def eval_Tuple(self, node):
         return tuple(self.eval(e) for e in node.elts)
