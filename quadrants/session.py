@@ -177,6 +177,13 @@ def get_runtime() -> PyQuadrants:
     return _runtime
 
 
+def cfg_in_force() -> CompileConfig:
+    """The configuration of the runtime; for what runs only where there is one."""
+    cfg = _runtime.cfg
+    assert cfg is not None
+    return cfg
+
+
 def current_cfg() -> CompileConfig | None:
     """What `qd.cfg` shows: the live configuration or None."""
     return _runtime.cfg

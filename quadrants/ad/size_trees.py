@@ -11,6 +11,7 @@ A `Size` is an upper bound, in 64-bit integers, made of what is known before a l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from quadrants.ir.nodes import Var
 from quadrants.ir.types import i32
@@ -22,7 +23,7 @@ class Size:
 
     op: str
     args: tuple = ()
-    of: object = None
+    of: Any = None
 
 
 class Unresolved(Exception):

@@ -32,13 +32,14 @@ def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     tasks: list = []
     written = {root(s.place).array for t in module.tasks for s in walk([t.body, t.reductions]) if _is_write(s)}
     for task in module.tasks:
-        found = _gate(task, written, claims) if task.loop is not None else None
-        if found is not None:
+        loop = task.loop
+        found = _gate(task, loop, written, claims) if loop is not None else None
+        if loop is not None and found is not None:
             number = sum(t.gate is not None for t in tasks)
-            task.gate = _gate_of(number, found)
+            gate = task.gate = _gate_of(number, found)
             if claims:
-                _claim(module, task.gate, found)
-            tasks.append(_counting(module, number, task, found))
+                _claim(module, gate, found)
+            tasks.append(_counting(module, number, loop, task.pre, gate, found))
         tasks.append(task)
     module.tasks = tasks
     return module
@@ -58,7 +59,7 @@ class _Found:
         self.text = text
 
 
-def _gate(task: n.Task, written: set, claims: bool) -> _Found | None:
+def _gate(task: n.Task, loop: n.For, written: set, claims: bool) -> _Found | None:
     """The one condition around all stacks of real numbers, where it compares a cell with a number."""
     stacks = split(of_task(task))[1] if claims else of_task(task)
     own = {d.id for d in stacks if kind_of(d) == FLOAT}
@@ -84,7 +85,7 @@ def _gate(task: n.Task, written: set, claims: bool) -> _Found | None:
         return None
     if not isinstance(load.place, n.Cell) or any(is_same_memory(load.place.array, array) for array in written):
         return None
-    if not _finds_each_once(load.place, task.loop, values, declared):
+    if not _finds_each_once(load.place, loop, values, declared):
         return None
     needed = [s for s in task.body if isinstance(s, n.Declare) and s.var.id in declared]
     passes = branch.cond if inside[0] else n.Unary("logic_not", branch.cond, u1)
@@ -205,14 +206,15 @@ def _fits(cell: n.Cell, loop: n.For) -> bool:
     return trips <= cells
 
 
-def _counting(module: n.Module, number: int, task: n.Task, found: _Found) -> n.Task:
+def _counting(module: n.Module, number: int, loop: n.For, pre: list, gate: n.Gate, found: _Found) -> n.Task:
     """How many iterations pass: one addition for each, which a reduction makes cheap."""
-    passing = n.VarPlace(task.gate.passing, i64)
+    passing = n.VarPlace(gate.passing, i64)
     add = n.Eval(n.Atomic("add", passing, (n.Const(1, i64),), i64))
     body = [*found.declared, n.If(found.cond, [add], [])]
-    loop = n.For(task.loop.vars, task.loop.bounds, body, parallel=True)
     name = f"{module.name}_gate{number or ''}"
-    counting = n.Task(name, "range_for", body, loop, pre=list(task.pre), sizing=True)
+    counting = n.Task(
+        name, "range_for", body, n.For(loop.vars, loop.bounds, body, parallel=True), pre=list(pre), sizing=True
+    )
     recognise_in(counting)
     return counting
 

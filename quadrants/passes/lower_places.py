@@ -222,8 +222,8 @@ class _Lowering:
         """In the width of the index itself, where a compiler may assume that no step on the way wraps."""
         if not _is_sum(e):
             return _convert(e, t)
-        parts = [self.exact_top(x, t) if _is_sum(x) and not self.ranges.overflows(x) else x for x in (e.a, e.b)]
-        return n.Binary(e.op, *parts, t, exact=True)
+        a, b = [self.exact_top(x, t) if _is_sum(x) and not self.ranges.overflows(x) else x for x in (e.a, e.b)]
+        return n.Binary(e.op, a, b, t, exact=True)
 
 
 def _in_row(index, rows: n.Var, row: n.Var | None):

@@ -30,7 +30,8 @@ def keep_tasks(module: Module, wanted) -> None:
 
 
 def _split(module: Module, body: list, parent: int) -> None:
-    tasks, serial = module.tasks, []
+    tasks = module.tasks
+    serial: list = []
     for stmt in body:
         if isinstance(stmt, For) and stmt.parallel:
             stmt.bounds = tuple(tuple(_held(e, serial, stmt.loc) for e in pair) for pair in stmt.bounds)

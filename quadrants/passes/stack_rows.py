@@ -7,6 +7,8 @@ for i in range(n[None]):        the bound is a value of an earlier task; that of
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from quadrants.ad import rename
 from quadrants.ir import nodes as n
 from quadrants.ir.types import i32, i64
@@ -38,7 +40,7 @@ def iterations(module: n.Module, loop: n.For) -> tuple | None:
     return statements, total
 
 
-def _is_name(node) -> bool:
+def _is_name(node) -> TypeGuard[n.VarPlace]:
     return isinstance(node, n.VarPlace)
 
 

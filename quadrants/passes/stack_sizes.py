@@ -111,7 +111,7 @@ def _guard(module: n.Module, count, known: int | None) -> list:
 
 def _site(module: n.Module) -> int:
     """The message for a walk that is too long, one for all."""
-    message = (("adstack walk", LIMIT), [], module.name)
+    message: tuple = (("adstack walk", LIMIT), [], module.name)
     if message not in module.sites:
         module.sites.append(message)
     return module.sites.index(message)
@@ -174,7 +174,8 @@ def _bound(size: Size):
     if size.op == "const":
         return n.Const(size.of, i32)
     if size.op == "extent":
-        return n.Extent(*size.of, i32)
+        array, axis = size.of
+        return n.Extent(array, axis, i32)
     if size.op == "arg" and size.of.type is i32:
         return n.Load(n.VarPlace(size.of, i32), i32)
     return n.Cast(Evaluation().value(size, []), i32)

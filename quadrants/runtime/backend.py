@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants import _logging, session
 from quadrants.emit import dialects, environment
 from quadrants.toolchain import cache
@@ -16,12 +18,12 @@ class Backend:
     memory; `dlpack_device` is DLPack's (type, number) of its memory, None where no other package can address that.
     """
 
-    device = None
+    device: Any = None
     dlpack_device: tuple | None = (1, 0)
 
     def __init__(self, dialect: str):
         self.dialect = dialects.get(dialect)
-        cfg = session.current_cfg()
+        cfg = session.cfg_in_force()
         if cfg.offline_cache and not cfg.offline_cache_file_path:
             _logging.warn(
                 "There is no kernel cache, as no home folder is known: kernels are compiled again in every process. "

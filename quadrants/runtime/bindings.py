@@ -118,7 +118,10 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
 
 
 def _members_and_packing(kernel, args: tuple, recipe: Recipe):
-    members, pack, sources, index_of = [], [], [], {}
+    members: list = []
+    pack: list = []
+    sources: list = []
+    index_of: dict = {}
     count = len(kernel.parameters)
     for number, slot in enumerate(recipe.slots):
         source, place = slot.param, (slot.param, slot.path)

@@ -22,7 +22,7 @@ def chosen_device(vendor: str) -> int:
 
     Warns where several processes of one launcher share it without having been told to.
     """
-    number = session.current_cfg().device
+    number = session.cfg_in_force().device
     if number >= 0:
         return number
     visible = os.environ.get("QD_VISIBLE_DEVICE", "")
@@ -98,12 +98,12 @@ class DeviceBackend(Backend):
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,
             early=recipe.early,
-            timed=bool(session.current_cfg().kernel_profiler),
+            timed=bool(session.cfg_in_force().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
             regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],
             stacks=recipe.stacks,
             task_stacks=[(launch.number, launch.stacks, launch.gate) for launch in recipe.launches],
-            gate_bytes=session.current_cfg().ad_stack_sparse_threshold_bytes,
+            gate_bytes=session.cfg_in_force().ad_stack_sparse_threshold_bytes,
             keepalive=keepalive,
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
@@ -133,7 +133,7 @@ class DeviceBackend(Backend):
 
     def _most_blocks(self, launch, handle: int) -> int:
         """Blocks that keep the device busy; more would only repeat what they do at their end."""
-        chosen = session.current_cfg().saturating_grid_dim
+        chosen = session.cfg_in_force().saturating_grid_dim
         if chosen > 0:
             return chosen
         resident = self.device.residency(handle, launch.block_dim, launch.shared_bytes)

@@ -75,7 +75,7 @@ class EmulatedBackend(DeviceBackend):
 
 def unless_wanted(flavour: str, backend: Callable) -> Callable:
     """What makes the backend of a flavour: `backend`, or the emulator where the options want that."""
-    return lambda: EmulatedBackend(flavour) if session.current_cfg().emulate else backend()
+    return lambda: EmulatedBackend(flavour) if session.cfg_in_force().emulate else backend()
 
 
 def _entries(recipe: Recipe) -> list[str]:

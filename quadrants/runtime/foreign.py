@@ -48,6 +48,7 @@ def external_packer(
     def pack(value, block, offset: int):
         described = external.describe_external(value, name, written)
         if gradient:
+            assert described.grad is not None  # the token tells arrays with one apart
             described = external.placed(described.grad)
         if element is not None and tuple(described.shape[ndim:]) != element:
             raise ValueError(
