@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.emit import aliases, environment, features, regions, shared, stack_plan, stacks, template_errors, vectors
+from quadrants.emit import (
+    aliases,
+    environment,
+    features,
+    members,
+    regions,
+    shared,
+    stack_plan,
+    stacks,
+    template_errors,
+    vectors,
+)
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
@@ -19,7 +30,6 @@ from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.emit.text import ADD, UNARY, cast, infix, parenthesised
 from quadrants.ir import cost
 from quadrants.ir.nodes import Const, Module
-from quadrants.ir.places import elements
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
 from quadrants.ir.types import element_dtype, i64, result_struct
@@ -165,7 +175,7 @@ class Renderer:
             if decl.components is not None or decl.kind in ("shared", "stack"):
                 continue
             restrict = self.dialect.restrict if decl.number in self.restrict - self.unqualified else ""
-            lines.append(f"{self.element_type(decl)} *{restrict}{decl.name} = {self.pointer(decl)};")
+            lines.append(f"{members.element_type(self.prelude, decl)} *{restrict}{decl.name} = {self.pointer(decl)};")
             if decl.shape is None:
                 used = "\n".join(p.lines) + "\n".join(lines)
                 for axis in range(decl.ndim):
@@ -182,17 +192,13 @@ class Renderer:
         known = vectors.alignment(decl)
         if not self.dialect.assume_aligned or known <= element_dtype(decl.type).size:
             return text
-        return f"({self.element_type(decl)} *)__builtin_assume_aligned({text}, {known})"
+        return f"({members.element_type(self.prelude, decl)} *)__builtin_assume_aligned({text}, {known})"
 
     loop_text = ""
     unqualified: set = set()
 
     def extra_use(self, name: str) -> bool:
         return name in self.loop_text
-
-    def element_type(self, decl) -> str:
-        t = decl.type if elements(decl) > 1 else element_dtype(decl.type)
-        return self.prelude.type(t)
 
     # ------------------------------------------------------------ tasks
 
@@ -333,7 +339,7 @@ class Renderer:
         context = {
             "kernel": module.name,
             "doc": comment(module.doc),
-            "args": self.args_members(),
+            "args": members.of_args(self.layout, self.prelude),
             "frame": self.frame_members(),
             "functions": functions,
             "tasks": tasks,
@@ -366,50 +372,11 @@ class Renderer:
             stack_plan.kept_by_host(self.kept, self.layout) or stack_plan.kept_by_device(module, self.layout),
         )  # fmt: skip
 
-    def args_members(self) -> list:
-        lines = []
-        for kind, what in self.layout.members:
-            if kind == "pointer":
-                lines.append(f"{self.element_type(what)} *{what.name};")
-            elif kind == "shape":
-                lines.append(f"int32_t {what.name}_shape[{what.ndim}];")
-            elif kind == "value":
-                lines.append(f"{self.prelude.type(what.type)} {what.name};")
-            elif kind == "launch":
-                lines += ["uint64_t qd_seed;", "uint64_t qd_launch;"]
-            elif kind == "times":
-                lines.append(f"double qd_times[{2 * what}];")
-            elif kind == "status":
-                lines += ["int32_t qd_resume;", "int32_t qd_yielded;"]
-            elif kind == "heap":
-                lines.append(f"char *qd_{what}_heap;")
-            elif kind == "rows":
-                lines.append(f"int64_t {stacks.rows_name(what)};")
-            elif kind == "depth":
-                lines.append(f"{self.prelude.type(what.type)} {what.name};")
-            else:
-                lines.append(self.result_member(*what))
-        return lines
-
-    def result_member(self, k: int, t) -> str:
-        return f"{self.prelude.type(t)} result{k};"
-
     def frame_members(self) -> list:
-        if self.frame is None:
-            kinds = kinds_of([d for found in self.stacks.values() for d in found])
-            heap = [line for kind in kinds for line in (f"char *qd_{kind}_heap;", f"int64_t qd_{kind}_stride;")]
-            counts = [t.gate.passing for t in self.module.tasks if t.gate is not None]
-            variables = (*self.module.shared, *self.module.depths, *counts)
-            return [f"{self.prelude.type(v.type)} {v.name};" for v in variables] + heap
-        lines = []
-        for kind, what in self.frame.members:
-            if kind == "error":
-                lines.append("qd_error error;")
-            elif kind == "result":
-                lines.append(self.result_member(*what))
-            else:
-                lines.append(f"{self.prelude.type(what.type)} {what.name};")
-        return lines
+        if self.frame is not None:
+            return members.of_frame(self.frame, self.prelude)
+        used = [d for found in self.stacks.values() for d in found]
+        return members.of_local_frame(self.module, used, self.prelude)
 
     def stack_lines(self) -> dict:
         """For every task with stacks what the entry function does first: it computes `qd_stride`."""
