@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from quadrants.emit.records import Local
 from quadrants.emit.text import element
 from quadrants.emit.text import name as identifier
 from quadrants.ir import cost, walk
@@ -65,7 +66,7 @@ def batch_of(task, count) -> Batch | None:
     return Batch(times, body, finder.found, finder.before()) if times > 1 else None
 
 
-def print_loads(p, batch: Batch) -> tuple:
+def print_loads(p, batch: Batch) -> tuple[list[Local], list[str]]:
     """Declarations of registers for what the iterations of a thread load, and the lines of the loop that loads it. From
     then on `p`, a BlockPrinter, prints the registers in place of the loads.
     """
@@ -83,7 +84,7 @@ def print_loads(p, batch: Batch) -> tuple:
     held = {text: element(identifier(name), identifier("qd_k")) for text, (name, _) in registers.items()}
     p.loaded = {id(e): held[text] for e, text in [(e, p.text(e).bare) for e in batch.loads]}
     lines, p.lines, p.line_of = p.lines, [], None
-    return tuple(f"{t} {name}[{batch.times}];" for name, t in registers.values()), tuple(lines)
+    return [Local("array", t, name, length=batch.times) for name, t in registers.values()], lines
 
 
 def _is_light(task) -> bool:

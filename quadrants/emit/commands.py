@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from quadrants.emit import environment, template_check
-from quadrants.emit.template_errors import BLOCKS
+from quadrants.emit.template_errors import BLOCKS, INNER
 
 _EPILOG = "NAME is a path such as c/task.c.j2 or cuda/prelude/atomic.j2; `list` shows all. See docs/guide/templates.md."
 
@@ -122,6 +122,6 @@ def _is_skeleton(name: str) -> bool:
 def _extension(name: str) -> str:
     """A skeleton that changes nothing yet."""
     lines = [f'{{% extends "builtin/{name}" %}}', "{# Keep the blocks that you change and delete the others. #}"]
-    for block in BLOCKS:
+    for block in (*BLOCKS, *INNER):
         lines += ["", f"{{% block {block} %}}", "{{ super() }}", "{% endblock %}"]
     return "\n".join(lines) + "\n"

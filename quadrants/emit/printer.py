@@ -18,22 +18,18 @@ from quadrants.ir.walk import root_var
 
 
 class Printer(SignedArithmetic, Operators, Elementwise, Constants):
-    """Prints expressions; knows which arrays, parameters and features the text used since `start`."""
+    """Prints expressions; knows which arrays, parameters and features the text uses."""
 
     def __init__(self, dialect, prelude, options):
         self.dialect = dialect
         self.prelude = prelude
         self.options = options
         self.arrays: dict = {}
+        self.extents: set = set()  # (id of an array, axis)
         self.values: dict = {}
         self.uses_lane = False
         self.uses_frame = False
         self.plain = False
-
-    def start(self) -> None:
-        """Begin a function or task: what it uses is collected anew."""
-        self.arrays, self.values = {}, {}
-        self.uses_lane = self.uses_frame = False
 
     parameters: dict = {}
     loaded: dict = {}  # id of a load -> the register that has its value
@@ -170,6 +166,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
 
     def print_Extent(self, e) -> Text:
         self.use_array(e.array)
+        self.extents.add((e.array.id, e.axis))
         return t_.name(f"{e.array.name}_shape{e.axis}")
 
     def print_Rand(self, e) -> Text:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from quadrants.emit import (
     aliases,
     environment,
     features,
     members,
+    prologue,
     regions,
     shared,
     stack_plan,
     stacks,
     template_errors,
-    vectors,
 )
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
@@ -25,14 +24,21 @@ from quadrants.emit.forms import form_of
 from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
+from quadrants.emit.records import (
+    Accumulator,
+    EmittedFunction,
+    EmittedTask,
+    Parameter,
+    StackPreparation,
+    TripCount,
+)
 from quadrants.emit.spelling import comment
 from quadrants.emit.stack_record import KeptDepths, StackPlan
-from quadrants.emit.text import ADD, UNARY, cast, infix, parenthesised
 from quadrants.ir import cost
-from quadrants.ir.nodes import Const, Module
+from quadrants.ir.nodes import Module
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
-from quadrants.ir.types import element_dtype, i64, result_struct
+from quadrants.ir.types import result_struct
 
 
 @dataclass(slots=True)
@@ -53,47 +59,6 @@ class Rendered:
     stacks: StackPlan | None = None
     early: bool = False
     kept: KeptDepths | None = None
-
-
-@dataclass(slots=True)
-class Piece:
-    """An emitted function or task, ready for the skeleton."""
-
-    name: str
-    kind: str
-    result: str
-    params: list
-    lines: list
-    prologue: list
-    doc: str = ""
-    lane: bool = False
-    frame: bool = False
-    check: bool = False
-    random: bool = False
-    loop: Any = None
-    opening: tuple = ()
-    closing: tuple = ()
-    number: int = 0
-    grain: int = 1
-    max_threads: int = 0
-    alone: bool = False
-    block_dim: int = 0
-    form: str = ""
-    count: int | tuple | None = None
-    threads: int | tuple | None = None
-    tile: list | None = None
-    times: int = 1
-    loads: tuple = ((), ())
-    reductions: tuple = ()
-    unroll: int = 1
-    take_axis: str = ""
-    collective: bool = False
-    shared_bytes: int = 0
-    local: bool = False
-    sizing: bool = False
-    stacks: tuple = ()
-    kinds: tuple = ()
-    gate: tuple = ()
 
 
 class Renderer:
@@ -141,26 +106,25 @@ class Renderer:
 
     # ------------------------------------------------------------ functions
 
-    def function(self, f) -> Piece:
+    def function(self, f) -> EmittedFunction:
         p = self.printer(self.serial_atomics, f.body)
-        if not self.dialect.restrict_written:
-            self.unqualified = self.restrict
         p.result_name = "" if not f.result else f.result[0]
         if len(f.result) > 1:
             p.result_name = result_struct(f.result)
         p.statements(f.body)
-        params = []
-        for v in f.params:
-            const, star = "" if v.mutable or v.by_ref else "const ", "*" if v.by_ref else ""
-            params.append(f"{const}{p.type(v.type)} {star}{v.name}")
         lane = f.name in self.needs_lane
         if lane:
-            params.insert(0, "qd_lane *lane")
             self.prelude.need("lane")
-        result = "void" if not f.result else p.type(p.result_name)
-        prologue = self.prologue(p)
-        doc = comment(f.doc)
-        return Piece(f.name, "function", result, params, p.lines, prologue, doc, lane=lane, frame=p.uses_frame)
+        return EmittedFunction(
+            f.name,
+            p.type(p.result_name) if f.result else "",
+            [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
+            prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
+            p.lines,
+            comment(f.doc),
+            lane=lane,
+            frame=p.uses_frame,
+        )
 
     @property
     def serial_atomics(self) -> bool:
@@ -168,67 +132,28 @@ class Renderer:
         one = self.dialect.chunks and self.options.get("threads", 2) == 1
         return one or not any(t.loop for t in self.module.tasks)
 
-    def prologue(self, p: BlockPrinter) -> list:
-        """Locals for the arrays, extents and parameters the text uses."""
-        lines, source = [], self.dialect.args
-        for decl in sorted(p.arrays.values(), key=lambda d: d.number):
-            if decl.components is not None or decl.kind in ("shared", "stack"):
-                continue
-            restrict = self.dialect.restrict if decl.number in self.restrict - self.unqualified else ""
-            lines.append(f"{members.element_type(self.prelude, decl)} *{restrict}{decl.name} = {self.pointer(decl)};")
-            if decl.shape is None:
-                used = "\n".join(p.lines) + "\n".join(lines)
-                for axis in range(decl.ndim):
-                    name = f"{decl.name}_shape{axis}"
-                    if name in used or self.extra_use(name):
-                        lines.append(f"const int32_t {name} = {source}{decl.name}_shape[{axis}];")
-        for var in p.values.values():
-            lines.append(f"const {p.type(var.type)} {var.name} = {source}{var.name};")
-        return lines
-
-    def pointer(self, decl) -> str:
-        """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
-        text = f"{self.dialect.args}{decl.name}"
-        known = vectors.alignment(decl)
-        if not self.dialect.assume_aligned or known <= element_dtype(decl.type).size:
-            return text
-        return f"({members.element_type(self.prelude, decl)} *)__builtin_assume_aligned({text}, {known})"
-
-    loop_text = ""
-    unqualified: set = set()
-
-    def extra_use(self, name: str) -> bool:
-        return name in self.loop_text
-
     # ------------------------------------------------------------ tasks
 
-    def task(self, t, number: int) -> Piece:
+    def task(self, t, number: int) -> EmittedTask:
         alone = self.dialect.chunks and cost.runs_alone(t, self.options.get("threads", 2))
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
-        loop = t.loop
-        self.loop_text = ""
-        if not self.dialect.restrict_written:
-            self.unqualified = self.restrict - aliases.only_read(t, self.restrict)
-        opening = []
         in_heap = self.in_heaps.get(t.name, [])
         if in_heap:
             p.parameters |= {v.id: v for v in self.depths}
         trips = (("i64", self.layout.depths[t.trips.id]),) if in_heap and t.trips is not None else None
         form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap), trips)
         p.leaves_by_return = form.name == "flat" and form.batch is None
-        if loop is not None:
-            p.depth = 1 if p.leaves_by_return else self.body_depth(loop)
-        loads = print_loads(p, form.batch) if form.batch is not None else ((), ())
-        for declare, _ in t.reductions:
-            opening.append(f"{p.type(declare.var.type)} {declare.var.name} = {p.text(declare.init).bare};")
+        if t.loop is not None:
+            p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop)
+        registers, loads = print_loads(p, form.batch) if form.batch is not None else ([], [])
+        opening = prologue.accumulators(p, t.reductions)
         p.statements(t.body if form.batch is None else form.batch.body)
         count, p.depth = len(p.lines), 2 if form.name else 0
         for _, final in t.reductions:
             p.statement(final)
         lines, closing = p.lines[:count], p.lines[count:]
-        axes = self.axes(p, loop) if loop is not None else []
-        before = self.before(p, t, axes)
-        self.loop_text += "\n".join(loads[1])
+        axes = prologue.axes(p, t.loop) if t.loop is not None else None
+        before = prologue.computed(p, t.pre)
         uses = features.features(t.body)
         lane = p.uses_lane or uses["random"] or uses["check"]
         if lane:
@@ -236,30 +161,28 @@ class Renderer:
         if uses["random"]:
             self.prelude.need("random", "begin")
         used = self.stacks.get(t.name, [])
-        if not self.dialect.chunks:
-            local = [d for d in used if d not in in_heap]
-            rows = stacks.thread_rows(p, local, in_heap, t.gate, [a["extent"] for a in axes])
-        else:
-            rows = stacks.worker_rows(p, used)
-        prologue = shared.declarations(t, self.dialect, self.prelude) + self.prologue(p) + before + rows
-        piece = Piece(
-            name=t.name, kind=t.kind, result="void", params=[], lines=lines, prologue=prologue, lane=lane,
-            check=uses["check"], random=uses["random"], loop=axes, opening=tuple(opening), closing=tuple(closing),
-            number=number, form=form.name, count=form.count, threads=form.threads, block_dim=form.block_dim,
-            tile=form.tile, times=form.batch.times if form.batch is not None else 1, loads=loads,
+        in_rows = used if self.dialect.chunks else in_heap
+        of_thread = [] if self.dialect.chunks else stacks.arrays(p, [d for d in used if d not in in_heap])
+        rows = stacks.rows(p, in_rows, t.gate, [axis.extent for axis in axes or ()])
+        task = EmittedTask(
+            t.name, t.kind, [*prologue.arguments(p, self.disjoint(t)), *before, *of_thread], lines,
+            shared.arrays(t, self.dialect, self.prelude), number, axes, opening, closing, lane, uses["check"],
+            uses["random"],
+            form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
+            times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
-            sizing=t.sizing, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), kinds=kinds_of(used),
-            gate=self.gate(t),
+            sizing=t.sizing, rows=rows, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), gate=self.gate(t),
         )  # fmt: skip
-        if loop is not None:
-            piece.grain = cost.grain_of(t)
-            piece.alone = alone
-            config = loop.config
-            piece.max_threads = (config.parallelize or 0) if config is not None else 0
-        if form.name and loop is not None:
-            self.complete(piece, t)
-        self.loop_text = ""
-        return piece
+        if t.loop is not None:
+            task.grain, task.alone = cost.grain_of(t), alone
+            task.max_threads = (t.loop.config.parallelize or 0) if t.loop.config is not None else 0
+            if form.name:
+                self.complete(task, t)
+        return task
+
+    def disjoint(self, t) -> Set[int]:
+        """The arrays whose pointers are said to meet no other in the text of a task."""
+        return self.restrict if self.dialect.restrict_written else aliases.only_read(t, self.restrict)
 
     def gate(self, t) -> tuple:
         """On a device `Launch.gate`; on a CPU the name of the task that counts and the variable that it counts in."""
@@ -269,55 +192,22 @@ class Renderer:
             return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
         return (self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
 
-    def before(self, p: BlockPrinter, t, axes: list) -> list:
-        """Declarations of the values that a task computes from the arguments."""
-        lines = [f"const {p.type(d.var.type)} {d.var.name} = {p.text(d.init).bare};" for d in t.pre]
-        self.loop_text = "\n".join(lines + [f"{a['begin']} {a['end']}" for a in axes])
-        return lines
-
-    def complete(self, piece: Piece, t) -> None:
+    def complete(self, task: EmittedTask, t) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
-        width = self.prelude.spelling.lanes
+        lanes = min(task.block_dim, self.prelude.spelling.lanes)
         for declare, final in t.reductions:
-            place, dtype = declare.var, declare.var.type
-            lanes = min(piece.block_dim, width)
-            op = final.then[0].value.op
-            piece.reductions += (
-                {
-                    "name": place.name,
-                    "type": self.prelude.type(dtype),
-                    "parts": piece.block_dim // lanes,
-                    "warp": self.prelude.need("reduce", "warp", op, dtype, lanes),
-                    "block": self.prelude.need("reduce", "block", op, dtype),
-                },
-            )
+            var, op = declare.var, final.then[0].value.op
+            warp = self.prelude.need("reduce", "warp", op, var.type, lanes)
+            block = self.prelude.need("reduce", "block", op, var.type)
+            parts = task.block_dim // lanes
+            task.reductions.append(Accumulator(var.name, self.prelude.type(var.type), parts, warp, block))
         if t.reductions:
-            piece.unroll = features.unroll(t)
-        if len(piece.loop) > 1 and not _is_narrow(piece.count):
-            piece.take_axis = self.prelude.need("index", "take_axis")
+            task.unroll = features.unroll(t)
+        if task.loop is not None and len(task.loop) > 1 and not _is_narrow(task.count):
+            task.take_axis = self.prelude.need("index", "take_axis")
 
     def body_depth(self, loop) -> int:
         return 3 if self.dialect.chunks and len(loop.vars) > 1 else 2
-
-    def axes(self, p: BlockPrinter, loop) -> list:
-        out = []
-        for var, (begin, end) in zip(loop.vars, loop.bounds):
-            zero = isinstance(begin, Const) and begin.value == 0
-            known = isinstance(begin, Const) and isinstance(end, Const)
-            b, e = p.text(begin), p.text(end)
-            count = max(0, end.value - begin.value) if known else None
-            # The distance of two i32 has 33 bits.
-            extent = e if zero else parenthesised(infix("-", ADD, cast(p.type(i64), e), b))
-            out.append(
-                {
-                    "name": var.name,
-                    "begin": "" if zero else b.at(ADD + 1),
-                    "end": e.at(ADD),
-                    "extent": str(count) if known else extent.at(UNARY),
-                    "constant": count,
-                }
-            )
-        return out
 
     # ------------------------------------------------------------ the whole text
 
@@ -331,12 +221,13 @@ class Renderer:
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
-        launch = self.launch_lines(tasks)
+        launch = self.trip_counts()
         around = regions.launch_regions(module, self.layout, tasks)
         in_heaps = [d for found in self.in_heaps.values() for d in found]
         plan = None if self.frame is None else stack_plan.plan(module, in_heaps, self.layout, self.frame)
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
+            "contract": template_errors.CONTRACT,
             "kernel": module.name,
             "doc": comment(module.doc),
             "args": members.of_args(self.layout, self.prelude),
@@ -353,7 +244,7 @@ class Renderer:
             "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
-            "stacks": self.stack_lines(),
+            "stacks": self.preparations() if self.dialect.chunks else {},
             "heaps": plan is not None,
             "heap_site": module.heap_site,
             "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
@@ -378,33 +269,28 @@ class Renderer:
         used = [d for found in self.stacks.values() for d in found]
         return members.of_local_frame(self.module, used, self.prelude)
 
-    def stack_lines(self) -> dict:
-        """For every task with stacks what the entry function does first: it computes `qd_stride`."""
+    def preparations(self) -> dict[str, StackPreparation]:
+        """For every task with stacks what the entry function does first."""
         out = {}
-        for name, found in self.stacks.items():
-            if not self.dialect.chunks:
-                continue
+        for task, found in self.stacks.items():
             p = self.printer(True)
             p.depth = 0
-            lines = stacks.preparation(p, found, self.kept)
-            self.loop_text = "\n".join(lines)
-            out[name] = self.prologue(p) + lines
-            self.loop_text = ""
+            depths, heaps = stacks.preparation(p, found, self.kept)
+            out[task] = StackPreparation(prologue.arguments(p, self.restrict), depths, heaps)
         return out
 
-    def launch_lines(self, tasks: list) -> dict:
-        """For every parallel task the iteration count as text over `frame`."""
+    def trip_counts(self) -> dict[str, TripCount]:
+        """For every parallel task its iterations, in the entry function."""
         out = {}
-        for t, piece in zip(self.module.tasks, tasks):
+        for t in self.module.tasks:
             if t.loop is None:
                 continue
             p = self.printer(True, t.pre, t.loop)
-            axes = self.axes(p, t.loop)
-            before = self.before(p, t, axes)
-            extents = [a["extent"] for a in axes] or ["1"]
-            lines = self.prologue(p) + before
-            out[piece.name] = {"extents": extents, "locals": lines, "constant": _constant_count(axes)}
-            self.loop_text = ""
+            axes = prologue.axes(p, t.loop)
+            before = prologue.computed(p, t.pre)
+            extents = [axis.extent for axis in axes] or ["1"]
+            found = [*prologue.arguments(p, self.restrict), *before]
+            out[t.name] = TripCount(found, extents, prologue.constant_count(axes))
         return out
 
 
@@ -424,35 +310,26 @@ def _number(module: Module, k: int) -> int:
     return len(module.tasks) - sum(t.sizing for t in module.tasks) + before if module.tasks[k].sizing else k - before
 
 
-def _launch(piece: Piece) -> Launch:
-    blocks = max(1, _RESIDENT // piece.block_dim) if piece.form == "stride" else 0
+def _launch(task: EmittedTask) -> Launch:
+    blocks = max(1, _RESIDENT // task.block_dim) if task.form == "stride" else 0
     return Launch(
-        piece.name,
-        piece.kind,
-        piece.form,
-        piece.block_dim,
-        piece.threads,
-        piece.shared_bytes,
+        task.name,
+        task.kind,
+        task.form,
+        task.block_dim,
+        task.threads,
+        task.shared_bytes,
         blocks,
-        piece.local,
-        piece.stacks,
-        piece.number,
-        piece.gate,
+        task.local,
+        task.stacks,
+        task.number,
+        task.gate,
     )
 
 
 def _is_narrow(count) -> bool:
     """Whether iterations are numbered in 32 bits."""
     return isinstance(count, int) and count < 2**31
-
-
-def _constant_count(axes):
-    total = 1
-    for a in axes:
-        if a["constant"] is None:
-            return None
-        total *= a["constant"]
-    return total
 
 
 def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:

@@ -1,25 +1,21 @@
-"""Shared arrays of a task as declarations at the top of its text."""
+"""Shared arrays of a task: each by itself, or as parts of one piece of memory."""
 
 from __future__ import annotations
 
+import math
+
 from quadrants.emit.dialects import Dialect
-from quadrants.ir.places import elements
-from quadrants.ir.types import element_dtype
+from quadrants.emit.members import element_type
+from quadrants.emit.records import SharedArray
 
 
-def declarations(task, dialect: Dialect, prelude) -> list:
-    """Lines that declare the shared arrays of a task: each by itself, or as parts of one piece of memory."""
-    dynamic = dynamic_bytes(task, dialect) > 0
-    lines = [dialect.shared_pool] if dynamic else []
-    for decl, offset in task.shared_arrays:
-        whole = elements(decl) > 1
-        count = 1
-        for extent in decl.shape:
-            count *= extent
-        form = dialect.shared_part if dynamic else dialect.shared
-        name = prelude.type(decl.type if whole else element_dtype(decl.type))
-        lines.append(form.format(type=name, name=decl.name, count=count, offset=offset))
-    return lines
+def arrays(task, dialect: Dialect, prelude) -> list[SharedArray]:
+    """The shared arrays of a task: parts of the memory that the launch gives where declarations do not suffice."""
+    parts = dynamic_bytes(task, dialect) > 0
+    return [
+        SharedArray(element_type(prelude, decl), decl.name, math.prod(decl.shape), offset if parts else None)
+        for decl, offset in task.shared_arrays
+    ]
 
 
 def dynamic_bytes(task, dialect: Dialect) -> int:

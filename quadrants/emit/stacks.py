@@ -1,23 +1,13 @@
-"""Stacks of derivative code: memory of one thread, as long as the launch says.
-
-There are two heaps, of real numbers and of integers. A CPU has a row for each worker:
-
-    heap   | worker 0: v_stack | w_stack | .. | worker 1: v_stack | w_stack | .. |
-
-On a device the rows of all threads are interleaved, so that neighbouring threads touch neighbouring slots:
-
-    heap   | v_stack, slot 0: thread 0, 1, 2 .. | slot 1: thread 0, 1, 2 .. | .. | w_stack, slot 0: ..
-
-Short stacks of a device, of a depth that is known, are local arrays.
-"""
+"""Stacks of derivative code, as data: `templates/_base/stacks.j2` says where they are and declares them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quadrants.emit.text import call, name
-from quadrants.ir.stacks import FLOAT, constant, depths_of, kind_of, kinds_of
-from quadrants.ir.types import size_align
+from quadrants.emit.records import Depth, Gate, Heap, Local, Rows, Stack
+from quadrants.emit.text import UNARY, Text, call, cast, name, size_of
+from quadrants.ir.stacks import constant, depths_of, kind_of, kinds_of
+from quadrants.ir.types import i64, size_align
 
 
 def row_bytes(decl) -> int | None:
@@ -26,93 +16,62 @@ def row_bytes(decl) -> int | None:
     return None if depth is None else -(-depth * size_align(decl.type)[0] // 8) * 8
 
 
-def worker_rows(printer, stacks: list) -> list:
-    """Lines at the top of a task of the CPU: a pointer to each stack in the rows of the worker."""
-    lines = []
-    for kind in kinds_of(stacks):
-        lines.append(f"char *qd_{kind}s = frame->qd_{kind}_heap + worker * frame->qd_{kind}_stride;")
-        lines += _pointers(printer, [d for d in stacks if kind_of(d) == kind], "{bytes}", "({t} *)qd_{kind}s")
-    return lines
-
-
 def rows_name(gate) -> str:
     """The member of the argument block with the number of rows that a gated task has."""
     return gate.passing.name.replace("passing", "rows_passing")
 
 
-def thread_rows(printer, local: list, heap: list, gate=None, extents: Sequence = ()) -> list:
-    """Lines at the top of a task of a device: local arrays, and a pointer to slot 0 of each stack in the heaps.
+def rows(printer, stacks: list, gate=None, extents: Sequence[str] = ()) -> Rows | None:
+    """Where a task finds its stacks of the heaps; None where it has none.
 
-    extents: of the parallel loop, as text. Threads without an iteration have no row.
+    extents: of the parallel loop of a device, as text. Threads without an iteration have no row.
     """
-    lines = [f"{printer.type(d.type)} {d.name}[{constant(d)}];" for d in local]
-    if not heap:
-        return lines
-    threads = "gridDim.x * blockDim.x"
-    if extents:
-        lines.append(f"const int64_t qd_iterations = {' * '.join(f'(int64_t){e}' for e in extents)};")
-        threads = f"qd_iterations < {threads} ? qd_iterations : {threads}"
-    lines.append(f"const int32_t qd_rows = {threads};")
-    lines.append("const int32_t qd_row = blockIdx.x * blockDim.x + threadIdx.x;")
-    if gate is not None:
-        # Where there are not rows for all, a thread claims one behind the gate.
-        lines.append(f"const int32_t {gate.rows.name} = {printer.dialect.args}{rows_name(gate)};")
-        lines.append(f"int32_t {gate.row.name} = {gate.rows.name} < qd_rows ? -1 : qd_row;")
-    for kind in kinds_of(heap):
-        lines.append(f"char *qd_{kind}s = {printer.dialect.args}qd_{kind}_heap;")
-        of_kind = [d for d in heap if kind_of(d) == kind]
-        if kind == FLOAT and gate is not None:
-            lines += _pointers(printer, of_kind, gate.rows.name + " * {bytes}", "({t} *)qd_{kind}s")
-        else:
-            lines += _pointers(printer, of_kind, "qd_rows * {bytes}", "({t} *)qd_{kind}s + qd_row")
-    return lines
+    if not stacks:
+        return None
+    record = None if gate is None else Gate(gate.rows.name, gate.row.name, rows_name(gate))
+    return Rows(_heaps(printer, stacks, with_last=False), record, list(extents))
 
 
-def _pointers(printer, stacks: list, step: str, place: str) -> list:
-    lines = []
-    for k, decl in enumerate(stacks):
-        t, kind = printer.type(decl.type), kind_of(decl)
-        restrict = printer.dialect.restrict or "restrict "
-        lines.append(f"{t} *{restrict}{decl.name} = {place.format(t=t, kind=kind)};")
-        if k + 1 < len(stacks):
-            lines.append(f"qd_{kind}s += {step.format(bytes=_bytes(printer, decl))};")
-    return lines
+def arrays(printer, stacks: list) -> list[Local]:
+    """Stacks of known depth as arrays of one thread."""
+    return [Local("array", printer.type(decl.type), decl.name, length=constant(decl) or 0) for decl in stacks]
 
 
-def _bytes(printer, decl) -> str:
+def _heaps(printer, stacks: list, with_last: bool) -> list[Heap]:
+    """The stacks by the heap they are in. with_last: the bytes of the last one of each are asked for, too."""
+    out = []
+    for kind in kinds_of(stacks):
+        *first, last = [decl for decl in stacks if kind_of(decl) == kind]
+        found = [_stack(printer, decl, True) for decl in first]
+        out.append(Heap(kind, [*found, _stack(printer, last, with_last)]))
+    return out
+
+
+def _stack(printer, decl, with_bytes: bool) -> Stack:
+    return Stack(printer.type(decl.type), decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
+
+
+def _bytes(printer, decl) -> Text:
     known = row_bytes(decl)
     if known is not None:
-        return f"(int64_t){known}"
-    slots, slot = printer.text(decl.source.count), name(f"sizeof({printer.type(decl.type)})")
-    return call("qd_stack_bytes", slots, slot).bare
+        return cast(printer.type(i64), name(str(known)))
+    return call("qd_stack_bytes", printer.text(decl.source.count), size_of(printer.type(decl.type)))
 
 
-def preparation(printer, stacks: list, kept: list) -> list:
-    """Lines of the entry function of a CPU in front of a task: depths, then bytes of a row of each kind.
+def preparation(printer, stacks: list, kept: list) -> tuple[list[Depth], list[Heap]]:
+    """What the entry function of a CPU does in front of a task: depths, and the stacks of each kind.
 
     kept: depths that the launch may know from one before, and else leaves in the arguments for the next.
     """
-    for depth in depths_of(stacks):
-        if depth in kept:
-            _recall(printer, depth)
-            continue
-        for s in depth.statements:
-            printer.statement(s)
-    lines = list(printer.lines)
-    for kind in kinds_of(stacks):
-        parts = " + ".join(_bytes(printer, decl) for decl in stacks if kind_of(decl) == kind)
-        lines.append(f"frame->qd_{kind}_stride = ({parts} + 63) / 64 * 64;")
-    return lines
+    depths = [_depth(printer, depth, depth in kept) for depth in depths_of(stacks)]
+    return depths, _heaps(printer, stacks, with_last=True)
 
 
-def _recall(printer, depth) -> None:
-    """Statements that set a depth that the launch may know already."""
-    variable = depth.count.place.var.name
-    held, here = f"{printer.dialect.args}{variable}", printer.text(depth.count).bare
-    before, printer.lines = printer.lines, []
-    printer.depth += 1
+def _depth(printer, depth, kept: bool) -> Depth:
+    printer.lines = []
     for s in depth.statements:
         printer.statement(s)
-    printer.depth -= 1
-    found, printer.lines = printer.lines, before
-    printer.lines += [f"{here} = {held};", f"if ({here} < 0) {{", *found, f"    {held} = {here};", "}"]
+    if not kept:
+        return Depth(printer.lines)
+    held = printer.dialect.args + depth.count.place.var.name
+    return Depth(printer.lines, printer.text(depth.count).bare, held)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quadrants.emit import dialects, environment, sample
-from quadrants.emit.template_errors import BLOCKS, VARIABLES, reason, where
+from quadrants.emit.template_errors import BLOCKS, INNER, VARIABLES, reason, where
 from quadrants.errors import QuadrantsCompilationError
 
 
@@ -38,6 +38,9 @@ def _problems(env, folder: Path, name: str, path: Path) -> Iterator[tuple[int, s
     prelude = "/prelude/" in name
     variables = _prelude_variables(name) if prelude else set(VARIABLES)
     undeclared = meta.find_undeclared_variables(tree) - variables - set(env.globals) - _exported(env, tree)
+    undeclared -= _given(env, name)
+    if any(block.name in INNER for block in tree.find_all(nodes.Block)):
+        undeclared.discard("task")  # the rendering of the sample finds it where it is not known
     for node in tree.find_all(nodes.Name):
         if node.name in undeclared and node.ctx == "load":
             undeclared.discard(node.name)
@@ -46,8 +49,8 @@ def _problems(env, folder: Path, name: str, path: Path) -> Iterator[tuple[int, s
         yield from _unknown_macros(env, name, tree)
     elif tree.find(nodes.Extends) is not None:
         for block in tree.find_all(nodes.Block):
-            if block.name not in BLOCKS:
-                yield block.lineno, f"unknown block {block.name!r}; there are {', '.join(BLOCKS)}"
+            if block.name not in (*BLOCKS, *INNER):
+                yield block.lineno, f"unknown block {block.name!r}; there are {', '.join((*BLOCKS, *INNER))}"
 
 
 def _builtin_files() -> list[Path]:
@@ -98,6 +101,19 @@ def _exported(env, tree) -> set:
                 names |= _exported(env, env.parse(source, node.template.value, file))
             except TemplateError:
                 continue  # a missing parent, or a mistake in it, is a problem of its own
+    return names
+
+
+def _given(env, name: str) -> set:
+    """What the built-in skeletons that extend a template give it."""
+    from jinja2 import nodes
+
+    names: set = set()
+    for path in _builtin_files():
+        tree = env.parse(path.read_text(encoding="utf-8"))
+        target = tree.find(nodes.Extends)
+        if target is not None and isinstance(target.template, nodes.Const) and target.template.value == name:
+            names |= _exported(env, tree)
     return names
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from quadrants.errors import QuadrantsCompilationError
 
 VARIABLES = {
+    "contract": "version of the contract between skeletons and what renders them",
     "kernel": "name of the user's function",
     "doc": "first line of its docstring, or an empty string",
     "prelude": "text of the helper types and functions that this kernel uses",
@@ -20,7 +21,7 @@ VARIABLES = {
     "errors": "whether the frame of a device begins with a failure record",
     "args": 'members of the argument block: name, type ("" for bytes), pointer, count (of an array\'s elements, or 0)',
     "frame": "members of the kernel's frame, values that cross tasks; as `args`",
-    "stacks": "name of a CPU task with stacks -> lines of the entry function that set the bytes of their rows",
+    "stacks": "name of a CPU task with stacks -> locals, depths and heaps, from which the bytes of their rows follow",
     "heaps": "whether tasks of a device have stacks in the heaps",
     "heap_site": "the message when there is no memory for stacks",
     "gate_bytes": "from how many bytes of stacks on a CPU counts the iterations that need them",
@@ -32,8 +33,14 @@ VARIABLES = {
 }
 """What a skeleton is rendered with; documented in docs/guide/templates.md."""
 
+CONTRACT = 2
+"""The version of what skeletons are handed and made of; it grows when a template that was right may become wrong."""
+
 BLOCKS = ("header", "prelude", "arguments", "functions", "tasks", "entry")
 """The blocks of a skeleton, in order."""
+
+INNER = ("task_head", "task_body", "indices", "reduction")
+"""The blocks inside `tasks`, rendered for every task, which they know as `task`."""
 
 
 @contextmanager

@@ -67,6 +67,11 @@ def call(function: str, *arguments: Text) -> Text:
     return Text(f"{function}({', '.join([a.at(TERNARY) for a in arguments])})")
 
 
+def size_of(type_name: str) -> Text:
+    """The bytes of a type."""
+    return Text(f"sizeof({type_name})")
+
+
 def parenthesised(a: Text) -> Text:
     return Text(f"({a.bare})")
 

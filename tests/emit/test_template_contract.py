@@ -10,15 +10,20 @@ import pytest
 from jinja2 import meta, nodes
 
 from quadrants.emit import dialects, environment, sample, template_errors
-from quadrants.emit.render import Piece, Renderer
+from quadrants.emit.records import Axis, EmittedFunction, EmittedTask, Local, Rows, TripCount
+from quadrants.emit.render import Renderer
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "templates.md"
 SKELETONS = {name: dialects.get(name).template for name in dialects.names()}
 
 
-def parsed(name: str):
+def parsed_text(name: str) -> str:
     env = environment.environment()
-    return env.parse(env.loader.get_source(env, name)[0])
+    return env.loader.get_source(env, name)[0]
+
+
+def parsed(name: str):
+    return environment.environment().parse(parsed_text(name))
 
 
 def rows(heading: str) -> list[str]:
@@ -30,7 +35,7 @@ def rows(heading: str) -> list[str]:
 @pytest.mark.parametrize("name", [*SKELETONS.values(), "_base/kernel.j2"])
 def test_blocks(name):
     found = [block.name for block in parsed(name).find_all(nodes.Block)]
-    assert set(found) <= set(template_errors.BLOCKS)
+    assert set(found) <= {*template_errors.BLOCKS, *template_errors.INNER}
     if name == "_base/kernel.j2":
         assert found == list(template_errors.BLOCKS) == rows("block")
 
@@ -50,6 +55,26 @@ def test_every_block_of_a_skeleton_has_its_text(dialect, tmp_path):
 
 
 @pytest.mark.parametrize("dialect", SKELETONS)
+def test_every_inner_block_is_rendered_for_every_task(dialect, tmp_path):
+    assert list(template_errors.INNER) == rows("inner block")
+    target = tmp_path / SKELETONS[dialect]
+    target.parent.mkdir(parents=True)
+    marks = "".join(
+        f"{{% block {b} %}}@begin {b} {{{{ task.name }}}}\n{{{{ super() }}}}@end {b}\n{{% endblock %}}\n"
+        for b in template_errors.INNER
+    )
+    target.write_text(f'{{% extends "builtin/{SKELETONS[dialect]}" %}}\n{marks}')
+    text = sample.rendered(dialect, tmp_path)
+    for task in ("sample_0_serial", "sample_1_range_for", "sample_2_serial"):
+        for block in ("task_head", "task_body", "reduction"):
+            assert text.count(f"@begin {block} {task}\n") == 1
+    (indices,) = re.findall(r"@begin indices sample_1_range_for\n(.*?)@end indices", text, re.DOTALL)
+    assert "const int32_t i = " in indices
+    # Apart from the marks the text is as it was.
+    assert [line for line in text.splitlines() if "@" not in line] == sample.rendered(dialect).splitlines()
+
+
+@pytest.mark.parametrize("dialect", SKELETONS)
 def test_variables_are_the_documented_ones(dialect, tmp_path):
     assert rows("variable") == list(template_errors.VARIABLES)
     target = tmp_path / SKELETONS[dialect]
@@ -62,15 +87,23 @@ def test_variables_are_the_documented_ones(dialect, tmp_path):
     own = {macro.name for macro in tree.find_all(nodes.Macro)}
     own |= {name.name for name in tree.find_all(nodes.Name) if name.ctx == "store"}
     own |= {name for line in tree.find_all(nodes.FromImport) for name in line.names}
+    own |= {line.target for line in tree.find_all(nodes.Import)}
     assert meta.find_undeclared_variables(tree) - own <= set(template_errors.VARIABLES)
 
 
 def test_attributes_are_the_documented_ones():
     guide = GUIDE.read_text()
-    for attribute in fields(Piece):
-        assert f"`{attribute.name}`" in guide, attribute.name
+    for record in (EmittedTask, EmittedFunction):
+        for attribute in fields(record):
+            assert f"`{attribute.name}`" in guide, attribute.name
+    for name in (*Axis._fields, *Local._fields, *TripCount._fields, *(f.name for f in fields(Rows))):
+        assert f"`{name}`" in guide, name
     renderer = Renderer(sample.module(), dialects.get("c"), {"debug": True})
     task = renderer.task(renderer.module.tasks[1], 1)
-    assert {"name", "begin", "extent", "constant"} <= set(task.loop[0])
-    launch = renderer.launch_lines([task, task, task])
-    assert all(set(entry) == {"extents", "locals", "constant"} for entry in launch.values())
+    assert isinstance(task.loop[0], Axis)
+    assert list(renderer.trip_counts()) == ["sample_1_range_for"]
+
+
+def test_the_version_of_the_contract_is_the_documented_one():
+    assert f"Version {template_errors.CONTRACT}\nof the contract" in GUIDE.read_text()
+    assert f"(version {template_errors.CONTRACT} of this contract)" in parsed_text("_base/kernel.j2")

@@ -136,7 +136,7 @@ def with_folder(kernel, folder):
 @pytest.mark.parametrize(
     "text, line, message",
     [
-        ("{% block header %}\n{{ nothing }}{% endblock %}", 3, "'nothing' is undefined; a template may use kernel,"),
+        ("{% block header %}\n{{ nothing }}{% endblock %}", 3, "'nothing' is undefined; a template may use contract,"),
         ("{% block header %}{{ tasks[0].speed }}{% endblock %}", 2, "has no attribute 'speed'"),
         ("\n{% block header %}{% if %}{% endblock %}", 3, "Expected an expression"),
         ('{% block header %}{% include "no/such.j2" %}{% endblock %}', 2, "no template 'no/such.j2'"),

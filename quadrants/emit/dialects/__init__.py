@@ -32,10 +32,7 @@ class Dialect:
     negates_i16: the compiler wraps the negative of the least i16; else a helper does.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
-    shared, shared_part, shared_pool: declarations of a shared array by itself, of one as a part of the memory asked
-    for at the launch, and of that memory; of {type}, {name}, {count} and {offset} in bytes. shared_static: bytes that
-    declarations may take.
-    unroll: what precedes a loop to be unrolled, by "full" and "never".
+    shared_static: bytes that declarations of shared arrays may take.
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
@@ -69,9 +66,6 @@ class Dialect:
     flushes: tuple = ("f32",)
     block_dim: int = 0
     unroll: dict = field(default_factory=dict)
-    shared: str = ""
-    shared_part: str = ""
-    shared_pool: str = ""
     shared_static: int = 48 * 1024
     print_values: int = 0
     start: tuple = ()

@@ -78,8 +78,5 @@ DIALECT = Dialect(
     chosen_members=False,  # NVRTC 13.0 ends in a segmentation fault
     print_values=32,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
-    shared="__shared__ {type} {name}[{count}];",
-    shared_part="{type} *const {name} = ({type} *)(qd_shared + {offset});",
     start=("grid", "await_earlier"),
-    shared_pool="extern __shared__ __align__(16) unsigned char qd_shared[];",
 )
