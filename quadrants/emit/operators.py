@@ -37,8 +37,8 @@ class Operators:
         if op in ("raw_div", "truediv") and t.is_real:
             return self.narrowed("truediv", t, infix("/", MUL, a, b))
         if found is None:
-            function = self.need("scalar", "powi", t, tb) if op == "powi" else self.need("scalar", FUNCTIONS[op], t)
-            return call(function, a, b)
+            types = (t, tb) if op == "powi" else (t,)
+            return call(self.need("scalar", FUNCTIONS.get(op, op), *types), a, b)
         symbol, precedence = found
         if op == "mul" and t is u16 and not self.dialect.signed_wraps:
             # Both become int, which the product may exceed.

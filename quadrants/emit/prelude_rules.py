@@ -12,6 +12,7 @@ from collections.abc import Callable
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
+from quadrants.ir.ops import OPS
 from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, u1, u32, u64
 
 FAMILIES = (
@@ -24,10 +25,7 @@ QUOTIENTS = {"floordiv": "floordiv", "raw_div": "rawdiv"}
 CHECKED_OPS = {**dict.fromkeys(("add", "sub", "mul", "shl"), "iu"), **dict.fromkeys(QUOTIENTS, "i")}
 INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs neg min max popcnt clz ffs bit_shr shl shr".split())
 # Functions of the C mathematical library and their operand counts.
-LIBM = {
-    "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "tanh": 1, "exp": 1, "log": 1, "sqrt": 1, "floor": 1, "ceil": 1,
-    "trunc": 1, "abs": 1, "frexp": 1, "atan2": 2, "pow": 2, "fmod": 2, "copysign": 2,
-}  # fmt: skip
+LIBM = {op.name: op.arity for op in OPS.values() if op.library} | {"trunc": 1, "frexp": 1, "fmod": 2, "copysign": 2}
 # Functions written out in float.j2 and the others of the family that they call, in the order of the macro's parameters.
 FLOAT_OPS = {
     "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
@@ -35,9 +33,6 @@ FLOAT_OPS = {
 }  # fmt: skip
 # Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
 VIA_F32 = {**LIBM, "floordiv": 2, "floormod": 2, "rsqrt": 1, "round": 1}
-# First version of glibc whose libmvec has the vector forms.
-LIBMVEC = {op: (2, 22) for op in ("sin", "cos", "exp", "log", "pow")}
-LIBMVEC |= {op: (2, 35) for op in ("tan", "asin", "acos", "tanh", "atan2")}
 
 UPDATES = ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange")
 FAIL_VALUES = 24
@@ -132,7 +127,8 @@ def half_power(p, t: DType, halves) -> str:
 def libm(p, op: str, t: DType) -> str:
     name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
     if p.spelling.libm:
-        vector = op in LIBMVEC and p.simd >= LIBMVEC[op]
+        since = OPS[op].vectors if op in OPS else None
+        vector = since is not None and p.simd >= since
         p.add("libm", name, "declare", t, LIBM[op], op, vector)
     return name
 

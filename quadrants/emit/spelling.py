@@ -18,11 +18,8 @@ BOOLEAN = {"add": ("^", BXOR), "sub": ("^", BXOR), "mul": ("&", BAND), "max": ("
 # Arithmetic of addresses: no divisor is zero, and no number is negative.
 EXACT = {**INFIX, "raw_div": ("/", MUL), "raw_mod": ("%", MUL)}
 
-# IR name -> name in the prelude.
-FUNCTIONS = {
-    "floordiv": "floordiv", "mod": "floormod", "raw_div": "rawdiv", "raw_mod": "rawmod", "max": "max", "min": "min",
-    "atan2": "atan2", "pow": "pow", "bit_shr": "bit_shr",
-}  # fmt: skip
+# Functions of the prelude that have another name than their operation.
+FUNCTIONS = {"mod": "floormod", "raw_div": "rawdiv", "raw_mod": "rawmod"}
 
 # In parentheses these read better, and compilers warn less, inside other operators than the grammar asks.
 CLEARER = {BAND: UNARY, BXOR: UNARY, BOR: UNARY, EQUALITY: UNARY, SHIFT: UNARY, OR: EQUALITY}

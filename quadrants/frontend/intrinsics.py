@@ -17,6 +17,7 @@ from quadrants.frontend.host_operations import without_width
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.simt import block_dim_of
 from quadrants.ir.nodes import Const, LoopConfig, Rand
+from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -315,9 +316,9 @@ _FACTORIES = {
 }
 
 _BY_NAME: dict = {
-    **{op: _elementwise(op) for op in "sin cos tan asin acos tanh exp log sqrt rsqrt".split()},
+    **{op: _elementwise(op) for op in ELEMENTARY},
     **{op: _rounding(op) for op in ("floor", "ceil", "round")},
-    **{op: _elementwise(op) for op in ("popcnt", "clz", "ffs", "isnan", "isinf")},
+    **{op: _elementwise(op) for op in ("popcnt", "clz", "ffs")},
     **{op: _two(op) for op in ("atan2", "bit_shr", "raw_div", "raw_mod")},
     **{f"atomic_{op}": _atomic(op) for op in "add sub mul min max and or xor exchange".split()},
     "atomic_cas": _atomic_cas,

@@ -20,6 +20,7 @@ from quadrants.ir.nodes import (
     Unary,
     While,
 )
+from quadrants.ir.ops import OPS
 from quadrants.ir.types import TensorType
 
 # An atomic update against a plain one: a locked read-modify-write, and the cache line that other threads want too.
@@ -28,11 +29,6 @@ ATOMIC = 25
 TRIPS = 16
 # Work that pays for waking another thread, about 7 microseconds.
 CHUNK = 20000
-
-
-# Operations that cost more than one unit.
-OPERATIONS = dict.fromkeys("sin cos tan asin acos tanh exp log pow atan2".split(), 30)
-OPERATIONS |= dict.fromkeys("sqrt rsqrt truediv floordiv mod raw_div raw_mod".split(), 8)
 
 
 def estimate(body, seen: tuple = ()) -> tuple:
@@ -69,7 +65,7 @@ def _node(node, seen: tuple) -> tuple:
         var = walk.root_var(node.place)
         return 1, int(not node.plain and (var is None or var.shared))
     if isinstance(node, (Unary, Binary)):
-        return OPERATIONS.get(node.op, 1) * _elements(node.type), 0
+        return OPS[node.op].cost * _elements(node.type), 0
     if isinstance(node, MatOp):
         return 2 * max(_elements(a.type) for a in node.args), 0
     return int(isinstance(node, (*MEMORY, Rand, Print))), 0

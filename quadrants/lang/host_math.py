@@ -17,11 +17,6 @@ from quadrants.lang.function_table import KERNEL_FUNCTIONS, both_scopes, kernel_
 from quadrants.lang.matrix import Matrix, wrap
 from quadrants.lang.matrix_ops import operand
 
-__all__ = [
-    "KERNEL_FUNCTIONS", "abs", "acos", "asin", "atan2", "ceil", "cos", "exp", "floor", "frexp", "log", "max", "min",
-    "one", "pow", "random", "round", "rsqrt", "select", "sin", "sqrt", "tan", "tanh", "zero",
-]  # fmt: skip
-
 
 def apply(fn: Callable, *args: Any) -> Any:
     """`fn` on the arrays behind `args`; a Matrix again if one was among them."""
@@ -203,3 +198,6 @@ def zero(x):
 @kernel_only
 def one(x):
     """A value of the shape and dtype of x filled with 1. Kernel scope only."""
+
+
+__all__ = ["KERNEL_FUNCTIONS", *(name for name, public in KERNEL_FUNCTIONS.items() if public.__module__ == __name__)]

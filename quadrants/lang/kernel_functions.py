@@ -33,7 +33,6 @@ from quadrants.lang.control import (
     static_print,
     stop_grad,
 )
-from quadrants.lang.function_table import KERNEL_FUNCTIONS
 from quadrants.lang.graphs import (
     checkpoint,
     do_while,
@@ -44,43 +43,19 @@ from quadrants.lang.graphs import (
     parallel_context,
     stream_parallel,
 )
-from quadrants.lang.host_math import (
-    abs,
-    acos,
-    asin,
-    atan2,
-    ceil,
-    cos,
-    exp,
-    floor,
-    frexp,
-    log,
-    max,
-    min,
-    one,
-    pow,
-    random,
-    round,
-    rsqrt,
-    select,
-    sin,
-    sqrt,
-    tan,
-    tanh,
-    zero,
-)
+from quadrants.lang.host_math import *  # noqa: F403
+from quadrants.lang.host_math import __all__ as _mathematics
 from quadrants.lang.math_primitives import clz, ffs, isinf, isnan, popcnt
 from quadrants.lang.ndrange import ndrange
 from quadrants.lang.sparse_ops import activate, append, deactivate, get_addr, is_active, length, rescale_index
 
 __all__ = [
-    "KERNEL_FUNCTIONS", "abs", "acos", "activate", "append", "asin", "assume_in_range", "atan2", "atomic_add",
-    "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
-    "atomic_sub", "atomic_xor", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
-    "checkpoint", "clock_counter", "clz", "cos", "deactivate", "do_while", "exp", "ffs", "floor", "frexp",
+    *_mathematics,
+    "activate", "append", "assume_in_range", "atomic_add", "atomic_and", "atomic_cas", "atomic_exchange",
+    "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "bit_cast", "bit_shr",
+    "block_local", "cache_read_only", "cast", "checkpoint", "clock_counter", "clz", "deactivate", "do_while", "ffs",
     "get_addr", "global_thread_idx", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped",
-    "is_active", "isinf", "isnan", "length", "log", "loop_config", "loop_unique", "max", "mesh_local",
-    "mesh_patch_idx", "min", "ndrange", "no_activate", "one", "parallel", "parallel_context", "popcnt", "pow",
-    "random", "raw_div", "raw_mod", "rescale_index", "round", "rsqrt", "select", "sin", "sqrt", "static",
-    "static_assert", "static_print", "stop_grad", "stream_parallel", "tan", "tanh", "volatile_load", "zero",
+    "is_active", "isinf", "isnan", "length", "loop_config", "loop_unique", "mesh_local", "mesh_patch_idx",
+    "ndrange", "no_activate", "parallel", "parallel_context", "popcnt", "raw_div", "raw_mod", "rescale_index",
+    "static", "static_assert", "static_print", "stop_grad", "stream_parallel", "volatile_load",
 ]  # fmt: skip

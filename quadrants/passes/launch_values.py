@@ -26,13 +26,13 @@ from quadrants.ir.nodes import (
     Unary,
     VarPlace,
 )
+from quadrants.ir.ops import DEAR
 from quadrants.ir.types import DType
 from quadrants.passes.split_tasks import keep_tasks
 
 # More nodes than this are not worth computing again in every thread.
 MOST_NODES = 16
 _CHEAP = (Const, Load, VarPlace, ElemPlace, MemberPlace, Elem, Extent, Binary, Unary, Cast, Select)
-_DEAR = frozenset("pow sin cos tan asin acos tanh exp log atan2".split())
 
 
 def compute_at_use(module: Module) -> Module:
@@ -80,7 +80,7 @@ def _assignments(module: Module) -> tuple:
 def _is_cheap(init, known: set) -> bool:
     nodes = list(walk.walk([init]))
     for node in nodes:
-        if not isinstance(node, _CHEAP) or getattr(node, "op", "") in _DEAR or getattr(node, "loc", None) is not None:
+        if not isinstance(node, _CHEAP) or getattr(node, "op", "") in DEAR or getattr(node, "loc", None) is not None:
             return False
         if isinstance(node, VarPlace) and node.var.id not in known:
             return False
