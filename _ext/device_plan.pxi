@@ -159,7 +159,7 @@ cdef class DeviceProgram:
     """The tasks of one kernel on a device, in order.
 
     tasks: `(name, function handle, block size, shared bytes, most blocks, count)`; count is a number of iterations, a
-    postfix program over the argument block (quadrants/emit/launches.py says which), or None where only the device
+    postfix program over the argument block (quadrants/launch/tasks.py says which), or None where only the device
     knows: then `most blocks` are started. A grid is never larger than `most blocks`, unless that is 0.
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes`
     after a launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi).
@@ -170,8 +170,8 @@ cdef class DeviceProgram:
     of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
     inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
     number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
-    stacks: None, or an object with the attributes of `quadrants.emit.stack_plan.StackPlan`; task_stacks: for every task
-    (number, stacks, gate), the latter two as in `quadrants.emit.launches.Launch`; gate_bytes: heaps of real numbers
+    stacks: None, or an object with the attributes of `quadrants.launch.stacks.StackPlan`; task_stacks: for every task
+    (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real numbers
     from this size on have rows for the iterations that pass the gate of their task only.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""

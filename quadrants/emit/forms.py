@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quadrants.emit.batches import Batch, batch_of
-from quadrants.emit.launches import count_of
 from quadrants.emit.layout import ArgsLayout
 from quadrants.emit.tiles import tile_of
+from quadrants.emit.trip_counts import count_of
 
 _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 
 
 @dataclass(slots=True)
 class Form:
-    """name: "serial", "flat" or "stride", see `Launch`; "" where there is no device. block_dim: threads of a block.
-    count: iterations, and threads: those that the host starts, both as in `Launch`. tile: of a block, or batch: of a
-    thread, where they are not rows of iterations and single ones.
+    """name: "serial", "flat" or "stride", see `TaskLaunch`; "" where there is no device. block_dim: threads of a block.
+    count: iterations, and threads: those that the host starts, both as in `TaskLaunch`. tile: of a block, or batch: of
+    a thread, where they are not rows of iterations and single ones.
     """
 
     name: str = ""

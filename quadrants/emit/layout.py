@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from quadrants.ir.nodes import Module
 from quadrants.ir.types import DType, TensorType, size_align, struct_offsets
+from quadrants.launch.recipe import ERROR_SIZE
 
 
 @dataclass(slots=True)
@@ -115,10 +116,6 @@ def args_layout(
         out.members.append(("rows", gate))
     out.size = place.size
     return out
-
-
-# struct qd_error: four int32, the kinds, 24 values of 8 bytes; and the address of the notice.
-ERROR_SIZE = 4 * 4 + 8 + 24 * 8 + 8
 
 
 def frame_layout(module: Module, *, check: bool) -> FrameLayout:

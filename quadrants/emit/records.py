@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from quadrants.launch.tasks import GatePlaces, HeapStack
+
 
 class Local(NamedTuple):
     """A name at the top of a function or a task.
@@ -97,6 +99,13 @@ class Rows:
     extents: list[str] = field(default_factory=list)
 
 
+class Counting(NamedTuple):
+    """On a CPU: the task that counts the iterations that need a row, and the member of the frame that it counts in."""
+
+    task: str
+    passing: str
+
+
 class Depth(NamedTuple):
     """Statements that set the depth of stacks to `here`; where it may be known from an earlier launch, `held`, which is
     below zero if it is not, is the place it is kept in."""
@@ -171,5 +180,6 @@ class EmittedTask:
     local: bool = False
     sizing: bool = False
     rows: Rows | None = None
-    stacks: tuple = ()
-    gate: tuple = ()
+    counting: Counting | None = None
+    stacks: tuple[HeapStack, ...] = ()
+    gate: GatePlaces | None = None

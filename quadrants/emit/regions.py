@@ -8,25 +8,7 @@ from typing import Any
 
 from quadrants.emit.layout import ArgsLayout
 from quadrants.ir.nodes import Module
-
-
-@dataclass(slots=True)
-class LaunchRegion:
-    """Tasks `begin` to `end` of a kernel; see `ir.nodes.Region` for kind, label and parent.
-
-    flag: where the argument block has the address of the flag, -1 for none; source: number of the parameter, and the
-    names of the members, where the user's arguments have it.
-    random: whether its tasks draw random numbers, which differ from pass to pass.
-    """
-
-    kind: str
-    begin: int
-    end: int
-    parent: int = -1
-    flag: int = -1
-    source: tuple = ()
-    label: int = 0
-    random: bool = False
+from quadrants.launch.tasks import LaunchRegion
 
 
 @dataclass(slots=True)

@@ -21,11 +21,11 @@ from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.forms import form_of
-from quadrants.emit.launches import Launch
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.records import (
     Accumulator,
+    Counting,
     EmittedFunction,
     EmittedTask,
     Parameter,
@@ -33,12 +33,13 @@ from quadrants.emit.records import (
     TripCount,
 )
 from quadrants.emit.spelling import comment
-from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir import cost
 from quadrants.ir.nodes import Module
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
 from quadrants.ir.types import result_struct
+from quadrants.launch.stacks import KeptDepths, StackPlan
+from quadrants.launch.tasks import GatePlaces, TaskLaunch
 
 
 @dataclass(slots=True)
@@ -171,7 +172,8 @@ class Renderer:
             form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
-            sizing=t.sizing, rows=rows, stacks=stack_plan.stacks_of_launch(in_heap, self.layout), gate=self.gate(t),
+            sizing=t.sizing, rows=rows, counting=self.counting(t),
+            stacks=stack_plan.stacks_of_launch(in_heap, self.layout), gate=self.gate(t),
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone
@@ -184,13 +186,15 @@ class Renderer:
         """The arrays whose pointers are said to meet no other in the text of a task."""
         return self.restrict if self.dialect.restrict_written else aliases.only_read(t, self.restrict)
 
-    def gate(self, t) -> tuple:
-        """On a device `Launch.gate`; on a CPU the name of the task that counts and the variable that it counts in."""
-        if t.gate is None:
-            return ()
-        if self.frame is not None:
-            return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
-        return (self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
+    def gate(self, t) -> GatePlaces | None:
+        if t.gate is None or self.frame is None:
+            return None
+        return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
+
+    def counting(self, t) -> Counting | None:
+        if t.gate is None or self.frame is not None:
+            return None
+        return Counting(self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
 
     def complete(self, task: EmittedTask, t) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
@@ -310,9 +314,9 @@ def _number(module: Module, k: int) -> int:
     return len(module.tasks) - sum(t.sizing for t in module.tasks) + before if module.tasks[k].sizing else k - before
 
 
-def _launch(task: EmittedTask) -> Launch:
+def _launch(task: EmittedTask) -> TaskLaunch:
     blocks = max(1, _RESIDENT // task.block_dim) if task.form == "stride" else 0
-    return Launch(
+    return TaskLaunch(
         task.name,
         task.kind,
         task.form,

@@ -6,11 +6,12 @@ from typing import Any
 
 from quadrants.ad.size_trees import Size, reads_cells
 from quadrants.emit.layout import ArgsLayout, FrameLayout
-from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
 from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir
+from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.tasks import GatePlaces, HeapStack
 
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"
@@ -39,45 +40,41 @@ def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout)
     if not in_heaps:
         return None
     places = [*layout.heaps.values(), *layout.depths.values(), *layout.rows.values()]
-    computed = {}
+    computed: dict = {}
     for depth in depths_of(in_heaps):
         var = _variable(depth)
         if var is not None and var.id not in frame.depths:
-            computed[var.id] = (layout.depths[var.id], tuple(_program(depth.size, layout)))
+            computed[var.id] = ComputedDepth(layout.depths[var.id], tuple(_program(depth.size, layout)))
     return StackPlan(
         heaps=tuple(layout.heaps.get(kind, -1) for kind in KINDS),
         begin=min(places),
         end=max(places) + 8,
         depths=tuple(computed.values()),
         sizings=tuple(
-            (
-                s.begin, s.end, frame.depths[s.depths[0].id], len(s.depths), layout.depths[s.depths[0].id],
-            )
+            Sizing(s.begin, s.end, frame.depths[s.depths[0].id], len(s.depths), layout.depths[s.depths[0].id])
             for s in module.sizings
         ),
         site=module.heap_site,
-    )  # fmt: skip
+    )
 
 
-def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple:
-    """`Launch.stacks` of a task."""
+def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple[HeapStack, ...]:
+    """The stacks of a task, as a launch knows them."""
     out = []
     for decl in in_heap:
         known = constant(decl)
         kind, slot = KINDS.index(kind_of(decl)), size_align(decl.type)[0]
         if known is not None:
-            out.append((kind, slot, known, -1))
+            out.append(HeapStack(kind, slot, known, -1))
         else:
-            out.append((kind, slot, -1, layout.depths[_variable(decl.source).id]))
+            out.append(HeapStack(kind, slot, -1, layout.depths[_variable(decl.source).id]))
     return tuple(out)
 
 
-def gate_of_launch(module: Module, task, layout: ArgsLayout, frame: FrameLayout) -> tuple:
-    """`Launch.gate` of a task; the one that counts is in front of it."""
-    if task.gate is None:
-        return ()
+def gate_of_launch(module: Module, task, layout: ArgsLayout, frame: FrameLayout) -> GatePlaces:
+    """Where the gate of a task is; the task that counts is in front of it."""
     counts = [k for k, t in enumerate(module.tasks) if t.sizing and _adds_to(t, task.gate.passing)]
-    return (counts[0], frame.gates[task.gate.passing.id], layout.rows[task.gate.passing.id])
+    return GatePlaces(counts[0], frame.gates[task.gate.passing.id], layout.rows[task.gate.passing.id])
 
 
 def _adds_to(task, var) -> bool:
@@ -126,8 +123,8 @@ def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
         if isinstance(node, MEMORY) and node.array.kind in ("field", "array"):
             arrays[node.array.number] = node.array
         elif isinstance(node, VarPlace) and node.var.id in layout.values:
-            values.add((layout.values[node.var.id], size_align(node.var.type)[0]))
+            values.add(ArgumentPart(layout.values[node.var.id], size_align(node.var.type)[0]))
         elif isinstance(node, Extent) and node.array.shape is None and layout.arrays[node.array.number][1] >= 0:
-            values.add((layout.arrays[node.array.number][1] + 4 * node.axis, 4))
+            values.add(ArgumentPart(layout.arrays[node.array.number][1] + 4 * node.axis, 4))
     places = sorted(layout.depths[var.id] for var in variables)
     return KeptDepths(tuple(places), tuple(sorted(values)), tuple(arrays))

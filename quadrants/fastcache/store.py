@@ -138,7 +138,7 @@ class Lookup:
                 return ".".join(path)
         return ""
 
-    def _reach(self, reach: list, functions: list):
+    def _reach(self, reach: tuple, functions: list):
         how, *rest = reach
         try:
             if how == "kernel":
@@ -166,7 +166,8 @@ class Lookup:
             key = self._entry_key(reads)
             functions = self._functions(record)
             captures = [
-                (number, path, describe.value(x, captured=True)) for (number, path), x in record.captures.items()
+                entry.Capture(number, path, describe.value(x, captured=True))
+                for (number, path), x in record.captures.items()
             ]
         except Unknown as reason:
             _tell(self.kernel, reason)
@@ -189,30 +190,30 @@ class Lookup:
     def _functions(self, record) -> list | None:
         out = []
         for number, fn in enumerate(record.functions):
-            reach = ["kernel"] if number == 0 else self._way_to(fn, record)
+            reach = ("kernel",) if number == 0 else self._way_to(fn, record)
             text = source_of.of_function(fn).text
             count = len(text.splitlines())
             digest = sources.digest(fn, count)
             if reach is None or digest is None:
                 return None
-            out.append((reach, count, digest))
+            out.append(entry.Source(reach, count, digest))
         return out
 
     @staticmethod
-    def _way_to(fn, record) -> list | None:
+    def _way_to(fn, record) -> tuple | None:
         if sources.by_name(fn.__module__, fn.__qualname__) is fn:
-            return ["name", fn.__module__, fn.__qualname__]
+            return "name", fn.__module__, fn.__qualname__
         for (number, path), x in record.captures.items():
             if number >= record.functions.index(fn):
                 continue
             if sources.unwrapped(x) is fn:
-                return ["capture", number, path]
+                return "capture", number, path
             methods = x.methods if isinstance(x, StructType) else {}
             if sources.unwrapped(methods.get(fn.__name__)) is fn:
-                return ["method", number, path, fn.__name__]
+                return "method", number, path, fn.__name__
         for (param, path), (x, _) in record.reads.items():
             if sources.unwrapped(x) is fn:
-                return ["member", param, path]
+                return "member", param, path
         return None
 
 

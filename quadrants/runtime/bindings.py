@@ -18,10 +18,10 @@ from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import holds_numbers, is_external, is_number, kind_of
 from quadrants.lang.store import check_integer, store_value
+from quadrants.launch.recipe import Recipe, Result
 from quadrants.profiler import kernel_records
 from quadrants.runtime import task_table
 from quadrants.runtime.foreign import external_packer, flags_packer
-from quadrants.runtime.recipe import Recipe
 
 
 def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, program=None):
@@ -51,7 +51,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
 
 def _reals(kernel, recipe: Recipe) -> list:
     """Members that are real numbers because they were when the kernel was compiled, and not as a dataclass says."""
-    found = [s for s in recipe.slots if s.path and s.kind == "scalar" and s.type.is_real]
+    found = [s for s in recipe.slots if s.path and isinstance(s.type, DType) and s.kind == "scalar" and s.type.is_real]
     return [(s.param, s.path) for s in found if not dataclasses.is_dataclass(kernel.parameters[s.param][1])]
 
 
@@ -111,7 +111,7 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
     return dataclasses.replace(
         recipe,
         size=size,
-        results=[(t, recipe.size + offset) for t, offset in recipe.results],
+        results=[Result(t, recipe.size + offset) for t, offset in recipe.results],
         times=recipe.size + recipe.prefix if program.tail_bytes - checkpoints > recipe.prefix else -1,
         status=size - checkpoints if checkpoints else -1,
     )
@@ -135,6 +135,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             continue
         name = kernel.parameters[slot.param][0]
         if slot.kind == "scalar":
+            assert isinstance(slot.type, DType)
             pack.append((slot.type.name, source, slot.offset, None))
         elif slot.kind in ("tensor", "struct"):
             pack.append(("call", source, slot.offset, packer(slot.type, name)))

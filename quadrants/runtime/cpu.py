@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quadrants import profiler, session
 from quadrants._ext import core
+from quadrants.launch.recipe import Recipe
 from quadrants.runtime import bindings, registry
 from quadrants.runtime.backend import Backend
-from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cc
 
 # Texts of more characters are of kernels with thousands of statements, most of them in branches. With -O2 gcc needs

@@ -8,9 +8,9 @@ from quadrants import session
 from quadrants._ext.core import Device, DeviceBuffer, device_count
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
+from quadrants.launch.recipe import Recipe
 from quadrants.runtime import emulated, registry
 from quadrants.runtime.device import BinaryBackend, chosen_device
-from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import nvrtc
 
 # What a function may use without asking.

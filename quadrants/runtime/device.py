@@ -9,11 +9,11 @@ from types import ModuleType
 from quadrants import _logging as logging
 from quadrants import profiler, session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram, device_count
-from quadrants.emit.stack_record import MOST_ROWS
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.launch.recipe import Recipe
+from quadrants.launch.stacks import MOST_ROWS
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
-from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build
 
 

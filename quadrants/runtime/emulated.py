@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from quadrants import profiler, session
 from quadrants._ext.core import emulated_device
+from quadrants.launch.recipe import Recipe
 from quadrants.runtime.device import DeviceBackend
-from quadrants.runtime.recipe import Recipe
 from quadrants.toolchain import build, cc, cxx
 from quadrants.toolchain.errors import ToolchainError
 

@@ -5,55 +5,67 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import types
+import typing
 
 import numpy as np
 import pytest
 
 from quadrants import banner
-from quadrants.emit.launches import Launch
-from quadrants.emit.regions import LaunchRegion
-from quadrants.emit.stack_record import KeptDepths, StackPlan
 from quadrants.fastcache import entry
 from quadrants.ir.types import StructType, f32, i32, tensor_type, u1
-from quadrants.runtime.recipe import Recipe, Slot
+from quadrants.launch import codec
+from quadrants.launch.recipe import Recipe, Result, Site, Slot, ValueType
+from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.tasks import GatePlaces, HeapStack, LaunchRegion, TaskLaunch
 
-RECORDS = (Recipe, Slot, Launch, LaunchRegion, StackPlan, KeptDepths)
+RECORDS = (Recipe, Slot, TaskLaunch, LaunchRegion, StackPlan, KeptDepths)
+PARTS = (Result, Site, HeapStack, GatePlaces, ComputedDepth, Sizing, ArgumentPart, banner.Frame)
 # Of the fields of one process, whose kernels are not kept.
 APART = {Recipe: ["cells", "written_cells", "keep"], KeptDepths: ["cells"]}
 CELL = StructType((("a", f32), ("b", tensor_type((2, 2), i32))), "Cell")
+_number = itertools.count(1000)
+
+
+def value(kind, default=None):
+    """A value of an annotated type that no other member has and that is no default."""
+    if kind is bool:
+        return not default
+    if kind is str:
+        return f"text {next(_number)}"
+    if kind == ValueType or kind == ValueType | None:
+        return tensor_type((next(_number),), f32)
+    if dataclasses.is_dataclass(kind):
+        return fill(kind)
+    if hasattr(kind, "_fields"):
+        return kind(*[value(hint) for hint in typing.get_type_hints(kind).values()])
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (list, tuple) and (origin is list or parts[1:] == (...,)):
+        return origin(value(parts[0]) for _ in range(2))
+    if origin in (types.UnionType, typing.Union):
+        return value(tuple if tuple in parts else parts[0])
+    if kind is tuple or origin is tuple:
+        return next(_number), (next(_number), ("text", -1), ()), None, True, 0.5
+    assert kind is int, kind
+    return next(_number)
+
+
+def fill(cls, **members):
+    hints = typing.get_type_hints(cls)
+    for f in dataclasses.fields(cls):
+        if f.name not in members and f.name not in APART.get(cls, ()):
+            members[f.name] = value(hints[f.name], f.default)
+    return cls(**members)
 
 
 def distinct():
     """Every member of every record has a value that no other member has and that is no default."""
-    number = itertools.count(1000)
-
-    def fill(cls, **members):
-        for f in dataclasses.fields(cls):
-            if f.name not in members and f.name not in APART.get(cls, ()):
-                members[f.name] = value(f)
-        return cls(**members)
-
-    def value(f):
-        kind = f.type if isinstance(f.type, str) else f.type.__name__
-        if kind == "bool":
-            return not f.default
-        if kind == "str":
-            return f"{f.name} {next(number)}"
-        if kind.startswith("tuple") or kind == "int | tuple | None":
-            return next(number), (next(number), ("text", -1), ()), None, True, 0.5
-        assert kind == "int", f"a member of a new kind: {f.name}: {kind}"
-        return next(number)
-
-    frames = [banner.Frame("a.py", 1, 2, 3, 4, "f"), banner.Frame("b.py", 5, 6, 7, 8, "g")]
+    types_of_values = (f32, tensor_type((3,), i32), CELL, None)
     return fill(
         Recipe,
-        slots=[fill(Slot, type=t) for t in (f32, tensor_type((3,), i32), CELL, None)],
-        results=[(u1, 8), (CELL, 16)],
-        sites=[(("text", (1, 2), None), frames, "kernel"), (("other",), [], "")],
-        regions=(fill(LaunchRegion), fill(LaunchRegion)),
-        launches=(fill(Launch), fill(Launch, count=None)),
-        stacks=fill(StackPlan),
-        kept=fill(KeptDepths),
+        slots=[fill(Slot, type=t) for t in types_of_values],
+        results=[Result(u1, 8), Result(CELL, 16)],
+        launches=(fill(TaskLaunch), fill(TaskLaunch, count=None, gate=None), fill(TaskLaunch, count=7)),
     )
 
 
@@ -66,7 +78,7 @@ pytestmark = pytest.mark.cpu_only
 
 @pytest.mark.parametrize("cls", RECORDS)
 def test_the_members_that_are_kept_are_those_of_the_record(cls):
-    assert sorted(entry.members(cls) + APART.get(cls, [])) == sorted(f.name for f in dataclasses.fields(cls))
+    assert sorted(codec.members(cls) + APART.get(cls, [])) == sorted(f.name for f in dataclasses.fields(cls))
 
 
 def test_every_record_in_a_recipe_is_one_of_these():
@@ -78,24 +90,35 @@ def test_every_record_in_a_recipe_is_one_of_these():
             for f in dataclasses.fields(x):
                 look(getattr(x, f.name))
         elif isinstance(x, (list, tuple)):
+            if hasattr(x, "_fields"):
+                found.add(type(x))
             for item in x:
                 look(item)
 
     look(distinct())
-    assert {cls for cls in found if cls.__module__ != "quadrants.ir.types"} == set(RECORDS)
+    assert {cls for cls in found if cls.__module__ != "quadrants.ir.types"} == {*RECORDS, *PARTS}
+
+
+def kinds(x):
+    """The types of a value and of all that it is made of."""
+    if dataclasses.is_dataclass(x):
+        return type(x), [kinds(getattr(x, f.name)) for f in dataclasses.fields(x)]
+    return (type(x), [kinds(item) for item in x]) if isinstance(x, (list, tuple)) else type(x)
 
 
 def test_every_member_comes_back():
     recipe = distinct()
-    assert again(recipe) == recipe
+    found = again(recipe)
+    assert found == recipe
+    assert kinds(found) == kinds(recipe)
     assert again(Recipe("k", "e", 0)) == Recipe("k", "e", 0)
 
 
-@pytest.mark.parametrize("cls, name", [(cls, name) for cls in RECORDS for name in entry.members(cls)])
+@pytest.mark.parametrize("cls, name", [(cls, name) for cls in RECORDS for name in codec.members(cls)])
 def test_an_entry_that_lacks_a_member_is_none(cls, name):
     def without(x):
         if isinstance(x, dict):
-            mine = sorted(x) == sorted(entry.members(cls))
+            mine = sorted(x) == sorted(codec.members(cls))
             return {k: without(v) for k, v in x.items() if not (mine and k == name)}
         return [without(item) for item in x] if isinstance(x, list) else x
 
@@ -115,5 +138,5 @@ def test_what_belongs_to_one_process_is_refused(name):
 def test_a_value_without_a_codec_is_refused():
     recipe = distinct()
     recipe.status = np.int32(4)
-    with pytest.raises(TypeError, match="a codec of its own"):
+    with pytest.raises(TypeError, match="no plain value"):
         entry.Entry([], [], recipe, "key").encode()

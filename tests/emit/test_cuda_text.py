@@ -11,8 +11,8 @@ from emit_kit import compile_cuda, require_nvrtc
 
 import quadrants as qd
 from quadrants.emit import dialects, sample
-from quadrants.emit.layout import ERROR_SIZE
 from quadrants.emit.render import render
+from quadrants.launch.recipe import ERROR_SIZE
 
 
 def text_of(kernel, *args) -> str:

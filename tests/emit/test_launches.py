@@ -9,16 +9,16 @@ import pytest
 
 import quadrants as qd
 from quadrants.emit import batches, dialects
-from quadrants.emit.launches import Launch
 from quadrants.emit.render import render
 from quadrants.fastcache import entry
-from quadrants.runtime.recipe import Recipe
+from quadrants.launch.recipe import Recipe
+from quadrants.launch.tasks import TaskLaunch
 
 CODES = {"i8": "b", "u8": "B", "u1": "B", "i16": "h", "u16": "H", "i32": "i", "u32": "I", "i64": "q", "u64": "Q"}
 
 
 def evaluate(program, block: bytes) -> int:
-    """What a program of `quadrants.emit.launches` is for one argument block."""
+    """What a program of `quadrants.launch.tasks` is for one argument block."""
     if isinstance(program, int):
         return program
     stack: list[int] = []
@@ -199,9 +199,9 @@ def test_launches_survive_the_disk():
     recipe = Recipe(
         name="k", entry="qd_kernel_k", size=24, frame=216, error=0, seed=8,
         launches=(
-            Launch("k_0_serial", "serial", "serial", 1, 1),
-            Launch("k_1_range_for", "range_for", "flat", 128, (("i32", 8), ("const", 0), ("max",)), shared_bytes=64),
-            Launch("k_2_range_for", "range_for", "stride", 256, None, blocks=8),
+            TaskLaunch("k_0_serial", "serial", "serial", 1, 1),
+            TaskLaunch("k_1_range_for", "range_for", "flat", 128, (("i32", 8), ("const", 0), ("max",)), 64),
+            TaskLaunch("k_2_range_for", "range_for", "stride", 256, None, blocks=8),
         ),
     )  # fmt: skip
     assert entry.decode(entry.Entry([], [], recipe, "key").encode()).recipe == recipe

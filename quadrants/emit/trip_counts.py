@@ -1,15 +1,6 @@
-"""What a device launches: one record a task, with the number of iterations where the host can work it out.
+"""The number of iterations of a parallel loop as a number, or a program over the argument block.
 
-A count is an int, None (only the device knows it) or a program over the packed argument block, a tuple of instructions
-for a stack of 64-bit integers:
-
-    ("const", v)            pushes v
-    (dtype name, offset)    pushes the integer at that byte offset of the block: i8 u8 i16 u16 i32 u32 i64 u64 u1
-    ("wrap",)               replaces the top by its lowest 32 bits, as a signed number
-    (op,)                   replaces the top two, a below b: add sub mul min max and or xor floordiv mod
-                            (floordiv and mod round toward minus infinity; a zero divisor gives 0)
-
-What is left is the count, never negative: extents are raised to 0 before they are multiplied.
+`launch.tasks` says what a program is.
 """
 
 from __future__ import annotations
@@ -26,35 +17,6 @@ OPERATIONS = {
     "bit_xor": "xor", "floordiv": "floordiv", "mod": "mod",
 }  # fmt: skip
 _I32 = (-(2**31), 2**31 - 1)
-
-
-@dataclass(slots=True)
-class Launch:
-    """One task as a device launches it, with blocks of exactly `block_dim` threads.
-
-    form: "serial": one block of one thread. "flat": `count` threads, in ceil(count / block_dim) blocks; none: do not
-    launch. Thread k does iteration k, unless a block does a tile (see `tiles`) or a thread several iterations (see
-    `batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each multiprocessor
-    gain nothing, and where the count is known more than ceil(count / block_dim) do nothing.
-    count: see above; never None for "flat". shared_bytes: dynamic shared memory. local: it only sets variables of the
-    kernel, and is not left out by a launch that begins at a later checkpoint. stacks: those in the heaps, as
-    (kind, bytes of a slot, depth, -1) or, with a depth that only the launch knows, (kind, bytes, -1, offset of the
-    depth in the argument block); such a task is launched with 65536 threads at most. number: of the task, as messages
-    have it. gate: (number in the list of the task that counts, offset in the frame of what it counts and, 8 bytes on,
-    of the rows that are claimed, offset in the argument block of the rows that there are), or nothing.
-    """
-
-    name: str
-    kind: str
-    form: str
-    block_dim: int
-    count: int | tuple | None
-    shared_bytes: int = 0
-    blocks: int = 0
-    local: bool = False
-    stacks: tuple = ()
-    number: int = 0
-    gate: tuple = ()
 
 
 def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:
