@@ -74,10 +74,13 @@ nightly: build
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88
 
+# An sdist, a wheel that is built from it, and tests of that in an environment of its own. WHEEL_TESTS: all, unless told.
+wheel: WHEEL_TESTS ?= tests
 wheel: $(READY)
 	rm -rf dist
-	$(RUN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	tests/project/check_wheel.sh dist/*.whl
+	$(RUN)/python -m build --no-isolation --outdir dist . >dist.log 2>&1 || { cat dist.log; exit 1; }
+	rm dist.log
+	tests/project/check_wheel.sh dist/*.whl $(WHEEL_TESTS)
 
 lint: $(READY)
 	$(RUN)/ruff check .

@@ -25,6 +25,7 @@ EXTRAS = {
     "bench": ["pytest", "pytest-benchmark", "psutil"],
     "docs": ["mkdocs", "mkdocs-material"],
     "dev": [
+        "build",
         "cython>=3.1",
         "cython-lint",
         "hypothesis",

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from quadrants import _logging, profiler, session
 from quadrants._ext import core
 from quadrants.argument_checks import check_arguments
+from quadrants.backends import registry
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.emit.recipe import recipe_of
 from quadrants.errors import QuadrantsCompilationError
-from quadrants.runtime import registry
 from quadrants.toolchain import build, messages
 from quadrants.toolchain.errors import CompileError
 

@@ -21,7 +21,7 @@ def __getattr__(name: str):
     found = _LAZY.get(name)
     if found is None:
         raise AttributeError(f"module 'quadrants.ad' has no attribute '{name}'")
-    value = getattr(_importlib.import_module(f"quadrants.ad.{found}"), name)
+    value = getattr(_importlib.import_module(f"quadrants.tapes.{found}"), name)
     globals()[name] = value
     return value
 

@@ -21,7 +21,7 @@ thread.
 
 from __future__ import annotations
 
-from quadrants.ad import races, rename
+from quadrants.ad import races
 from quadrants.ad.activity import Activity
 from quadrants.ad.checks import check, learn_purity
 from quadrants.ad.collect import collect
@@ -36,7 +36,7 @@ from quadrants.ad.stacks import Depths
 from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
-from quadrants.ir import walk
+from quadrants.ir import rename, walk
 from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, Module, Return, Var
 
 

@@ -9,9 +9,9 @@ Cells that never meet are no race: z[t + 1, i] = z[t, i + 1] with a t from outsi
 
 from __future__ import annotations
 
-from quadrants.ad import rename
 from quadrants.ad.activity import Activity
 from quadrants.ad.refusals import Refusals
+from quadrants.ir import rename
 from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, Declare, For, Load, Store, VarPlace
 from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.walk import root, root_var, walk

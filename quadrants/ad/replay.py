@@ -5,8 +5,7 @@ Nothing of it is kept for the backward sweep; it brings variables that live on b
 
 from __future__ import annotations
 
-from quadrants.ad import rename
-from quadrants.ir import walk
+from quadrants.ir import rename, walk
 from quadrants.ir.nodes import (
     Atomic,
     Check,

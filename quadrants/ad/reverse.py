@@ -20,13 +20,13 @@ needs is removed afterwards (`prune`).
 
 from __future__ import annotations
 
-from quadrants.ad import rename, stacks
+from quadrants.ad import stacks
 from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.build import derivative_call, is_differentiated, neg, variable, zero
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import Replay, assigned, fresh, loop_over
 from quadrants.ad.sweep import Backward, Sweep
-from quadrants.ir import walk
+from quadrants.ir import rename, walk
 from quadrants.ir.nodes import (
     Atomic,
     Binary,

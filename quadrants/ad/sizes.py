@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quadrants.ad.below_zero import below_zero
-from quadrants.ad.size_trees import (
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Unary, VarPlace
+from quadrants.ir.size_trees import (
     Size,
     Unresolved,
     const,
@@ -32,7 +33,6 @@ from quadrants.ad.size_trees import (
     times,
     walk,
 )
-from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Unary, VarPlace
 from quadrants.ir.walk import root
 
 

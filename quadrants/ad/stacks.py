@@ -14,13 +14,11 @@ the same one. A loop that turns out longer fails the launch before it writes.
 
 from __future__ import annotations
 
-from quadrants.ad import rename
 from quadrants.ad.build import cast, index
-from quadrants.ad.evaluation import evaluate
 from quadrants.ad.refusals import Refusals, frames_of
-from quadrants.ad.size_trees import Size, Unresolved
 from quadrants.ad.sizes import Sizing, Values
-from quadrants.ir import walk
+from quadrants.ir import rename, walk
+from quadrants.ir.evaluation import evaluate
 from quadrants.ir.nodes import (
     ArrayDecl,
     Atomic,
@@ -38,6 +36,7 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
+from quadrants.ir.size_trees import Size, Unresolved
 from quadrants.ir.types import i32, i64, u1
 from quadrants.ir.walk import root
 

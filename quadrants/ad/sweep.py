@@ -7,9 +7,10 @@ what it was made from.
 
 from __future__ import annotations
 
-from quadrants.ad import matrix_rules, rename, rules
+from quadrants.ad import matrix_rules, rules
 from quadrants.ad.activity import Activity
 from quadrants.ad.build import binary, cast, element, fitted, is_atom, is_zero, select, variable, zero
+from quadrants.ir import rename
 from quadrants.ir.nodes import (
     Atomic,
     Binary,

@@ -16,11 +16,10 @@ Left what it gets, right what it makes of it.
 
 from __future__ import annotations
 
-from quadrants.ad import rename
 from quadrants.ad.build import add, is_zero
 from quadrants.ad.collect import may_be_gradient
 from quadrants.ad.prune import reads
-from quadrants.ir import walk
+from quadrants.ir import rename, walk
 from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Declare, ElemPlace, Eval, Load, Store, VarPlace
 from quadrants.ir.overlap import may_overlap
 

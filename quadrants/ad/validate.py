@@ -8,7 +8,7 @@ statement itself too: `a[i] = a[i] * a[i]` loses what its derivative needs. `a[i
 
 READ holds for the launch: in it, no cell of an array with a gradient may be written after it was read. NEEDED is what
 the derivative of the kernel in fact reads, of any array, and lasts for the tape. The launcher clears READ and keeps
-NEEDED between launches (`ad.watch`). Whether an array is needed is one answer for a whole kernel, so no two threads
+NEEDED between launches (`tapes.watch`). Whether an array is needed is one answer for a whole kernel, so no two threads
 set a flag to different values.
 
 Observation mode sets NEEDED and checks nothing.
@@ -17,7 +17,6 @@ Observation mode sets NEEDED and checks nothing.
 from __future__ import annotations
 
 from quadrants.ad.refusals import frames_of
-from quadrants.ad.rename import uses
 from quadrants.ad.sweep import components
 from quadrants.ir.nodes import (
     Atomic,
@@ -38,6 +37,7 @@ from quadrants.ir.nodes import (
     Unary,
     While,
 )
+from quadrants.ir.rename import uses
 from quadrants.ir.types import TensorType, u1, u8
 from quadrants.ir.walk import children, root
 

@@ -79,14 +79,14 @@ set_array_producers(producer)
 
 def before_use(obj) -> None:
     """Have the kernel about to be launched wait for the work of `obj`'s package on this array of the device."""
-    from quadrants.runtime import exchange
+    from quadrants.backends import exchange
 
     exchange.before_use(obj)
 
 
 def after_use(obj) -> None:
     """Have the work of `obj`'s package wait for the kernel that was launched on this array of the device."""
-    from quadrants.runtime import exchange
+    from quadrants.backends import exchange
 
     exchange.after_use(obj)
 

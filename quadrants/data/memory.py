@@ -44,14 +44,14 @@ def allocate(nbytes: int):
         return Buffer(nbytes)
     if nbytes > sys.maxsize:
         raise QuadrantsRuntimeError(f"cannot allocate {nbytes} bytes of device memory; use smaller fields")
-    from quadrants.runtime import memory
+    from quadrants.backends import memory
 
     return memory.allocate(nbytes)
 
 
 def borrow(nbytes: int):
     """Device memory of at least that size, with anything in it: `buffer` of what comes back, while that is kept."""
-    from quadrants.runtime import memory
+    from quadrants.backends import memory
 
     return memory.borrow(nbytes)
 
@@ -65,21 +65,21 @@ def dlpack_device() -> tuple | None:
     """DLPack's (device type, number) of the memory of the runtime in force; None if no one else can address it."""
     if not on_device():
         return 1, 0
-    from quadrants.runtime import memory
+    from quadrants.backends import memory
 
     return memory.dlpack_device()
 
 
 def owner(address: int) -> int:
     """The number of the device that this memory is on; -1 where it is on all of them, or nobody knows."""
-    from quadrants.runtime import memory
+    from quadrants.backends import memory
 
     return memory.owner(address)
 
 
 def stream() -> int:
     """Handle of the stream that containers are read and written on, as other packages number streams."""
-    from quadrants.runtime import memory
+    from quadrants.backends import memory
 
     return memory.stream_handle()
 

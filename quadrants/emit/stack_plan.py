@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.ad.size_trees import Size, reads_cells
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
+from quadrants.ir.size_trees import Size, reads_cells
 from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -105,7 +106,6 @@ def inside_kernel() -> bool:
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
-        import quadrants
-
-        return getattr(quadrants, name)
+        # The package is above this layer, and whole when anybody asks.
+        return getattr(sys.modules["quadrants"], name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

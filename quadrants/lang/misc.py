@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from quadrants.arch import (
@@ -69,7 +70,6 @@ _PUBLIC = frozenset(
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
-        import quadrants
-
-        return getattr(quadrants, name)
+        # The package is above this layer, and whole when anybody asks.
+        return getattr(sys.modules["quadrants"], name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

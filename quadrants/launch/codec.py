@@ -25,11 +25,12 @@ class Codec(NamedTuple):
 
 def encode(record) -> dict:
     """A record as what JSON can say. Raises ValueError or TypeError for what cannot be kept."""
-    found: dict = codec_of(type(record)).encode(record)
+    kind: Any = type(record)
+    found: dict = codec_of(kind).encode(record)
     return found
 
 
-def decode(cls: type, found: dict) -> Any:
+def decode(cls: Any, found: dict) -> Any:
     """The record. Raises ValueError, TypeError or LookupError where `found` is none of that kind."""
     return codec_of(cls).decode(found)
 
@@ -56,7 +57,7 @@ def codec_of(kind: Any) -> Codec:
     return Codec(_plain, _tuples)
 
 
-def _of_dataclass(cls: type) -> Codec:
+def _of_dataclass(cls: Any) -> Codec:
     hints = typing.get_type_hints(cls)
     names = members(cls)
     codecs = {name: codec_of(hints[name]) for name in names}

@@ -19,12 +19,12 @@ class ComputedDepth(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """Tasks `begin` to `end` find `count` depths: at `frame` in the frame, to go to `block` in the argument block."""
+    """Tasks `begin` to `end` find as many `depths`: at `frame` in the frame, to go to `block` in the argument block."""
 
     begin: int
     end: int
     frame: int
-    count: int
+    depths: int
     block: int
 
 

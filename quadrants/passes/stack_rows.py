@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from quadrants.ad import rename
 from quadrants.ir import nodes as n
+from quadrants.ir import rename
 from quadrants.ir.types import i32, i64
 from quadrants.ir.walk import walk
 

@@ -14,10 +14,10 @@ A serial walk has a limit: one thread of a device needs about a second for that 
 
 from __future__ import annotations
 
-from quadrants.ad import rename
-from quadrants.ad.evaluation import Evaluation
-from quadrants.ad.size_trees import Size, reads_cells, walk
 from quadrants.ir import nodes as n
+from quadrants.ir import rename
+from quadrants.ir.evaluation import Evaluation
+from quadrants.ir.size_trees import Size, reads_cells, walk
 from quadrants.ir.stacks import of_task, split
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root

@@ -9,9 +9,10 @@ import glob
 import os
 
 from quadrants._ext.core import Device, device_count
+from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
-from quadrants.runtime import emulated, registry
+from quadrants.runtime import emulated
 from quadrants.runtime.device import BinaryBackend, chosen_device
 from quadrants.toolchain import hiprtc
 

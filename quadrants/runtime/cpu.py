@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from quadrants import profiler, session
 from quadrants._ext import core
+from quadrants.backends import registry
 from quadrants.launch.recipe import Recipe
-from quadrants.runtime import bindings, registry
+from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build, cc
 

@@ -6,10 +6,11 @@ import sys
 
 from quadrants import session
 from quadrants._ext.core import Device, DeviceBuffer, device_count
+from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
-from quadrants.runtime import emulated, registry
+from quadrants.runtime import emulated
 from quadrants.runtime.device import BinaryBackend, chosen_device
 from quadrants.toolchain import nvrtc
 

@@ -6,8 +6,8 @@ import weakref
 
 from quadrants import session
 from quadrants._ext.core import StreamBase
+from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.runtime import registry
 
 _DESTROYED = "owning Program has been destroyed by qd.init() or qd.reset(); create a new one"
 

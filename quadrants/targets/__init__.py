@@ -18,7 +18,7 @@ class Target(NamedTuple):
     compiler: module of `quadrants.toolchain` that makes binaries of its text; binaries: their suffixes, each behind the
     beginning of the names of the chips that they are for.
 
-    backend: module that runs its kernels and registers with `quadrants.runtime.registry`, "" as long as none does; its
+    backend: module that runs its kernels and registers with `quadrants.backends.registry`, "" as long as none does; its
     function `probe` tells whether that is possible here. extensions: names of `qd.extension` that it has.
     host_memory: kernels see the memory of the host; then their threads have no lanes and no shared memory.
 

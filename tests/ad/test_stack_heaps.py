@@ -339,7 +339,7 @@ def test_a_heap_that_cannot_be_had_is_an_error_and_the_program_goes_on():
 
 @pytest.mark.runtime(exclude=("cpu",))
 def test_heaps_are_what_the_lines_say_until_the_runtime_ends(init, capfd):
-    from quadrants.runtime import registry
+    from quadrants.backends import registry
 
     device = registry.current().device
     x, y = field(np.linspace(0, 1, 64)), field(np.zeros(64))

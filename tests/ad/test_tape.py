@@ -323,7 +323,7 @@ def test_streams_and_tapes_exclude_each_other(model):
 
 
 def test_without_a_tape_launches_are_not_watched(model):
-    from quadrants.ad import recording
+    from quadrants.tapes import recording
 
     _, y, k = model
     heard = []

@@ -8,7 +8,7 @@ import pytest
 
 import quadrants as qd
 
-_WORK = str(Path(qd.__file__).parent / "ad")
+_WORK = str(Path(qd.__file__).parent / "tapes")
 
 
 class _Interrupt:

@@ -80,7 +80,7 @@ print("done")
 CHOICES = """
 import os
 import quadrants as qd
-from quadrants.runtime import registry
+from quadrants.backends import registry
 
 def start(variables, options):
     for name in ("QD_DEVICE", "QD_VISIBLE_DEVICE", "LOCAL_RANK"):

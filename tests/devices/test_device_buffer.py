@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import quadrants as qd
-from quadrants.runtime import registry
+from quadrants.backends import registry
 
 pytestmark = pytest.mark.runtime(exclude=("cpu",))  # its memory is the host's
 

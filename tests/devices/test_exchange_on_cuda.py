@@ -6,8 +6,8 @@ import pytest
 
 import quadrants as qd
 from quadrants._ext.core import set_array_producers
+from quadrants.backends import exchange
 from quadrants.data import external
-from quadrants.runtime import exchange
 
 N = 1 << 20
 LONG = 200_000_000  # cycles: about a tenth of a second

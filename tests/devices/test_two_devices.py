@@ -14,7 +14,7 @@ import pytest
 
 import quadrants as qd
 from quadrants._ext import core
-from quadrants.runtime import registry
+from quadrants.backends import registry
 
 pytestmark = pytest.mark.cpu_only  # these start the arch that they are about themselves
 N = 1000

@@ -31,20 +31,14 @@ def test_every_import_rule_holds():
     assert re.search(rf"Contracts: {len(_contracts())} kept, 0 broken", done.stdout)
 
 
-def _parts(modules: list) -> set:
-    return {module.split(".")[1] for module in modules}
-
-
-def test_every_part_of_the_package_has_a_rule():
+def test_every_part_of_the_package_has_a_layer():
     package = ROOT / "quadrants"
     parts = {p.stem for p in package.glob("*.py")} | {p.parent.name for p in package.glob("*/__init__.py")}
-    parts -= {"__init__", "__main__"}
-    contracts = _contracts()
-    assert parts == set().union(*(_parts(contract["source_modules"]) for contract in contracts))
-    # The parts that stand alone may be imported from anywhere; all others must be out of reach of the lowest layer.
-    alone = _parts(contracts[0]["source_modules"])
-    lowest = next(contract for contract in contracts if contract["source_modules"] == ["quadrants.ir"])
-    assert parts - alone - {"ir", "config"} <= _parts(lowest["forbidden_modules"])
+    layers = _contracts()[0]
+    assert layers["type"] == "layers" and layers["exhaustive"]
+    assert not any("ignore_imports" in contract for contract in _contracts())
+    found = [part for line in layers["layers"] for part in re.findall(r"\w+", line)]
+    assert sorted(found) == sorted(parts - {"__init__"})
 
 
 def test_the_launch_core_imports_only_the_error_classes():

@@ -1,6 +1,6 @@
 """Kernels of this target run as those of the CPU do."""
 
-from quadrants.runtime import registry
+from quadrants.backends import registry
 from quadrants.runtime.cpu import CpuBackend
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from quadrants._ext.core import Launcher
-from quadrants.ad import recording
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.tapes import recording
 
 
 class ReplacedFunction:

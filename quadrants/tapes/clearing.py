@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import weakref
 
-import quadrants as qd
-from quadrants.ad import recording
 from quadrants.data import check_flags, context, snode
 from quadrants.data.field import ScalarField
+from quadrants.kernel import kernel
+from quadrants.lang.annotations import template
+from quadrants.lang.control import grouped, static
 from quadrants.lang.enums import SNodeGradType
+from quadrants.tapes import recording
 
 _ROLES = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
@@ -49,8 +51,8 @@ def _places(tree, role: str) -> list:
     return known[role]
 
 
-@qd.kernel
-def _clear(places: qd.template()):
-    for cell in qd.grouped(places[0]):
-        for place in qd.static(places):
+@kernel
+def _clear(places: template()):
+    for cell in grouped(places[0]):
+        for place in static(places):
             place[cell] = 0

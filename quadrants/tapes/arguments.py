@@ -1,7 +1,7 @@
 """The arguments of a recorded launch, as they were: its derivative runs later, when Python may have changed them.
 
 Numbers, vectors, matrices and structs are passed by value and kept as copies. Attributes that the kernel reads are put
-back while the derivative runs. The contents of arrays and fields are no arguments: `ad.watch` looks after them.
+back while the derivative runs. The contents of arrays and fields are no arguments: `tapes.watch` looks after them.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ import math
 
 from quadrants import session
 from quadrants._ext import core
-from quadrants.ad import recording
-from quadrants.ad.clearing import clear_all_gradients
 from quadrants.data.field import ScalarField
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode, SNodeGradType
+from quadrants.tapes import recording
+from quadrants.tapes.clearing import clear_all_gradients
 
 _NO_SEED = (
     "`seed` is not set for non 0-D field, please specify. `seed` is a list to specify which parameters the computed "

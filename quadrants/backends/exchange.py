@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from quadrants._ext import core
+from quadrants.backends import registry
 from quadrants.lang.kinds import is_torch_tensor
-from quadrants.runtime import registry
 
 _LEGACY = 1  # how `__cuda_array_interface__` and cupy may write the default stream that the driver calls 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants._ext.core import Buffer
-from quadrants.runtime import registry
+from quadrants.backends import registry
 
 
 def allocate(nbytes: int):

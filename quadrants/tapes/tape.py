@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from quadrants import session
 from quadrants._ext import core
-from quadrants.ad import recording
-from quadrants.ad.arguments import Arguments
-from quadrants.ad.clearing import clear_all_gradients
-from quadrants.ad.grad_check import GradCheck
-from quadrants.ad.losses import loss_of
-from quadrants.ad.watch import Watch
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
+from quadrants.tapes import recording
+from quadrants.tapes.arguments import Arguments
+from quadrants.tapes.clearing import clear_all_gradients
+from quadrants.tapes.grad_check import GradCheck
+from quadrants.tapes.losses import loss_of
+from quadrants.tapes.watch import Watch
 
 _NOT_IN_DEBUG = (
     "Debug mode is disabled, autodiff valid check will not work. Please specify `qd.init(debug=True)` to enable the "
