@@ -233,7 +233,7 @@ cdef class DeviceProgram:
         cdef DeviceSizing sizing
         cdef DeviceStack stack
         cdef size_t at
-        for at in range(heap_kinds):
+        for at in range(<size_t> heap_kinds):
             kernel.heap_offsets[at] = plan.heaps[at]
             self.check_place(plan.heaps[at], "the address of a heap", -1)
         kernel.stacks_begin, kernel.stacks_end = plan.begin, plan.end
