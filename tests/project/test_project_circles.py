@@ -5,7 +5,7 @@ import pytest
 grimp = pytest.importorskip("grimp", reason="needs import-linter")
 
 # What computes with values at trace time is one subject in several files, and so are matrices on the host. A field
-# makes its check flags, which are fields; an ndarray gives views, which know what they view; a tensor makes its own kind.
+# makes its check flags, which are fields; an ndarray gives views, which know what they view.
 LEFT = [
     "lang.access lang.debug_checks lang.structs lang.tensor lang.typed lang.value",
     "lang.casts lang.element_view lang.function_table lang.host_math lang.matrix lang.matrix_containers "
