@@ -124,7 +124,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
             differentiate(traced.module, kernel.mode, options)
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
-        pipeline.run(traced.module, observer.ir, device=dialect.launches, wide_addresses=dialect.signed_wraps)
+        pipeline.run(traced.module, dialect.abilities, observer.ir)
     return traced
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from quadrants.ir.literals import const as const
+from quadrants.ir.literals import zero as zero
 from quadrants.ir.nodes import (
     Binary,
     Call,
@@ -21,18 +23,6 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import StructType, TensorType, element_dtype, i32, result_struct, u1
-
-
-def const(value: float, t):
-    """`value` as every element of type `t`."""
-    number = Const(value, element_dtype(t))
-    return number if number.type is t else MatOp("splat", (number,), t)
-
-
-def zero(t):
-    if isinstance(t, StructType):
-        return Make(tuple(zero(kind) for _, kind in t.members), t)
-    return const(0.0 if element_dtype(t).is_real else 0, t)
 
 
 def value_of(e) -> float | None:

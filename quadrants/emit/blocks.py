@@ -200,6 +200,9 @@ class BlockPrinter(Printer):
 
     result_name: object = None
 
+    def stmt_Leave(self, s) -> None:
+        self.put_marked("return;")
+
     def stmt_Check(self, s) -> None:
         self.uses_check = True
         kinds = "".join(map(_kind, s.values))

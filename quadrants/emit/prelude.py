@@ -230,7 +230,7 @@ def _file_of(env, path: str) -> str | None:
 
 def _library(env, spelling: Spelling, family: str) -> _Library:
     libraries = _LIBRARIES.setdefault(env, {})
-    key = (spelling.dialect, family)
+    key = (id(spelling), family)  # which the library keeps, so that no other has its number
     library = libraries.get(key)
     if library is None:
         library = libraries[key] = _Library(env, spelling, family)

@@ -254,6 +254,13 @@ class Return:
 
 
 @dataclass(slots=True, eq=False)
+class Leave:
+    """The end of a thread's work on a task."""
+
+    loc: Any = None
+
+
+@dataclass(slots=True, eq=False)
 class Check:
     """Fails the launch unless `cond` holds. `site` numbers the message; `values` are handed to it."""
 

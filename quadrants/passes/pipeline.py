@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
 
+from quadrants.ir.abilities import Abilities
 from quadrants.ir.nodes import Module
 from quadrants.passes.blocks import describe_blocks
+from quadrants.passes.breaks_by_flag import breaks_by_flag
+from quadrants.passes.choices_by_branch import choices_by_branch
 from quadrants.passes.gates import claim_gates, count_gates
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.launch_values import compute_at_use
+from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
@@ -19,6 +24,7 @@ from quadrants.passes.stack_checks import number_stack_checks
 from quadrants.passes.stack_sizes import size_stacks
 from quadrants.passes.writes import note_writes
 
+ALL = Abilities()
 PASSES = (
     split_tasks,
     compute_at_use,
@@ -32,15 +38,23 @@ PASSES = (
 )
 
 
-def run(module: Module, observe=None, *, device: bool = False, wide_addresses: bool = True) -> Module:
-    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps).
-
-    device: the kernel is for a device, which has to find out by itself what depends on its memory. wide_addresses:
-    see `lower_places`.
-    """
-    lower = update_wrapper(partial(lower_places, wide=wide_addresses, device=device), lower_places)
-    for step in (*PASSES, *((claim_gates, size_stacks) if device else (count_gates,)), guard_empty, lower):
+def run(module: Module, abilities: Abilities = ALL, observe=None) -> Module:
+    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
+    for step in (*PASSES, *_lowering(abilities)):
         module = step(module)
         if observe is not None:
             observe(step.__name__, module)
     return module
+
+
+def _lowering(able: Abilities) -> Iterator[Callable]:
+    """The passes that bring IR to what a target can say."""
+    yield from (claim_gates, size_stacks) if able.device else (count_gates,)
+    yield guard_empty
+    yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)
+    if not able.pointers:
+        yield choices_by_branch
+    if not able.goto:
+        yield breaks_by_flag
+    if not able.thread_exit:
+        yield leave_by_return

@@ -48,7 +48,7 @@ def check(text: str, options: dict, arch: Arch) -> Outcome:
     """What is wrong with a program: the modes or the differences disagree, or it is refused."""
     try:
         start(options, arch)
-        Model(load(text)).check(validation="debug" in options or arch.mode == "debug")
+        Model(load(text)).check(validation="debug" in options or "debug" in arch.modes)
     except Disagreement as found:
         return Outcome("differs", found.sign, str(found))
     except Unclear as reason:

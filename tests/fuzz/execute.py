@@ -13,21 +13,22 @@ MARK = "out "
 
 
 class Arch:
-    """`name`: that of `qd.<name>`; "cpu-debug" is the CPU with debug=True. `prints`: whether kernels can print."""
+    """`name`: that of `qd.<name>`, with modes behind it: "cpu-debug" is the CPU with debug=True, "cuda-real" needs a
+    GPU, "cpu-poorer" is printed in a language that can say less. `prints`: whether kernels can print."""
 
     def __init__(self, name: str):
         self.name = name
-        self.base, _, self.mode = name.partition("-")
+        self.base, *self.modes = name.split("-")
         self.prints = self.base != "amdgpu"
 
     @property
     def options(self) -> dict:
-        return {"debug": True} if self.mode == "debug" else {}
+        return {"debug": True} if "debug" in self.modes else {}
 
     @property
     def environment(self) -> dict:
         """Variables of a process that runs on it. Without a GPU wanted by name, GPUs are emulated."""
-        return {} if self.base == "cpu" or self.mode == "real" else {"QD_EMULATE": "1"}
+        return {} if self.base == "cpu" or "real" in self.modes else {"QD_EMULATE": "1"}
 
 
 def load(text: str) -> types.ModuleType:
@@ -44,6 +45,10 @@ def load(text: str) -> types.ModuleType:
 def start(options: dict, arch: Arch) -> None:
     import quadrants as qd
 
+    if "poorer" in arch.modes:
+        import poorer
+
+        poorer.apply()
     named = {k: getattr(qd, v) if k in ("default_ip", "default_fp") else v for k, v in options.items()}
     base = {"offline_cache": False, "enable_fallback": False, "log_level": "error"}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -142,7 +142,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", type=int, default=300, help="programs for each arch")
     parser.add_argument("--seed", type=int, default=None, help="of the first program; a new one without it")
-    parser.add_argument("--arches", default="cpu", help="cpu, cpu-debug, cuda, amdgpu (emulated), cuda-real, ..")
+    parser.add_argument(
+        "--arches", default="cpu", help="cpu, cpu-debug, cuda, amdgpu (emulated), cuda-real, cpu-poorer, .."
+    )
     parser.add_argument("--subject", default="programs", help="the module that draws and checks")
     parser.add_argument("--size", type=int, default=None, help="about how many statements; mixed without it")
     parser.add_argument("--without", default="", help="features to leave out: " + ", ".join(FEATURES))

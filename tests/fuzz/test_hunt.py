@@ -1,7 +1,7 @@
 """Programs drawn at random give what the model says, on every arch. Other ones each day.
 
-QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a fifth of it in debug mode and on each
-other arch.
+QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a fifth of it in debug mode, in a
+language that can say less, and on each other arch.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def fuzzed(arch_name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["", "debug"])
+@pytest.mark.parametrize("mode", ["", "debug", "poorer"])
 def test_programs(arch_name, mode):
     if mode and arch_name != "cpu":
-        pytest.skip("debug mode is drawn as an option of programs on other archs")
+        pytest.skip("other archs draw debug mode as an option of programs, and share the passes of a poorer language")
     count = PROGRAMS if arch_name == "cpu" and not mode else max(PROGRAMS // 5, 1)
     arch = f"cpu-{mode}" if mode else fuzzed(arch_name)
     seed, told = seed_of_today(), io.StringIO()

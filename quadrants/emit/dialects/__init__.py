@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from quadrants import targets
 from quadrants.emit.prelude_spelling import Spelling
+from quadrants.ir.abilities import Abilities
 from quadrants.ir.types import PRIMITIVES
 
 
@@ -36,6 +37,7 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
+    goto, pointers: see `Abilities`.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -72,6 +74,19 @@ class Dialect:
     namespace: str = ""
     templates: str = ""
     chosen_members: bool = True
+    goto: bool = True
+    pointers: bool = True
+
+    @property
+    def abilities(self) -> Abilities:
+        """What passes know of the language."""
+        return Abilities(
+            device=self.launches,
+            wide_addresses=self.signed_wraps,
+            goto=self.goto,
+            pointers=self.pointers,
+            thread_exit=bool(self.spelling.leave),
+        )
 
 
 # What the languages of the C family share.

@@ -12,6 +12,7 @@ SPELLING = Spelling(
     aggregate="({type}){{{body}}}",
     libm=True,
     lane_holds="runtime",
+    leave="__builtin_longjmp(lane->escape, 1);",
 )
 
 DIALECT = Dialect(

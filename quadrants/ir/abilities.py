@@ -1,0 +1,18 @@
+"""What the language of a target can say. Passes rewrite what it cannot."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Abilities(NamedTuple):
+    """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
+    are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
+    by a condition. thread_exit: a thread can end inside of a function.
+    """
+
+    device: bool = False
+    wide_addresses: bool = True
+    goto: bool = True
+    pointers: bool = True
+    thread_exit: bool = True

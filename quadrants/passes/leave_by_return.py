@@ -1,0 +1,143 @@
+"""Failed checks in languages whose threads end in no other way than by returning.
+
+    v = f(x[i])                         failed = False
+    assert v > 0                        v = f(x[i], failed)        (by reference)
+                                        if failed: return
+                                        holds = v > 0
+                                        check holds
+                                        if not holds: return
+
+A function that may fail sets `failed` of its caller, and returns zeros. Its calls become statements of their own, in
+the order they had: nothing that comes after a failure happens.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.literals import zero
+from quadrants.ir.types import u1
+
+
+def leave_by_return(module: n.Module) -> n.Module:
+    """Return after each check that does not hold, and after each call in which one did not."""
+    failing = _failing(module.functions)
+    numbers = count(1)
+    for function in module.functions:
+        if function.name in failing:
+            flag = n.Var("qd_failed", u1, mutable=True, by_ref=True)
+            function.params.append(flag)
+            leave = n.Return(tuple(map(zero, function.result)))
+            function.body = _Rewrite(failing, numbers, flag, leave).block(function.body)
+    for task in module.tasks:
+        if _may_fail(task.body, failing):
+            flag = n.Var("qd_failed", u1, mutable=True)
+            body = _Rewrite(failing, numbers, flag, n.Leave()).block(task.body)
+            task.body = [n.Declare(flag, n.Const(False, u1)), *body]
+    return module
+
+
+def _failing(functions: list) -> frozenset:
+    """The names of the functions that may fail, by themselves or by what they call."""
+    found: set = set()
+    while True:
+        more = {f.name for f in functions if f.name not in found and _may_fail(f.body, found)}
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def _may_fail(body: list, failing) -> bool:
+    return any(isinstance(x, n.Check) or isinstance(x, n.Call) and x.func.name in failing for x in walk.walk(body))
+
+
+def _outermost(s):
+    """The expression that a statement evaluates last, before it changes a variable at most."""
+    if isinstance(s, n.Declare):
+        return s.init
+    if isinstance(s, n.Eval) or isinstance(s, n.Store) and isinstance(s.place, n.VarPlace):
+        return s.value
+    return None
+
+
+class _Rewrite:
+    """Rewrites one function or task."""
+
+    def __init__(self, failing, numbers, flag: n.Var, leave):
+        self.failing, self.numbers, self.leave = failing, numbers, leave
+        self.flag = n.VarPlace(flag, u1)
+        self.before: list = []  # statements that the one at hand needs
+
+    def block(self, body: list) -> list:
+        out: list = []
+        for s in body:
+            outer, self.before = self.before, []
+            made = self.statement(s)
+            out += [*self.before, *made]
+            self.before = outer
+        return out
+
+    def statement(self, s) -> list:
+        if isinstance(s, n.While):
+            return [self.loop(s)]
+        call = _outermost(s)
+        if isinstance(call, n.Call) and self.fails(call):
+            made = self.called(call)
+            setattr(s, "init" if isinstance(s, n.Declare) else "value", made)
+            return [s, self.unless_failed()]
+        walk.update(s, self.node)
+        return self.checked(s) if isinstance(s, n.Check) else [s]
+
+    def loop(self, s: n.While) -> n.While:
+        """Calls of the condition come before it in every round."""
+        s.pre = self.block(s.pre)
+        outer, self.before = self.before, []
+        s.cond = self.node(s.cond)
+        s.pre += self.before
+        self.before = outer
+        s.body = self.block(s.body)
+        return s
+
+    def checked(self, s: n.Check) -> list:
+        holds = n.Var(f"qd_holds_{next(self.numbers)}", u1)
+        found = n.Load(n.VarPlace(holds, u1), u1)
+        cond, s.cond = s.cond, found
+        if isinstance(cond, n.Const):
+            s.cond = cond
+            return [s] if cond.value else [s, *self.told()]
+        return [n.Declare(holds, cond), s, n.If(n.Unary("logic_not", found, u1), self.told(), [])]
+
+    def told(self) -> list:
+        return [n.Store(self.flag, n.Const(True, u1)), self.leave]
+
+    def unless_failed(self) -> n.If:
+        return n.If(n.Load(self.flag, u1), [self.leave], [])
+
+    # ------------------------------------------------------------ expressions
+
+    def fails(self, e) -> bool:
+        return isinstance(e, n.Call) and e.func.name in self.failing
+
+    def called(self, e: n.Call) -> n.Call:
+        return n.Call(e.func, (*map(self.node, e.args), self.flag), e.type)
+
+    def node(self, x):
+        if isinstance(x, list):
+            return self.block(x)
+        if isinstance(x, n.Select) and x.lazy or isinstance(x, n.Binary) and x.op in ("logic_and", "logic_or"):
+            return self.one_side(x)
+        if not self.fails(x):
+            return walk.rebuilt(x, self.node)
+        result = n.Var(f"qd_result_{next(self.numbers)}", x.type)
+        self.before += [n.Declare(result, self.called(x)), self.unless_failed()]
+        return n.Load(n.VarPlace(result, x.type), x.type)
+
+    def one_side(self, x):
+        """What evaluates one side only: the frontend makes branches where a side may fail."""
+        made = walk.rebuilt(x, self.node)
+        sides = (x.a, x.b) if isinstance(x, n.Select) else (x.b,)
+        if _may_fail(list(sides), self.failing):
+            raise AssertionError("a call that may fail is in a part of an expression that need not be evaluated")
+        return made
