@@ -15,6 +15,10 @@ from quadrants.data import memory
 
 # Top-level nodes start on a cache line, so that vector loads of separate fields never straddle one needlessly.
 ROOT_ALIGN = 64
+# Those of several pages begin at other lines of a page than the one before them. To a processor a store to y[i] is one
+# to x[j] where the last 12 bits of the two addresses are the same, and a load of x[j] waits for it. All begin at what
+# devices load at once.
+PAGE, APART, LARGE = 4096, 5 * 256, 4 * 4096
 
 
 class CellLayout(NamedTuple):
@@ -51,12 +55,18 @@ def _measure(node) -> int:
         return node.cell_bytes
     top = node.kind == "root"
     size, align = 0, 1
+    before = -1  # where the last large one begins
     for child in node.children:
         nbytes = _measure(child)
         # The components of a 0-d vector field stay adjacent, as they would in a dense node.
         starts = child.kind != "place" or child.leaf is child.leaf.group[0]
         step = ROOT_ALIGN if top and starts else child.align
         child.offset = -(-size // step) * step
+        if top and starts and nbytes >= LARGE:
+            # Equal ones stay equally far apart, as the components of a field have to be.
+            if before >= 0:
+                child.offset += (before + APART - child.offset) % PAGE
+            before = child.offset
         size = child.offset + nbytes
         align = max(align, child.align)
     node.align = align
