@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from quadrants import _logging, folders, targets
 from quadrants.ir.names import identifier
-from quadrants.ir.summary import stacks_of
 from quadrants.ir.task_ids import task_ids
 
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def with_header(text: str, module: Module, mode: str) -> str:
 
     The comment is in dumps only, so that neither the text nor the key of its binary depends on being looked at.
     """
+    from quadrants.ir.summary import stacks_of  # with the statements of the IR, which a warm start has no need of
+
     tasks = []
     for task, number in zip(module.tasks, task_ids(module.name, text, len(module.tasks))):
         kept = stacks_of(task)
