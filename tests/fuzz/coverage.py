@@ -24,6 +24,7 @@ UNREACHED = {
     "Region": "graphs and checkpoints",
     "Intrinsic": "operations of blocks and warps",
     "Builtin": "operations of blocks and warps; the number of a thread",
+    "Leave": "languages in which no thread ends but by returning",
     "Volatile": "memory that other threads change meanwhile",
     "Cell": "no more than a Slot after the passes",
     "Rand": "no model of the random numbers",
