@@ -58,7 +58,7 @@ def test_an_interrupt_stops_the_compiler_and_leaves_nothing(fake_cc, gcc, python
     (tmp_path / "private").mkdir()
     child = python(BUILD, str(tmp_path / "cache"), "1", SOURCE, QD_TMP_DIR=str(tmp_path / "private"))
     compiler = int(wait_for(started))
-    time.sleep(0.3)  # until the child knows of it: before, an interrupt leaves it to its end (docs/development/status.md)
+    time.sleep(0.3)  # until the child knows of it: see the known limits in docs/development/status.md
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=10)
     assert child.returncode != 0 and err.rstrip().endswith("KeyboardInterrupt")
