@@ -14,6 +14,7 @@ from itertools import count
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.types import u1
+from quadrants.passes.hoisting import Hoisting
 
 
 def choices_by_branch(module: n.Module) -> n.Module:
@@ -28,29 +29,20 @@ def choices_by_branch(module: n.Module) -> n.Module:
     return module
 
 
-class _Rewrite:
+class _Rewrite(Hoisting):
     def __init__(self) -> None:
+        super().__init__()
         self.numbers = count(1)
-        self.before: list = []  # statements that the one at hand needs
 
-    def block(self, body: list) -> list:
-        out: list = []
-        for s in body:
-            outer, self.before = self.before, []
-            made = self.statement(s)
-            out += [*self.before, made]
-            self.before = outer
-        return out
-
-    def statement(self, s):
+    def statement(self, s) -> list:
         if isinstance(s, n.Store) and isinstance(s.place, n.Choice):
             value, choice = self.node(s.value), s.place
-            return _branches(choice, self.node, lambda place: n.Store(place, value, s.loc))
+            return [_branches(choice, self.node, lambda place: n.Store(place, value, s.loc))]
         if isinstance(s, n.Eval) and _is_update(s.value):
             args = tuple(map(self.node, s.value.args))
-            return _branches(s.value.place, self.node, lambda place: n.Eval(_updated(s.value, place, args), s.loc))
+            return [_branches(s.value.place, self.node, lambda place: n.Eval(_updated(s.value, place, args), s.loc))]
         walk.update(s, self.node)
-        return s
+        return [s]
 
     def node(self, x):
         if isinstance(x, list):

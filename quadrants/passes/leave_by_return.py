@@ -19,6 +19,7 @@ from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.literals import zero
 from quadrants.ir.types import u1
+from quadrants.passes.hoisting import Hoisting
 
 
 def leave_by_return(module: n.Module) -> n.Module:
@@ -62,22 +63,13 @@ def _outermost(s):
     return None
 
 
-class _Rewrite:
+class _Rewrite(Hoisting):
     """Rewrites one function or task."""
 
     def __init__(self, failing, numbers, flag: n.Var, leave):
+        super().__init__()
         self.failing, self.numbers, self.leave = failing, numbers, leave
         self.flag = n.VarPlace(flag, u1)
-        self.before: list = []  # statements that the one at hand needs
-
-    def block(self, body: list) -> list:
-        out: list = []
-        for s in body:
-            outer, self.before = self.before, []
-            made = self.statement(s)
-            out += [*self.before, *made]
-            self.before = outer
-        return out
 
     def statement(self, s) -> list:
         if isinstance(s, n.While):
