@@ -23,14 +23,14 @@ class Codec(NamedTuple):
     decode: Callable[[Any], Any]
 
 
-def encode(record) -> dict:
+def encode(record: Any) -> dict[str, Any]:
     """A record as what JSON can say. Raises ValueError or TypeError for what cannot be kept."""
     kind: Any = type(record)
-    found: dict = codec_of(kind).encode(record)
+    found: dict[str, Any] = codec_of(kind).encode(record)
     return found
 
 
-def decode(cls: Any, found: dict) -> Any:
+def decode(cls: Any, found: dict[str, Any]) -> Any:
     """The record. Raises ValueError, TypeError or LookupError where `found` is none of that kind."""
     return codec_of(cls).decode(found)
 
@@ -63,13 +63,13 @@ def _of_dataclass(cls: Any) -> Codec:
     codecs = {name: codec_of(hints[name]) for name in names}
     left_out = [f.name for f in dataclasses.fields(cls) if f.name not in codecs]
 
-    def write(record) -> dict:
+    def write(record: Any) -> dict[str, Any]:
         for name in left_out:
             if getattr(record, name):
                 raise ValueError(f"{name} of a {cls.__name__} means nothing to another process")
         return {name: codec.encode(getattr(record, name)) for name, codec in codecs.items()}
 
-    def read(found):
+    def read(found: Any) -> Any:
         if not isinstance(found, dict) or found.keys() != codecs.keys():
             raise ValueError(f"not the members of a {cls.__name__}: {found}")
         return cls(**{name: codec.decode(found[name]) for name, codec in codecs.items()})
@@ -81,10 +81,10 @@ def _of_named_tuple(cls: Any) -> Codec:
     hints = typing.get_type_hints(cls)
     codecs = [codec_of(hints[name]) for name in cls._fields]
 
-    def write(record) -> list:
+    def write(record: Any) -> list[Any]:
         return [codec.encode(value) for codec, value in zip(codecs, record, strict=True)]
 
-    def read(found):
+    def read(found: Any) -> Any:
         return cls(*[codec.decode(value) for codec, value in zip(codecs, found, strict=True)])
 
     return Codec(write, read)
@@ -94,7 +94,7 @@ def _of_each(kind: type, codec: Codec) -> Codec:
     return Codec(lambda x: [codec.encode(item) for item in x], lambda x: kind(codec.decode(item) for item in x))
 
 
-def _of_union(parts: tuple) -> Codec:
+def _of_union(parts: tuple[Any, ...]) -> Codec:
     """Of a record or None; plain values need no telling apart."""
     records = [part for part in parts if part is not types.NoneType]
     if len(records) < len(parts) and functools.reduce(lambda a, b: a | b, records) == ValueType:
@@ -108,7 +108,7 @@ def _of_union(parts: tuple) -> Codec:
     )
 
 
-def _plain(x):
+def _plain(x: Any) -> Any:
     """What JSON gives back, but for tuples. TypeError for anything else, which needs an annotation."""
     if isinstance(x, tuple):
         return [_plain(item) for item in x]
@@ -117,11 +117,11 @@ def _plain(x):
     raise TypeError(f"a {type(x).__name__} is no plain value, and its annotation does not say more: {x!r}")
 
 
-def _tuples(x):
+def _tuples(x: Any) -> Any:
     return tuple(_tuples(item) for item in x) if isinstance(x, list) else x
 
 
-def _encode_type(t):
+def _encode_type(t: Any) -> Any:
     if isinstance(t, TensorType):
         return [list(t.shape), t.dtype.name]
     if isinstance(t, StructType):
@@ -129,7 +129,7 @@ def _encode_type(t):
     return t.name if isinstance(t, DType) else None
 
 
-def _decode_type(x):
+def _decode_type(x: Any) -> ValueType | None:
     if isinstance(x, list):
         return tensor_type(tuple(x[0]), primitive(x[1]))
     if isinstance(x, dict):

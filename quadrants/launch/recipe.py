@@ -6,7 +6,7 @@ The runtime makes plans from a recipe, whether it was just compiled or comes fro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrants.banner import Frame
 from quadrants.ir.types import DType, StructType, TensorType, size_align
@@ -29,7 +29,7 @@ class Result(NamedTuple):
 class Site(NamedTuple):
     """Where something may fail: its message, the source lines, and the kernel's name."""
 
-    message: tuple
+    message: tuple[Any, ...]
     frames: list[Frame]
     kernel: str
 
@@ -46,7 +46,7 @@ class Slot:
     """
 
     param: int
-    path: tuple
+    path: tuple[str, ...]
     kind: str
     type: ValueType | None = None
     offset: int = -1
@@ -84,16 +84,16 @@ class Recipe:
     slots: list[Slot] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
-    cells: list = field(default_factory=list, metadata={"of_process": True})
+    cells: list[Any] = field(default_factory=list, metadata={"of_process": True})
     times: int = -1
     tasks: tuple[str, ...] = ()
-    task_ids: tuple = ()
+    task_ids: tuple[int, ...] = ()
     regions: tuple[LaunchRegion, ...] = ()
     status: int = -1
-    labels: tuple = ()
+    labels: tuple[Any, ...] = ()
     written: tuple[int, ...] = ()
-    written_cells: tuple = field(default=(), metadata={"of_process": True})
-    keep: tuple = field(default=(), metadata={"of_process": True})
+    written_cells: tuple[Any, ...] = field(default=(), metadata={"of_process": True})
+    keep: tuple[Any, ...] = field(default=(), metadata={"of_process": True})
     launches: tuple[TaskLaunch, ...] = ()
     frame: int = 0
     error: int = -1
@@ -103,12 +103,12 @@ class Recipe:
     in_memory: bool = False
     stacks: StackPlan | None = None
     kept: KeptDepths | None = None
-    attributes: tuple = ()
+    attributes: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @property
     def prefix(self) -> int:
         """Bytes at the start of a device's frame that the host reads after a launch: failure record and results."""
-        ends = [offset + size_align(t)[0] for t, offset in self.results]
+        ends: list[int] = [offset + size_align(t)[0] for t, offset in self.results]
         return max([self.error + ERROR_SIZE if self.error >= 0 else 0, *ends])
 
     @property

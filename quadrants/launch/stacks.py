@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrants.launch.tasks import Program
 
@@ -64,4 +64,4 @@ class KeptDepths:
     values: tuple[ArgumentPart, ...] = ()
     arrays: tuple[int, ...] = ()
     slots: tuple[int, ...] = ()
-    cells: tuple = field(default=(), metadata={"of_process": True})
+    cells: tuple[Any, ...] = field(default=(), metadata={"of_process": True})

@@ -14,9 +14,9 @@ As a number of iterations, what is left is never negative: extents are raised to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-Program = tuple  # of instructions
+Program = tuple[Any, ...]  # of instructions
 
 
 class HeapStack(NamedTuple):
@@ -79,6 +79,6 @@ class LaunchRegion:
     end: int
     parent: int = -1
     flag: int = -1
-    source: tuple = ()
+    source: tuple[Any, ...] = ()
     label: int = 0
     random: bool = False

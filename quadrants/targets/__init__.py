@@ -28,15 +28,15 @@ class Target(NamedTuple):
     emulated_capability: what the emulator says where it is asked for the compute capability of a device.
     """
 
-    archs: tuple
+    archs: tuple[str, ...]
     dialect: str = ""
     language: str = ""
     suffix: str = ""
     printing: str = ""
     compiler: str = ""
-    binaries: tuple = ()
+    binaries: tuple[tuple[str, str], ...] = ()
     backend: str = ""
-    extensions: tuple = ()
+    extensions: tuple[str, ...] = ()
     host_memory: bool = False
     subgroup: int | None = None
     shared_bytes: int | None = None
@@ -66,7 +66,7 @@ def of_dialect(name: str) -> Target | None:
     return next(found, None) or next((t for t in _of_others().values() if name and name == t.dialect), None)
 
 
-def known() -> tuple:
+def known() -> tuple[Target, ...]:
     """Every target."""
     return (*map(_record, _MODULES), *_of_others().values())
 
@@ -77,7 +77,7 @@ def _record(module: str) -> Target:
 
 
 @cache
-def _of_others() -> dict:
+def _of_others() -> dict[str, Target]:
     """The targets of other packages, by the names of their archs."""
     from importlib.metadata import entry_points  # slow to import, and mostly there is none
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from quadrants.toolchain import hiprtc_child, locate, scratch
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, CompileTimeout, ToolchainError
+from quadrants.toolchain.names import file_stem
 
 # The subgroup of this dialect: every chip that can run it has it, and those from gfx10 on are told to.
 WAVEFRONT = 64
@@ -88,7 +89,7 @@ def compile(source: str, name: str, arch: str = "gfx90a", options: Sequence[str]
     if re.fullmatch(r"gfx[0-9a-f]+(:(sramecc|xnack)[+-])*", arch) is None:
         raise ValueError(f"arch should look like 'gfx90a' or 'gfx90a:xnack-', not {arch!r}")
     path, _ = find()
-    request = {"source": source, "name": scratch.file_stem(name), "arch": arch, "options": list(options)}
+    request = {"source": source, "name": file_stem(name), "arch": arch, "options": list(options)}
     size = f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
     on = f"on kernel '{name}' (dialect hip, {arch}, {size})"
     said, code, noise = _ask(path, request, on, name)

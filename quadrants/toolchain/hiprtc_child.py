@@ -16,6 +16,10 @@ import json
 import os
 import sys
 
+TYPE_CHECKING = False  # a child that starts for one text imports little
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Library:
     """The functions of a HIPRTC and of the compiler behind it. Raises OSError or AttributeError for another library."""
@@ -80,7 +84,7 @@ class Library:
         return buffer.raw[: size.value]
 
 
-def answer(path: str, request: dict) -> tuple[dict, bytes]:
+def answer(path: str, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """What the library at `path` says to a request, and the code."""
     try:
         library = Library(path)

@@ -59,7 +59,7 @@ def identity() -> str:
     return _identity
 
 
-def flags(options: Mapping) -> tuple[str, ...]:
+def flags(options: Mapping[str, object]) -> tuple[str, ...]:
     """NVRTC's options for kernels with these options: `fast_math` (approximate division and square root, fused
     multiply-add; NaN and infinity are honoured either way).
 

@@ -17,7 +17,7 @@ from quadrants.ir.types import StructType, f32, i32, tensor_type, u1
 from quadrants.launch import codec
 from quadrants.launch.recipe import Recipe, Result, Site, Slot, ValueType
 from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
-from quadrants.launch.tasks import GatePlaces, HeapStack, LaunchRegion, TaskLaunch
+from quadrants.launch.tasks import GatePlaces, HeapStack, LaunchRegion, Program, TaskLaunch
 
 RECORDS = (Recipe, Slot, TaskLaunch, LaunchRegion, StackPlan, KeptDepths)
 PARTS = (Result, Site, HeapStack, GatePlaces, ComputedDepth, Sizing, ArgumentPart, banner.Frame)
@@ -43,8 +43,8 @@ def value(kind, default=None):
     if origin in (list, tuple) and (origin is list or parts[1:] == (...,)):
         return origin(value(parts[0]) for _ in range(2))
     if origin in (types.UnionType, typing.Union):
-        return value(tuple if tuple in parts else parts[0])
-    if kind is tuple or origin is tuple:
+        return value(Program if Program in parts else parts[0])
+    if kind in (tuple, typing.Any) or origin is tuple:
         return next(_number), (next(_number), ("text", -1), ()), None, True, 0.5
     assert kind is int, kind
     return next(_number)
