@@ -10,9 +10,11 @@ A program may define
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
-from harness import HERE, load
+from harness import HERE, load, run_program
 from kit import difference, encode
 
 EXPECTED = HERE / "expected"
@@ -56,3 +58,10 @@ def compare(ours: dict, wanted: dict, tolerance: tuple[float, float]) -> list[st
             if all(found):
                 problems.append(str(found[0]))
     return problems + [f"message: {text}" for text in ours["messages"] if problems]
+
+
+def differences(name: str, arch: str, extra_path: str) -> list[str]:
+    """What a program shows under this package, in a process of its own, and its record does not."""
+    wanted = json.loads(expectation(name).read_text())
+    ours = run_program(sys.executable, "quadrants", name, beyond=True, arch=arch, extra_path=extra_path)
+    return compare(ours, wanted, module_tolerance(name))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 
 import numpy as np
 import poorer as poorer_dialects
 import pytest
-from expectations import compare, expectation, module_tolerance
-from harness import HERE, program_names, run_program
+from expectations import differences
+from harness import HERE, program_names
 
 import quadrants as qd
 
@@ -27,9 +25,7 @@ def poorer(tmp_path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", program_names())
 def test_program(arch_name: str, program: str, poorer: str) -> None:
-    wanted = json.loads(expectation(program).read_text())
-    ours = run_program(sys.executable, "quadrants", program, beyond=True, arch=arch_name, extra_path=poorer)
-    problems = compare(ours, wanted, module_tolerance(program))
+    problems = differences(program, arch_name, poorer)
     assert not problems, "\n".join(problems)
 
 

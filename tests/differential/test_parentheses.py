@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 
 import pytest
-from expectations import compare, expectation, module_tolerance
-from harness import HERE, program_names, run_program
+from expectations import differences
+from harness import HERE, program_names
 
 from quadrants.emit.text import Text, infix, name
 
@@ -36,9 +34,7 @@ def everywhere(tmp_path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("program", program_names())
 def test_program(arch_name: str, program: str, everywhere: str) -> None:
-    wanted = json.loads(expectation(program).read_text())
-    ours = run_program(sys.executable, "quadrants", program, beyond=True, arch=arch_name, extra_path=everywhere)
-    problems = compare(ours, wanted, module_tolerance(program))
+    problems = differences(program, arch_name, everywhere)
     assert not problems, "\n".join(problems)
 
 

@@ -6,11 +6,10 @@ The reference is not needed here: its results are recorded in expected/ (see run
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
-from expectations import compare, expectation, module_tolerance
-from harness import HERE, load, program_names, run_program
+from expectations import differences, expectation
+from harness import HERE, load, program_names
 
 ROOT = str(HERE.parent.parent)
 
@@ -26,9 +25,7 @@ def test_the_corpus_is_whole() -> None:
 @pytest.mark.parametrize("name", program_names())
 def test_program(arch_name: str, name: str) -> None:
     """One program in a process of its own, compared key by key with the record."""
-    wanted = json.loads(expectation(name).read_text())
-    ours = run_program(sys.executable, "quadrants", name, beyond=True, arch=arch_name, extra_path=ROOT)
-    problems = compare(ours, wanted, module_tolerance(name))
+    problems = differences(name, arch_name, ROOT)
     assert not problems, "\n".join(problems)
 
 
