@@ -50,10 +50,8 @@ inline uintptr_t end_of_huge_pages(uintptr_t end) {
     reinterpret_cast<void **>(data)[-1] = block;
 #ifdef __linux__
     if (large) {
-        const uintptr_t last = end_of_huge_pages(aligned + moved + bytes);
-        if (last > aligned) {  // advice: refusal changes nothing
-            madvise(reinterpret_cast<void *>(aligned), last - aligned, MADV_HUGEPAGE);
-        }
+        const size_t advised = end_of_huge_pages(aligned + moved + bytes) - aligned;
+        madvise(reinterpret_cast<void *>(aligned), advised, MADV_HUGEPAGE);  // advice: refusal changes nothing
     }
 #endif
     allocation_count.fetch_add(1, std::memory_order_relaxed);
