@@ -303,3 +303,28 @@ def test_values_of_messages_have_the_sign_of_their_type(arch):
 
     with raises(qd.QuadrantsAssertionError, f"{2**64 - 1} {-(2**63)} {2**32 - 1}"):
         check(2**64 - 1, -(2**63), 2**32 - 1)
+
+
+@debug
+def test_failures_where_threads_of_a_block_wait_for_each_other(arch):
+    """A thread that has failed does not keep those from the barrier of the reduction that begin after it."""
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.kernel
+    def reduces(n: qd.i32) -> qd.i32:
+        assert n < 100, "too many"
+        found = 15
+        for i in range(n):
+            assert f[i % 4] >= 0, "negative"
+            found &= 12 + f[i % 4]
+        return found
+
+    assert reduces(64) == 12
+    f[1] = -1
+    for n in (5, 64, 99):
+        with raises(qd.QuadrantsAssertionError, "negative"):
+            reduces(n)
+    f[1] = 3
+    assert reduces(64) == 12
+    with raises(qd.QuadrantsAssertionError, "too many"):
+        reduces(100)
