@@ -30,7 +30,7 @@ cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
     if is_real(op.code):
         if raw_is_float(value):
             store_real(op.code, at, raw_float_value(value))
-        elif raw_is_float_kind(value) or raw_is_int_kind(value) or is_numpy_number(value, True):
+        elif raw_is_float_kind(value) or raw_is_int_kind(value) or is_numpy_number(value, True) or is_numpy_bool(value):
             store_real(op.code, at, raw_as_double(value))
         else:
             raise_not_convertible(op, value, plan)
@@ -48,11 +48,15 @@ cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
     return 0
 
 
+cdef bint is_numpy_bool(PyObject *value):
+    # np.bool_ is no number to NumPy, and bool is a number to Python.
+    return type(<object> value).__name__ in ("bool", "bool_") and type(<object> value).__module__ == "numpy"
+
+
 cdef as_integer(Op *op, PyObject *value, Plan plan):
-    # Members of objects are converted as int() does, so far as nothing is lost; parameters are what they say.
     if is_numpy_number(value, False):
         return PyNumber_Index(<object> value)
-    if op.source >= plan.param_count and type(<object> value).__name__ in ("bool", "bool_"):
+    if is_numpy_bool(value):
         return int(<object> value)
     raise_not_convertible(op, value, plan)
 

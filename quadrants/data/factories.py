@@ -110,12 +110,12 @@ def _struct(members, methods, name: str, needs_grad: bool, needs_dual: bool) -> 
         elif compound is not None:
             element_shape, scalar = compound
             kinds = _component_dtypes(scalar, element_shape)
-            check_companions(kinds[0], needs_grad, needs_dual)
+            check_companions(kinds[0], needs_grad, needs_dual, label)
             n, m = (*element_shape, 1)[:2]
             parts[key] = MatrixField(new_leaves(element_shape, kinds, label, None), n, m, len(element_shape))
         else:
             scalar = dtypes.field_dtype(kind)
-            check_companions(scalar, needs_grad, needs_dual)
+            check_companions(scalar, needs_grad, needs_dual, label)
             parts[key] = ScalarField(new_leaf(scalar, label, None))
     return StructField(parts, dict(methods or {}), name)
 

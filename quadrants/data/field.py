@@ -365,11 +365,12 @@ def tag_unplaced(field: Field, needs_grad: bool, needs_dual: bool) -> None:
         snode.declare(part)
 
 
-def check_companions(dtype, needs_grad: bool, needs_dual: bool) -> None:
+def check_companions(dtype, needs_grad: bool, needs_dual: bool, member: str = "") -> None:
     if (needs_grad or needs_dual) and not dtype.is_real:
+        where = f" (the member {member}; place fields of their own for members without gradients)" if member else ""
         raise QuadrantsRuntimeError(
             f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`; "
-            "gradients need f16, f32 or f64."
+            f"gradients need f16, f32 or f64{where}."
         )
 
 

@@ -2,14 +2,15 @@
 
 These are plain functions that run while a kernel is traced: they check sizes, convert the input to the working dtype
 and call one `@qd.func` per (operation, size, dtype), so all call sites of a kernel share one emitted function. Inputs
-may be of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means `default_fp`, **not** the dtype of
-the input. Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at compile time
-as QuadrantsCompilationError.
+may be of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means the wider of `default_fp` and the
+dtype of the input. Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at
+compile time as QuadrantsCompilationError.
 """
 
 from __future__ import annotations
 
 import quadrants as qd
+from quadrants.ir.types import element_dtype
 
 from ._eigen import eig2, psd_part, sym_eig_jacobi
 from ._polar import polar2
@@ -17,9 +18,12 @@ from ._solve import gauss
 from ._svd import polar3, svd2, svd3
 
 
-def _working_dtype(dt):
+def _working_dtype(dt, *inputs):
     """(dtype to compute in, its machine epsilon)."""
-    dt = qd.cfg.default_fp if dt is None or dt is float else dt
+    if dt is float:
+        dt = qd.cfg.default_fp
+    if dt is None:
+        dt = qd.f64 if any(element_dtype(A.type) is qd.f64 for A in inputs) else qd.cfg.default_fp
     if dt == qd.f32:
         return dt, 2.0**-23
     if dt == qd.f64:
@@ -46,7 +50,7 @@ def svd(A, dt=None):
     singular values coincide, those of `U` and `V` leave the turning in their plane to `S`, off the diagonal.
     """
     n = _check_square(A, (2, 3), "SVD only supports 2×2 and 3×3 matrices.")
-    dt, eps = _working_dtype(dt)
+    dt, eps = _working_dtype(dt, A)
     return svd2(qd.cast(A, dt), dt, eps) if n == 2 else svd3(qd.cast(A, dt), dt, eps)
 
 
@@ -61,7 +65,7 @@ def polar_decompose(A, dt=None):
     The derivative is exact where no two singular values add up to 0; elsewhere that of `R` is 0 for a 3x3 matrix.
     """
     n = _check_square(A, (2, 3), "Polar decomposition only supports 2×2 and 3×3 matrices.")
-    dt, eps = _working_dtype(dt)
+    dt, eps = _working_dtype(dt, A)
     return polar2(qd.cast(A, dt), dt) if n == 2 else polar3(qd.cast(A, dt), dt, eps)
 
 
@@ -72,7 +76,7 @@ def sym_eig(A, dt=None):
     Derivatives take `A` for symmetric, too, and are finite: eigenvectors of equal eigenvalues do not turn.
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
-    dt, eps = _working_dtype(dt)
+    dt, eps = _working_dtype(dt, A)
     return sym_eig_jacobi(qd.cast(A, dt), n, dt, eps)
 
 
@@ -82,7 +86,7 @@ def make_spd(A, dt=None):
     Negative eigenvalues are replaced by 0. A matrix that has none is returned unchanged. Kernel scope only.
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
-    dt, eps = _working_dtype(dt)
+    dt, eps = _working_dtype(dt, A)
     return psd_part(qd.cast(A, dt), n, dt, eps)
 
 
@@ -94,7 +98,7 @@ def eig(A, dt=None):
     first. The phase of an eigenvector is arbitrary; a defective matrix has the same eigenvector twice.
     """
     _check_square(A, (2,), "Eigen solver only supports 2×2 matrices.")
-    dt, _ = _working_dtype(dt)
+    dt, _ = _working_dtype(dt, A)
     return eig2(qd.cast(A, dt), dt)
 
 
@@ -109,5 +113,5 @@ def solve(A, b, dt=None):
     assert n in (2, 3), f"Only 2×2 and 3×3 matrices are supported (got shape {shape})"
     rhs = tuple(b.get_shape())
     assert rhs == (n,), f"Matrix and Vector dimension dismatch (matrix {shape}, right-hand side {rhs})"
-    dt, _ = _working_dtype(dt)
+    dt, _ = _working_dtype(dt, A, b)
     return gauss(qd.cast(A, dt), qd.cast(b, dt), n)

@@ -50,12 +50,16 @@ def _own_cells(module: Module, task) -> None:
     reduced = (node for node in walk.walk(task.reductions) if isinstance(node, Cell))
     written.update(cell.array for cell in reduced)
     shared = _overlapping(module.arrays)
+    plain: dict = {}  # by array: unrolled loops have many atomics of one
     for atomic in atomics:
         array = walk.root_cell(atomic.place).array
         if array.components is not None:
             continue
-        alone = array not in shared and not any(_may_share(array, other) for other in written)
-        atomic.plain = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
+        if array not in plain:
+            alone = array not in shared and not any(_may_share(array, other) for other in written)
+            own = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
+            plain[array] = own
+        atomic.plain = plain[array]
 
 
 def _may_share(a, b) -> bool:

@@ -1,4 +1,4 @@
-"""clear_all_gradients: zero the companions of all fields, by one kernel for each container that holds some."""
+"""clear_all_gradients: zero the companions of all fields, by kernels for each container that holds some."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from quadrants.tapes import recording
 
 _ROLES = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
-# Trees do not change once they have memory: tree -> role -> lists of fields that one kernel clears. The fields must
+# Trees do not change once they have memory: tree -> role -> groups of fields that one kernel clears. The fields must
 # stay the same objects, or every call would compile anew.
+_MOST = 32  # fields a kernel: what its loop over them unrolls without a warning
 _containers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
@@ -47,7 +48,7 @@ def _places(tree, role: str) -> list:
             if leaf.role == role:
                 # Leaves of one container share their coordinates unless they were placed with an offset or order.
                 groups.setdefault((leaf.snode.up, leaf.offset, leaf.order), []).append(ScalarField(leaf))
-        known[role] = [tuple(group) for group in groups.values()]
+        known[role] = [tuple(group[at : at + _MOST]) for group in groups.values() for at in range(0, len(group), _MOST)]
     return known[role]
 
 

@@ -32,8 +32,8 @@ DEFAULT_TIMEOUT = 600.0
 class CcOptions(NamedTuple):
     """How to compile.
 
-    `fast_math`: contraction, reassociation and reciprocals are allowed, and the sign of zero may be lost; NaN and
-    infinity keep their meaning. `opt_level`: 0 to 3, the compiler's own. `debug`: line tables, unwind tables, frame
+    `fast_math`: contraction and reassociation are allowed, and the sign of zero may be lost; quotients are exact, NaN
+    and infinity keep their meaning. `opt_level`: 0 to 3, the compiler's own. `debug`: line tables, unwind tables, frame
     pointers. `extra`: flags added at the end of the command.
     """
 
@@ -67,7 +67,7 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     chosen += ["-fwrapv", "-fno-math-errno", "-fno-trapping-math"]
     if options.fast_math:
         # Not -ffinite-math-only, nor -ffast-math which implies it: programs test for NaN and compare with infinity.
-        chosen += ["-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"]
+        chosen += ["-fno-signed-zeros", "-fassociative-math", "-ffp-contract=fast"]
     else:
         chosen += ["-ffp-contract=off"]
     # Distributions turn on hardening that costs time in each call and protects nothing here.

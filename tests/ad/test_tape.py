@@ -401,3 +401,13 @@ def test_clearing_without_gradients_is_legal(arch):
     before = qd.lang.impl.get_runtime().get_num_compiled_functions()
     qd.ad.clear_all_gradients()
     assert qd.lang.impl.get_runtime().get_num_compiled_functions() == before
+
+
+def test_clearing_many_fields_says_nothing(arch, recwarn):
+    """The fields that one kernel clears are no loop of the user's."""
+    fields = [qd.field(qd.f32, 2, needs_grad=True) for _ in range(70)]
+    for x in fields:
+        x.grad.fill(3)
+    qd.ad.clear_all_gradients()
+    assert not any(x.grad.to_numpy().any() for x in fields)
+    assert not [w for w in recwarn if issubclass(w.category, SyntaxWarning)]

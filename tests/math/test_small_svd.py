@@ -245,3 +245,30 @@ def test_single_precision_stays_single_under_double_defaults(init, batch):
     assert relative(u @ s @ v.transpose(0, 2, 1) - data, data).max() < 1e-5
     # Results that were computed in f64 and rounded at the end would be better than f32 arithmetic can be.
     assert orthogonality(u).max() > 2.0**-26
+
+
+def test_doubles_are_computed_as_doubles(init):
+    """Whatever default_fp is; the range of f32 would not do either."""
+    init()
+    errors = qd.field(qd.f64, 6)
+
+    @qd.kernel
+    def run(large: qd.f64):
+        for _ in range(1):
+            A = qd.Matrix([[large, 0.3], [0.1, 2.0]], dt=qd.f64)
+            U, S, V = qd.svd(A)
+            errors[0] = (U @ S @ V.transpose() - A).norm() / large
+            R, P = qd.polar_decompose(A)
+            errors[1] = (R @ P - A).norm() / large
+            x = qd.solve(A, A @ qd.Vector([1.0, 1.0], dt=qd.f64))
+            errors[2] = (x - 1.0).norm()
+            B = A + A.transpose()
+            w, _Q = qd.sym_eig(B)
+            errors[3] = abs(w[0] + w[1] - B.trace()) / large
+            errors[4] = (qd.make_spd(B) - B).norm() / large
+            values, _vectors = qd.eig(B)
+            errors[5] = abs(values[0, 0] + values[1, 0] - B.trace()) / large
+
+    for large in (1.1, 1e39):
+        run(large)
+        assert (errors.to_numpy() < 4e-15).all(), errors.to_numpy()
