@@ -30,36 +30,15 @@ HOST_ONLY = ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "t
 BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 
 
-@dataclasses.dataclass(slots=True)
-class Bound:
-    """One thing a launch hands to the kernel: where it comes from and what receives it.
-
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'grad' (the same, for the
-    gradient of the foreign array at `source`), 'flags' (for its flags), 'view' (target is a ViewRef), or 'token'
-    (nothing is passed: the token of the object must match).
-    """
-
-    source: tuple
-    kind: str
-    target: object = None
-
-    @property
-    def variables(self) -> tuple:
-        """The variables that a launch fills."""
-        if self.kind == "view":
-            return self.target.variables
-        return (self.target,) if self.kind in ("scalar", "tensor", "struct") else ()
-
-
 class Arguments:
     """Part of the tracer."""
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        receives = index == 0 and name in ("self", receiver_of(self.frame.fn))
+        receives = index == 0 and name in ("self", receiver_of(self.positions.frame.fn))
         if receives and not getattr(x, "_qd_data_oriented", False):
             raise QuadrantsSyntaxError(_no_receiver(name, x))
-        self.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
+        self.positions.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
 
     def parameter_value(self, source: tuple, name: str, a, x):
         base = ann.optional_base(a)
@@ -68,7 +47,7 @@ class Arguments:
                 return None, "object"
             a = base
         if ann.is_scalar(a):
-            return self.scalar_parameter(source, name, self.resolve_dtype(a)), "argument"
+            return self.scalar_parameter(source, name, self.options.resolve_dtype(a)), "argument"
         kind = ann.compound_kind(a)
         if kind == "tensor":
             if getattr(a, "unpacked", False):
@@ -94,10 +73,10 @@ class Arguments:
         return self.template_parameter(source, name, x), "argument"
 
     def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is None:
-            found = self.bound[source] = Var(self.global_name(name), t, mutable=False, level=0)
-            self.bindings.append(Bound(source, kind, found))
+            found = self.declared.bound[source] = Var(self.names.global_name(name), t, mutable=False, level=0)
+            self.declared.bind_source(source, kind, found)
         place = VarPlace(found, t)
         return Value(Load(place, t), place, immutable=name)
 
@@ -129,16 +108,16 @@ class Arguments:
         return x
 
     def object_ref(self, source: tuple, x, members=None, lifts: bool = False) -> ObjectRef:
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is None:
-            found = self.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
+            found = self.declared.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
         return found
 
     # ------------------------------------------------------------ arrays
 
     def array_ref(self, source: tuple, name: str, x, clamp: bool = False) -> ArrayRef:
         """The array found at `source`; declared once however often it is mentioned."""
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is not None:
             return found
         x = x._unwrap() if kind_of(x) == "tensor" else x
@@ -146,29 +125,31 @@ class Arguments:
             x._check_usable()
         element, ndim, layout, has_grad = describe_array(x, self.array_annotation(source))
         decl = ArrayDecl(
-            name=self.array_name(name), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp, label=name
+            name=self.names.array_name(name),
+            kind="array",
+            type=element,
+            ndim=ndim,
+            layout=layout,
+            clamp=clamp,
+            label=name,
         )
         decl.source = source
         decl.may_be_empty = clamp and ndim > 0 and kind_of(x) != "ndarray"  # ours have no extents of zero
-        self.add_array(decl)
+        self.declared.add_array(decl)
         ref = ArrayRef(decl, x)
         if has_grad:
             grad = ArrayDecl(
-                name=self.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp,
-                label=f"{name}.grad", source=source, may_be_empty=decl.may_be_empty,
+                name=self.names.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout,
+                clamp=clamp, label=f"{name}.grad", source=source, may_be_empty=decl.may_be_empty,
             )  # fmt: skip
             ref.grad = ArrayRef(grad, x)
-        self.bound[source] = ref
-        self.bind_source(source, "array", decl)
+        self.declared.bound[source] = ref
+        self.declared.bind_source(source, "array", decl)
         self.array_companion(ref, self.array_annotation(source))
         return ref
 
-    def bind_source(self, source: tuple, kind: str, target) -> None:
-        """Have every launch hand what is found at `source` to `target`."""
-        self.bindings.append(Bound(source, kind, target))
-
     def array_annotation(self, source: tuple):
-        return self.parameter_annotations.get(source)
+        return self.declared.annotations.get(source)
 
     def array_attribute(self, ref: ArrayRef, name: str):
         decl = ref.decl
@@ -219,7 +200,7 @@ class Arguments:
     def _check_element(self, name: str, want, have) -> None:
         if want is None or isinstance(want, TensorTypeBase):
             return
-        want = self.resolve_dtype(want)
+        want = self.options.resolve_dtype(want)
         if typed.element_dtype(have) is not want:
             raise QuadrantsCompilationError(
                 f"TypeError: Expect element type {want} for argument '{name}', but get {have}"
@@ -230,8 +211,8 @@ class Arguments:
     def object_attribute(self, ref: ObjectRef, name: str):
         index, path = ref.source
         source = (index, (*path, name))
-        if source in self.bound and not isinstance(self.bound[source], Var):
-            return self.bound[source]
+        if source in self.declared.bound and not isinstance(self.declared.bound[source], Var):
+            return self.declared.bound[source]
         if ref.members is not None:
             return self._dataclass_member(ref, name, source)
         obj = ref.obj
@@ -243,10 +224,10 @@ class Arguments:
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
         if not callable(x) or has_members(x) or not _is_of_class(obj, name):
-            self.attributes[source] = None
+            self.declared.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
-        if self.record is not None:
-            self.record.read(source, x, "type" if lifted else "value")
+        if self.purity.record is not None:
+            self.purity.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
             return self.array_ref(source, name, x)
         if kind_of(x) == "view":
@@ -265,17 +246,17 @@ class Arguments:
     def _field_member(self, ref: ObjectRef, source: tuple, x):
         """Its address is part of the code, so that another field is another specialisation."""
         self._select_by(ref, source)
-        self.bound[source] = x
+        self.declared.bound[source] = x
         return x
 
     def _select_by(self, ref: ObjectRef, source: tuple) -> None:
         """Something else at `source` is another specialisation."""
-        if source not in self.selecting and not getattr(type(ref.obj), "_qd_stable_members", False):
-            self.selecting.add(source)
-            self.bindings.append(Bound(source, "token"))
+        if source not in self.declared.selecting and not getattr(type(ref.obj), "_qd_stable_members", False):
+            self.declared.selecting.add(source)
+            self.declared.bind_source(source, "token")
 
     def _lifted_primitive(self, source: tuple, name: str, x):
-        if self.frame.in_static:
+        if self.positions.frame.in_static:
             raise QuadrantsSyntaxError(
                 f"'{name}' is a run-time value because its class was decorated with template_primitives=False; "
                 "it cannot be used inside qd.static()."
@@ -283,7 +264,9 @@ class Arguments:
         if not isinstance(x, float):
             constants.literal(x)  # raises where it does not fit
         # A bool is the integer that Python takes it for: later it may be another one.
-        return self.scalar_parameter(source, name, self.default_fp if isinstance(x, float) else self.default_ip)
+        return self.scalar_parameter(
+            source, name, self.options.default_fp if isinstance(x, float) else self.options.default_ip
+        )
 
     def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
         if name not in ref.members:
@@ -292,12 +275,12 @@ class Arguments:
                 f"{list(ref.members)}"
             )
         a, x = ref.members[name], getattr(ref.obj, name)
-        if self.record is not None:
-            self.record.read(source, x, _mode(ref.obj, name, a))
+        if self.purity.record is not None:
+            self.purity.record.read(source, x, _mode(ref.obj, name, a))
         if typing.get_origin(a) is typing.Final or _is_template_annotation(a):
-            self.bindings.append(Bound(source, "token"))
+            self.declared.bind_source(source, "token")
             value = self.wrap_object(source, x)
-            self.bound.setdefault(source, value)
+            self.declared.bound.setdefault(source, value)
             return value
         if getattr(a, "_qd_data_oriented", False):
             raise QuadrantsSyntaxError(
@@ -310,13 +293,13 @@ class Arguments:
                 "qd.Tensor, "
                 "qd.template(), a vector, matrix or struct type, a dataclass or Final[...]."
             )
-        self.parameter_annotations[source] = a
+        self.declared.annotations[source] = a
         value, _ = self.parameter_value(source, name, a, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
         if not nested and not isinstance(value, (Value, ArrayRef, ViewRef)):
-            self.bindings.append(Bound(source, "token"))
+            self.declared.bind_source(source, "token")
             if not isinstance(value, ObjectRef):
-                self.bound[source] = value
+                self.declared.bound[source] = value
         return value
 
     def field_attribute(self, field, name: str):
@@ -333,7 +316,7 @@ class Arguments:
                 self.fill_field(field.get_member_field(key), value)
             return
         decl = self.field_decl(field)
-        held = self.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
+        held = self.writer.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
         bounds, axes = self.field_bounds(decl)
 
         def store(canonical):
@@ -350,7 +333,7 @@ class Arguments:
 
     def is_optional_argument(self, node) -> bool:
         """Whether the AST names a parameter of the kernel or func under translation."""
-        return any(a.arg == getattr(node, "id", None) for a in self.frame.source.tree.args.args)
+        return any(a.arg == getattr(node, "id", None) for a in self.positions.frame.source.tree.args.args)
 
 
 def _no_receiver(name: str, x) -> str:

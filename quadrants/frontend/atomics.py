@@ -58,7 +58,7 @@ class Atomics:
         want, have = element_dtype(t), element_dtype(e.type)
         exact = isinstance(e, Const) and float(e.value).is_integer()
         if promote(want, have) is not want and not exact:
-            self.log_once(f"Atomic {op} may lose precision: {want} <- {have}")
+            self.reports.log_once(f"Atomic {op} may lose precision: {want} <- {have}")
 
     def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> Value:
         """Emit an atomic on a place; elementwise on tensors. Returns the old value."""
@@ -77,7 +77,7 @@ class Atomics:
         if not isinstance(t, TensorType):
             args = (typed.cast_expr(expr, dtype),) + tuple(typed.cast_expr(e, dtype) for e in extra)
             return self.emit_atomic(op, target.place, args, t)
-        held = self.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
+        held = self.writer.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
         stable = self.stable_target(target)
         places = self._component_targets(stable)
         olds = []
@@ -97,18 +97,18 @@ class Atomics:
 
     def emit_atomic(self, op: str, place, args: tuple, t):
         """An atomic whose old value is declared only if somebody reads it."""
-        if self.debug and not self.ad_mode and op in REPORTED and t.kind in "iu":
+        if self.options.debug and not self.options.ad_mode and op in REPORTED and t.kind in "iu":
             return self._reported_atomic(op, place, args[0], t)
         node = Atomic(op, place, args, t)
         stmt = Eval(node)
-        self.emit(stmt)
-        return OldValue(self, self.block, stmt, node)
+        self.writer.emit(stmt)
+        return OldValue(self, self.writer.block, stmt, node)
 
     def _reported_atomic(self, op: str, place, arg, t):
         """The same with a report of overflow, which needs the old value: so no reduction gathers such updates."""
-        arg = self.temp(Value(arg)).expr
-        old = self.declare("old", Atomic(op, place, (arg,), t), mutable=False)
-        self.emit(Eval(Binary(op, old.expr, arg, t, self.reported_loc())))
-        found = OldValue(self, self.block, None, None)
+        arg = self.writer.temp(Value(arg)).expr
+        old = self.writer.declare("old", Atomic(op, place, (arg,), t), mutable=False)
+        self.writer.emit(Eval(Binary(op, old.expr, arg, t, self.positions.reported_loc())))
+        found = OldValue(self, self.writer.block, None, None)
         found.value = old
         return found

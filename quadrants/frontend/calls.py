@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import types
-import warnings
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ObjectRef
 from quadrants.ir.types import DType
-from quadrants.lang import constants, structs, tensor, typed
+from quadrants.lang import structs, tensor, typed
 from quadrants.lang.access import KernelMethod
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import kind_of
@@ -33,11 +32,11 @@ class Calls(FuncCalls):
     def quiet_eval(self, node):
         """A name or attribute chain, without errors or notes; None if it is anything else."""
         if isinstance(node, ast.Name):
-            found = self.frame.lookup_local(node.id)
+            found = self.positions.frame.lookup_local(node.id)
             if found is not None:
                 return found.value if not isinstance(found.value, Value) else None
-            if node.id in self.frame.cells or node.id in self.frame.globals:
-                return self.frame.lookup_outer(node.id)
+            if node.id in self.positions.frame.cells or node.id in self.positions.frame.globals:
+                return self.positions.frame.lookup_outer(node.id)
             return None
         if isinstance(node, ast.Attribute):
             base = self.quiet_eval(node.value)
@@ -56,11 +55,11 @@ class Calls(FuncCalls):
         """The compile-time value inside `qd.static(...)`."""
         if call.keywords:
             raise QuadrantsSyntaxError("qd.static takes no keyword arguments.")
-        self.frame.in_static += 1
+        self.positions.frame.in_static += 1
         try:
             values = [self.eval(a) for a in call.args]
         finally:
-            self.frame.in_static -= 1
+            self.positions.frame.in_static -= 1
         for v in values:
             intrinsics.check_static(v)
         return values[0] if len(values) == 1 else values
@@ -201,8 +200,8 @@ class Calls(FuncCalls):
             raise QuadrantsTypeError(
                 f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
             )
-        if isinstance(function, types.FunctionType) and not self.frame.in_static and not _is_ours(function):
-            self.warn_once(
+        if isinstance(function, types.FunctionType) and not self.positions.frame.in_static and not _is_ours(function):
+            self.reports.warn_once(
                 f'Calling non-quadrants function "{name}". Scope inside the function is not processed by the Quadrants '
                 "AST transformer. The function may not work as expected. Proceed with caution! Maybe you can consider "
                 "turning it into a @qd.func?",
@@ -212,8 +211,8 @@ class Calls(FuncCalls):
             args = self.items_of_method(function, args)
         args = [self.to_host(a) for a in args]
         kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
-        if self.record is not None:
-            self.record.call(function, [*args, *kwargs.values()])
+        if self.purity.record is not None:
+            self.purity.record.call(function, [*args, *kwargs.values()])
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -230,44 +229,8 @@ class Calls(FuncCalls):
         if isinstance(x, ObjectRef):
             return x.obj
         if isinstance(x, Value):
-            return self.temp(x) if x.place is None else x
+            return self.writer.temp(x) if x.place is None else x
         return x
-
-    def warn_once(self, text: str, category) -> None:
-        key = (text, self.line_of(self.frame))
-        if key in self.warned:
-            return
-        self.warned.add(key)
-        warnings.warn_explicit(text, category, self.frame.source.file, self.line_of(self.frame))
-
-    def log_warning(self, text: str) -> None:
-        from quadrants import _logging
-
-        _logging.warn(f"{self.frame.source.file}:{self.line_of(self.frame)}: {text}")
-
-    def log_once(self, text: str) -> None:
-        """As `log_warning`, once for each line of the user's code in this specialisation."""
-        key = (text, self.frame.source.file, self.line_of(self.frame))
-        if key not in self.warned:
-            self.warned.add(key)
-            self.log_warning(text)
-
-    def resolve_dtype(self, t):
-        if t is int:
-            return self.default_ip
-        if t is float:
-            return self.default_fp
-        if t is bool:
-            return constants.u1
-        if isinstance(t, DType):
-            return t
-        raise QuadrantsTypeError(f"Invalid data type {t!r}")
-
-    def resolve_type(self, t):
-        """A dtype or compound type used as an annotation inside a body."""
-        if compound_kind(t):
-            return t.ir_type()
-        return self.resolve_dtype(t)
 
 
 # Functions of containers and of the session that change nothing.

@@ -33,7 +33,7 @@ class Containers:
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, Value):
-            return self.named(value.expr, name)
+            return self.writer.named(value.expr, name)
         return value
 
     def copy_item(self, value, name: str):
@@ -64,7 +64,7 @@ class Containers:
         `QuadrantsSyntaxError` if a container made outside a run-time `if`, `for` or `while` would change inside.
         """
         name, container = method.__name__, method.__self__
-        if name in CHANGING and self.frame.made_outside(container):
+        if name in CHANGING and self.positions.frame.made_outside(container):
             raise QuadrantsSyntaxError(
                 f"`{name}` changes a {type(container).__name__} when the kernel is compiled and cannot depend on "
                 "a run-time `if`, `for` or `while`; use a vector of fixed size and a counter, or a field."

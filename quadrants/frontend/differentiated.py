@@ -21,15 +21,15 @@ class Differentiated:
             if function.derivative is None:
                 function.derivative = self._derivative_of(func, function, bound)
         if len(function.result) == 1:
-            return rebuild([self.temp(Value(Call(function, tuple(args), function.result[0])))])
+            return rebuild([self.writer.temp(Value(Call(function, tuple(args), function.result[0])))])
         return self._emit_call(function, args, rebuild)
 
     @contextmanager
     def _emitting(self):
         """What these functions call is emitted, too: nothing in them is differentiated."""
-        saved, self.inlines_all = self.inlines_all, False
+        saved, self.functions.inlines_all = self.functions.inlines_all, False
         yield
-        self.inlines_all = saved
+        self.functions.inlines_all = saved
 
     def _passed(self, func: Func, bound: dict) -> tuple:
         args: list = []
@@ -39,7 +39,7 @@ class Differentiated:
 
     def _derivative_of(self, func: Func, function: Function, bound: dict) -> Function:
         """The emitted push or pull; its parameters are the duals or adjoints, then the results of `function`."""
-        reverse = self.ad_mode == "reverse"
+        reverse = self.options.ad_mode == "reverse"
         rule = func.derivative.pull if reverse else func.derivative.push
         given = function.result if reverse else tuple(v.type for v in function.params)
         values = iter([Value(structs.zero(t)) for t in (*given, *function.result)])

@@ -48,7 +48,7 @@ class Expressions:
     """Part of the tracer."""
 
     def eval(self, node):
-        frame = self.frame
+        frame = self.positions.frame
         previous, frame.node = frame.node, node
         method = getattr(self, "eval_" + type(node).__name__, None)
         if method is None:
@@ -67,15 +67,15 @@ class Expressions:
         return node.value
 
     def eval_Name(self, node):
-        found = self.frame.lookup_local(node.id)
+        found = self.positions.frame.lookup_local(node.id)
         if found is not None:
             return found.value
-        value = self.frame.lookup_outer(node.id)
-        self.note_capture(node.id, value)
+        value = self.positions.frame.lookup_outer(node.id)
+        self.purity.note_capture(node.id, value)
         return self.captured(value, node.id)
 
     def captured(self, value, name: str):
-        if isinstance(value, float) and self.options.get("raise_on_templated_floats"):
+        if isinstance(value, float) and self.options.raise_on_templated_floats:
             raise ValueError(f"Floats not allowed as templated types: the captured name '{name}' is {value!r}")
         if kind_of(value) in HANDED_OVER:
             raise QuadrantsCompilationError(
@@ -86,7 +86,7 @@ class Expressions:
     def eval_NamedExpr(self, node):
         value = self.eval(node.value)
         self.assign_name(node.target.id, value)
-        return self.frame.lookup_local(node.target.id).value
+        return self.positions.frame.lookup_local(node.target.id).value
 
     # ------------------------------------------------------------ containers
 
@@ -139,7 +139,7 @@ class Expressions:
         else:
             raise QuadrantsTypeError(f"A comprehension needs a compile-time iterable, got {type(items).__name__}")
         for item in items:
-            with self.static_scope():
+            with self.positions.frame.static_scope():
                 names = self.target_names(generator.target)
                 self._bind_static_targets(names, item)
                 if all(self._comprehension_test(test) for test in generator.ifs):
@@ -209,23 +209,23 @@ class Expressions:
         if not is_runtime(left) and not getattr(left, "_qd_host_matrix", False):
             return self._decided_logic(name, left, right_node)
         effects: list = []
-        with self.in_block(effects, fresh_names=False), self.runtime_control():
+        with self.writer.in_block(effects, fresh_names=False), self.flow.runtime_control():
             right = self.eval(right_node)
         return self._combine_logic(name, left, right, effects)
 
     def _decided_logic(self, name: str, left, right_node):
         """A compile-time left side decides whether the right side runs; both are checked, as with `if False`."""
         needed = bool(left) == (name == "logic_and")
-        if self.frame.in_static:
+        if self.positions.frame.in_static:
             return self.eval(right_node) if needed else left
         effects: list = []
-        with self.in_block(effects, fresh_names=False):
+        with self.writer.in_block(effects, fresh_names=False):
             right = self.eval(right_node)
         if not is_runtime(right):
-            self.block.extend(effects if needed else [])
+            self.writer.block.extend(effects if needed else [])
             return right if needed else left
-        if needed or not self.short_circuit or typed.to_value(right).is_tensor:
-            self.block.extend(effects)
+        if needed or not self.options.short_circuit or typed.to_value(right).is_tensor:
+            self.writer.block.extend(effects)
         elif effects:
             right = Value(structs.zero(typed.to_expr(right).type))
         return self._combine_logic(name, left, right, [])
@@ -237,16 +237,16 @@ class Expressions:
             if isinstance(e.type, StructType) or typed.element_dtype(e.type).is_real:
                 raise QuadrantsTypeError(f"unsupported operand type(s) for '{symbol}': '{a.type}' and '{b.type}'")
         if isinstance(a.type, TensorType) or isinstance(b.type, TensorType):
-            self.block.extend(effects)
+            self.writer.block.extend(effects)
             return typed.binary(name, Value(a), Value(b))
-        if not self.short_circuit:
-            self.block.extend(effects)
+        if not self.options.short_circuit:
+            self.writer.block.extend(effects)
             return typed.binary("bit_and" if name == "logic_and" else "bit_or", Value(a), Value(b))
         if effects:
             return self._effectful_logic(name, a, b, effects)
         if a.type is u1 and b.type is u1:
             return Value(Binary(name, a, b, u1))
-        held = self.temp(Value(a))
+        held = self.writer.temp(Value(a))
         if name == "logic_and":
             return typed.conditional(Value(typed.truth(held.expr)), Value(b), held)
         return typed.conditional(Value(typed.truth(held.expr)), held, Value(b))
@@ -254,15 +254,15 @@ class Expressions:
     def _effectful_logic(self, name: str, a, b, effects: list):
         """The right side needs statements: they run only when Python would evaluate it."""
         t = typed.promote(a.type, b.type)
-        result = self.declare("logic", typed.cast_expr(a, t))
+        result = self.writer.declare("logic", typed.cast_expr(a, t))
         inner = list(effects)
-        saved, self.block = self.block, inner
+        saved, self.writer.block = self.writer.block, inner
         self.assign_to(result, Value(b))
-        self.block = saved
+        self.writer.block = saved
         test = typed.truth(result.expr)
         if name == "logic_or":
             test = typed.unary("logic_not", Value(test)).expr
-        self.emit(If(test, inner, []))
+        self.writer.emit(If(test, inner, []))
         return result
 
     def eval_Compare(self, node):
@@ -276,12 +276,12 @@ class Expressions:
         a, b = operands.values
         last = k + 1 == len(node.ops)
         if not last and is_runtime(b):
-            b = self.temp(b)
+            b = self.writer.temp(b)
         term = self._compare(node.ops[k], a, b, node)
         if last:
             return term
         effects: list = []
-        with self.in_block(effects, fresh_names=False), self.runtime_control():
+        with self.writer.in_block(effects, fresh_names=False), self.flow.runtime_control():
             rest = self._chain(node, k + 1, lambda: b)
         if is_runtime(term) or is_runtime(rest):
             return self._combine_logic("logic_and", term, rest, effects)
@@ -309,13 +309,13 @@ class Expressions:
                     "None)`, which "
                     "compares a direct kernel argument against `None`; use `== None` for members."
                 )
-            if isinstance(left, Value) and not self.frame.in_static:
+            if isinstance(left, Value) and not self.positions.frame.in_static:
                 raise QuadrantsSyntaxError(
                     f'Operator "{text}" in Quadrants scope is not supported. Write it inside `qd.static`.'
                 )
             same = left is right
             return same if isinstance(op, ast.Is) else not same
-        if not self.frame.in_static or is_runtime(left) or is_runtime(right):
+        if not self.positions.frame.in_static or is_runtime(left) or is_runtime(right):
             raise QuadrantsSyntaxError(f'"{text}" is only supported inside `qd.static`.')
         return (left in right) if isinstance(op, ast.In) else (left not in right)
 
@@ -323,7 +323,7 @@ class Expressions:
         if self.is_static_call(node.test):
             return self.eval(node.body if self.static_truth(node.test) else node.orelse)
         cond = self.eval(node.test)
-        if self.frame.in_static and not is_runtime(cond):
+        if self.positions.frame.in_static and not is_runtime(cond):
             return self.eval(node.body if cond else node.orelse)
         if isinstance(cond, Value) and cond.is_tensor:
             raise QuadrantsSyntaxError(
@@ -331,10 +331,10 @@ class Expressions:
             )
         test = typed.condition(cond, "if")
         first, second = [], []
-        with self.runtime_control():
-            with self.in_block(first, fresh_names=False):
+        with self.flow.runtime_control():
+            with self.writer.in_block(first, fresh_names=False):
                 a = self.eval(node.body)
-            with self.in_block(second, fresh_names=False):
+            with self.writer.in_block(second, fresh_names=False):
                 b = self.eval(node.orelse)
         if not first and not second:
             return typed.conditional(Value(test), a, b)
@@ -343,12 +343,12 @@ class Expressions:
     def _effectful_choice(self, test, a, b, first: list, second: list):
         ea, eb = typed.to_expr(a), typed.to_expr(b)
         t = typed.conditional(Value(test), Value(ea), Value(eb)).type
-        result = self.declare("choice", structs.zero(t))
+        result = self.writer.declare("choice", structs.zero(t))
         for block, e in ((first, ea), (second, eb)):
-            saved, self.block = self.block, block
+            saved, self.writer.block = self.writer.block, block
             self.assign_to(result, Value(e))
-            self.block = saved
-        self.emit(If(test, first, second))
+            self.writer.block = saved
+        self.writer.emit(If(test, first, second))
         return result
 
     # ------------------------------------------------------------ subscripts and attributes
@@ -364,11 +364,11 @@ class Expressions:
 
     def eval_Subscript(self, node):
         base = self.eval(node.value)
-        self.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
+        self.names.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
         return self.index(base, node.slice)
 
     def index(self, base, slice_node):
-        hint = self.hint
+        hint = self.names.hint
         if isinstance(base, Value):
             operands = Operands(self)
             operands.add(lambda: base, by_place=True)
@@ -376,7 +376,7 @@ class Expressions:
             base, indices = operands.values
         else:
             indices = self.eval_indices(slice_node)
-        self.hint = hint  # of the base: arrays in the indices have names of their own
+        self.names.hint = hint  # of the base: arrays in the indices have names of their own
         if isinstance(base, StructCell):
             base = base.as_value()
         if isinstance(base, Value):
@@ -393,7 +393,7 @@ class Expressions:
                 return StructCell(self, base, indices)
             return self.subscript_object(base, indices)
         if getattr(base, "_qd_host_matrix", False) and any(is_runtime(i) for i in indices):
-            return access.subscript(self.temp(typed.to_value(base)), indices)
+            return access.subscript(self.writer.temp(typed.to_value(base)), indices)
         return self._host_index(base, indices)
 
     def _host_index(self, base, indices):
@@ -416,8 +416,8 @@ class Expressions:
                 f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at "
                 "run time."
             )
-        if self.record is not None:
-            self.record.item(base)
+        if self.purity.record is not None:
+            self.purity.record.item(base)
         try:
             return base[key]
         except (KeyError, IndexError) as error:
@@ -438,7 +438,7 @@ class Expressions:
                 return (base, key)
             if isinstance(base, tuple):
                 raise QuadrantsSyntaxError("The items of a tuple cannot be assigned.")
-            self.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
+            self.names.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
             return self.index(base, node.slice)
         if isinstance(node, ast.Attribute):
             base = self.eval(node.value)
@@ -455,11 +455,11 @@ class Expressions:
     def eval_Attribute(self, node):
         base = self.eval(node.value)
         name = node.attr
-        if name.startswith("__") and not name.endswith("__") and self.frame.class_name:
-            name = f"_{self.frame.class_name.lstrip('_')}{name}"
-        previous, self.frame.node = self.frame.node, node
+        if name.startswith("__") and not name.endswith("__") and self.positions.frame.class_name:
+            name = f"_{self.positions.frame.class_name.lstrip('_')}{name}"
+        previous, self.positions.frame.node = self.positions.frame.node, node
         result = self.attribute(base, name)
-        self.frame.node = previous
+        self.positions.frame.node = previous
         return result
 
     def attribute(self, base, name: str):
@@ -481,7 +481,7 @@ class Expressions:
             value = getattr(base, name)
         except AttributeError as error:
             raise QuadrantsCompilationError(f"AttributeError: {error}") from None
-        self.note_attribute(base, name, value)
+        self.purity.note_attribute(base, name, value)
         return self.captured(value, name)
 
     def eval_JoinedStr(self, node):

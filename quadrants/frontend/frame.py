@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from quadrants.errors import QuadrantsNameError
+from quadrants.frontend.source import Source, of_function
 
 
 @dataclass(slots=True)
@@ -28,7 +31,7 @@ class Binding:
 @dataclass(slots=True)
 class Frame:
     name: str
-    source: Any
+    source: Source
     globals: dict
     cells: dict
     fn: Any
@@ -41,10 +44,17 @@ class Frame:
     has_return_annotation: bool = False
     control_depth: int = 0
     node: Any = None
-    caller_node: Any = None
     class_name: str = ""
     in_static: int = 0
-    impure_reads: list = field(default_factory=list)
+
+    @contextmanager
+    def static_scope(self) -> Iterator[None]:
+        """Names bound inside end with it."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     def lookup_local(self, name: str):
         for scope in reversed(self.scopes):
@@ -75,7 +85,25 @@ class Frame:
         )
 
 
-def closure_cells(fn) -> dict:
+def frame_of(fn, kind: str, return_annotation: Any) -> Frame:
+    """The frame in which the body of `fn` is translated."""
+    source = of_function(fn)
+    owner = fn.__qualname__.split(".")
+    return Frame(
+        name=fn.__name__,
+        source=source,
+        globals=fn.__globals__,
+        cells=_closure_cells(fn),
+        fn=fn,
+        kind=kind,
+        return_annotation=return_annotation,
+        has_return_annotation=return_annotation is not None,
+        class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
+        node=source.tree,
+    )
+
+
+def _closure_cells(fn) -> dict:
     if fn.__closure__ is None:
         return {}
     return dict(zip(fn.__code__.co_freevars, fn.__closure__))

@@ -8,11 +8,10 @@ import inspect
 from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend import source as source_of
 from quadrants.frontend.companions import WHICH
-from quadrants.frontend.frame import Frame, closure_cells
+from quadrants.frontend.frame import Frame, frame_of
+from quadrants.frontend.functions import CannotPass
 from quadrants.frontend.refs import ArrayRef, ObjectRef
-from quadrants.frontend.simt import CannotPass
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
 from quadrants.ir import walk
@@ -43,29 +42,46 @@ class FuncCalls:
         return BoundFunc(func, _Self(value))
 
     def call_func(self, func: Func, args: list, kwargs: dict):
-        if func.requires_top_level and not self.top_level:
+        if func.requires_top_level and not self.flow.top_level:
             raise QuadrantsSyntaxError(
                 f"{func.fn.__name__} is declared with requires_top_level=True: "
                 "call it at kernel top level, not inside a run-time for, if or while."
             )
-        if len(self.call_stack) > MAX_DEPTH:
+        if len(self.functions.calls) > MAX_DEPTH:
             raise QuadrantsSyntaxError(f"{func.fn.__name__}: calls are nested too deeply; {_no_recursion(func)}")
         bound = self.bind_arguments(func, args, kwargs)
         if func.is_real_function:
             return self.call_real(func, bound)
-        if func.derivative is not None and self.inlines_all and self.ad_mode in WHICH:
+        if func.derivative is not None and self.functions.inlines_all and self.options.ad_mode in WHICH:
             return self.call_differentiated(func, bound)
         objects = any(isinstance(x, KernelObject) for x in bound.values())
-        if self.inlines_all or self.top_level or objects or func.fn in self.inline_only:
+        if self.functions.inlines_all or self.flow.top_level or objects or func.fn in self.functions.inline_only:
             return self.inline(func, bound)
-        before = self.position()
+        before, in_function = self._position(), self.flow.in_function > 0
         try:
             return self.call_emitted(func, bound)
         except CannotPass:
-            if before[-1] and func.fn in self.inline_only:
+            if in_function and func.fn in self.functions.inline_only:
                 raise  # the function around it is inlined too
-            self.return_to(before)
+            self._return_to(before)
             return self.inline(func, bound)
+
+    def _position(self) -> tuple:
+        """Where translation is, for `_return_to`. Cheap: it is asked for at every call of a func."""
+        block, names = self.writer.block, self.names
+        return (
+            block, len(block), names.local, names.hint, len(self.positions.frames), self.flow.position(),
+            self.functions.position(),
+        )  # fmt: skip
+
+    def _return_to(self, before: tuple) -> None:
+        """Give up the function under translation: as if its call had not begun."""
+        block, length, self.names.local, self.names.hint, depth, flow, functions = before
+        self.writer.block = block
+        del block[length:]
+        self.positions.return_to(depth)
+        self.flow.return_to(flow)
+        self.functions.return_to(functions)
 
     def bind_arguments(self, func: Func, args: list, kwargs: dict) -> dict:
         """Parameter name -> argument, with the binding errors of the language."""
@@ -112,7 +128,7 @@ class FuncCalls:
         if is_array_annotation(a):
             return "object", self.array_argument(func, name, a, x)
         if a is int or a is float or a is bool or isinstance(a, DType):
-            return "value", Value(typed.convert_expr(typed.to_expr(x), self.resolve_dtype(a), "pass"))
+            return "value", Value(typed.convert_expr(typed.to_expr(x), self.options.resolve_dtype(a), "pass"))
         if compound_kind(a) == "tensor":
             return "value", self._tensor_argument(name, a, x)
         if compound_kind(a) == "struct":
@@ -165,31 +181,17 @@ class FuncCalls:
     # ------------------------------------------------------------ inlining
 
     def make_frame(self, func: Func, kind: str) -> Frame:
-        fn = func.fn
-        if self.record is not None:
-            self.record.function(fn)
-        src = source_of.of_function(fn)
+        if self.purity.record is not None:
+            self.purity.record.function(func.fn)
         annotation = func.annotation("return")
-        owner = fn.__qualname__.split(".")
-        frame = Frame(
-            name=fn.__name__,
-            source=src,
-            globals=fn.__globals__,
-            cells=closure_cells(fn),
-            fn=fn,
-            kind=kind,
-            return_annotation=None if annotation is EMPTY else annotation,
-            has_return_annotation=annotation is not EMPTY and annotation is not None,
-            class_name=owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else "",
-            node=src.tree,
-        )
-        self.note_def(frame)
+        frame = frame_of(func.fn, kind, None if annotation is EMPTY else annotation)
+        self.positions.note_def(frame)
         return frame
 
     def inline(self, func: Func, bound: dict):
         adapted = {name: self.adapt(func, name, x) for name, x in bound.items()}
         key = (func, "inline", tuple(_seen_by_trace(mode, value) for mode, value in adapted.values()))
-        if key in self.call_stack:
+        if key in self.functions.calls:
             raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         prepared = []
         for name, (mode, value) in adapted.items():
@@ -200,21 +202,21 @@ class FuncCalls:
                 value = self.stable_target(value)
             prepared.append((name, mode, value))
         frame = self.make_frame(func, "inline")
-        self.frames.append(frame)
-        self.call_stack.append(key)
+        self.positions.enter(frame)
+        self.functions.calls.append(key)
         for name, mode, value in prepared:
             self._bind_parameter(frame, name, mode, value)
         self.exec_body(frame.source.tree.body)
         self._check_returned(func, frame)
         result = self.cast_result(frame, self._copy_result(frame.result))
-        self.call_stack.pop()
-        self.frames.pop()
+        self.functions.calls.pop()
+        self.positions.leave()
         return result
 
     def parameter_variable(self, name: str, expr) -> Value:
         """A variable that holds an argument, and that the body may assign."""
-        value = self.declare(name, expr)
-        self.parameter_variables.add(value.place.var.id)
+        value = self.writer.declare(name, expr)
+        self.declared.parameter_variables.add(value.place.var.id)
         return value
 
     def _bind_parameter(self, frame, name, mode, value) -> None:
@@ -223,7 +225,7 @@ class FuncCalls:
         elif mode == "container":
             frame.bind(name, self.copy_container(value, name), "container")
         elif mode == "alias" and not isinstance(value, (StructCell, SlicedValue)) and value.place is None:
-            held = self.temp(value)
+            held = self.writer.temp(value)
             frame.bind(name, Value(held.expr, None), "var")
         elif mode == "alias":
             frame.bind(name, value, "var")
@@ -239,9 +241,9 @@ class FuncCalls:
     def _copy_result(self, value):
         """Run-time results are read now: the caller may change what they were read from."""
         if isinstance(value, StructCell):
-            return self.temp(value.as_value())
+            return self.writer.temp(value.as_value())
         if isinstance(value, Value):
-            return self.temp(value)
+            return self.writer.temp(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*(self._copy_result(v) for v in value))
         if isinstance(value, (list, tuple)):
@@ -264,7 +266,7 @@ class FuncCalls:
 
     def _cast_one(self, a, value):
         if a in (int, float, bool) or isinstance(a, DType):
-            return Value(typed.convert_expr(typed.to_expr(value), self.resolve_dtype(a), "return"))
+            return Value(typed.convert_expr(typed.to_expr(value), self.options.resolve_dtype(a), "return"))
         return value
 
     # ------------------------------------------------------------ emitted functions
@@ -274,8 +276,8 @@ class FuncCalls:
         keys, args = [], []
         for mode, value in adapted.values():
             keys.append(self._pass(mode, value, args))
-        key = (func, tuple(keys), self.frame.in_static > 0)
-        if key in self.call_stack:
+        key = (func, tuple(keys), self.positions.frame.in_static > 0)
+        if key in self.functions.calls:
             raise QuadrantsSyntaxError(f"{func.fn.__name__} calls itself; {_no_recursion(func)}")
         function, rebuild = self._emitted(func, key, adapted)
         return self._emit_call(function, args, rebuild)
@@ -285,19 +287,19 @@ class FuncCalls:
 
         What a debug check reports can depend on the calls that lead to it: then each path of calls has its own.
         """
-        entry = self.functions.get(key)
+        entry = self.functions.known.get(key)
         if entry is PER_PATH:
-            self.stack_matters = True
-            entry = self.functions.get((key, self.call_path()))
+            self.functions.stack_matters = True
+            entry = self.functions.known.get((key, self.positions.call_path()))
         if entry is None:
-            outer, self.stack_matters = self.stack_matters, False
+            outer, self.functions.stack_matters = self.functions.stack_matters, False
             entry = self._trace_function(func, key, adapted)
-            if self.stack_matters:
-                self.functions[key] = PER_PATH
-                self.functions[key, self.call_path()] = entry
+            if self.functions.stack_matters:
+                self.functions.known[key] = PER_PATH
+                self.functions.known[key, self.positions.call_path()] = entry
             else:
-                self.functions[key] = entry
-                self.stack_matters = outer
+                self.functions.known[key] = entry
+                self.functions.stack_matters = outer
         return entry
 
     def _pass(self, mode: str, value, args: list):
@@ -318,7 +320,7 @@ class FuncCalls:
                     raise CannotPass
                 args.append(value.expr)
                 return ("n", value.type)
-            if not isinstance(value.place, VarPlace) or not self.is_local_place(value.place) or value.immutable:
+            if not isinstance(value.place, VarPlace) or not self.writer.is_local_place(value.place) or value.immutable:
                 raise CannotPass
             args.append(value.place)
             return ("r", value.type)
@@ -327,7 +329,7 @@ class FuncCalls:
             return ("w", id(value.decl))
         if isinstance(value, KernelObject):
             raise CannotPass
-        self.keep.append(value)
+        self.functions.kept.append(value)
         return ("o", _identity(value))
 
     @staticmethod
@@ -350,7 +352,7 @@ class FuncCalls:
             rebuild = self._pack_result(self.cast_result(frame, frame.result), leaves)
             if leaves:
                 frame.node = frame.returned_by or frame.node
-                self.emit(Return(tuple(leaves)))
+                self.writer.emit(Return(tuple(leaves)))
             function = Function(
                 name=self.function_name(func),
                 params=params,
@@ -358,29 +360,25 @@ class FuncCalls:
                 result=tuple(e.type for e in leaves),
                 pure=not walk.has_effects(body),
                 doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
-                loc=self.loc(),
+                loc=self.positions.loc(),
             )
-        self.function_list.append(function)
+        self.functions.emitted.append(function)
         return function, rebuild
 
     @contextmanager
     def function_scope(self, frame: Frame, key):
         """Translate into the body of an emitted function; an error leaves the frames as they are, for its message."""
-        saved = (self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth)
-        saved_names, self.local_names = self.local_names, set()
-        config, self.loop_config = self.loop_config, None
+        block, names, around = self.writer.block, self.names.local, self.flow.position()
         body: list = []
-        self.block, self.loop_stack, self.static_depths = body, ["function"], []
-        self.runtime_depth, self.parallel_depth = 0, 0
-        self.in_function += 1
-        self.frames.append(frame)
-        self.call_stack.append(key)
+        self.writer.block, self.names.local = body, set()
+        self.flow.enter_function()
+        self.positions.enter(frame)
+        self.functions.calls.append(key)
         yield body
-        self.call_stack.pop()
-        self.frames.pop()
-        self.in_function -= 1
-        self.block, self.loop_stack, self.static_depths, self.runtime_depth, self.parallel_depth = saved
-        self.local_names, self.loop_config = saved_names, config
+        self.functions.calls.pop()
+        self.positions.leave()
+        self.flow.return_to(around)
+        self.writer.block, self.names.local = block, names
 
     def bind_parameters(self, frame: Frame, adapted: dict) -> list:
         """Give the parameters of an emitted function their meaning; returns what it is declared with."""
@@ -399,26 +397,26 @@ class FuncCalls:
                 return type(value)(*items), "container"
             return type(value)(items), "container"
         if mode == "view":
-            window = [Var(self.unique_name(f"{name}_{part}"), i32, False, level=1) for part in ("offset", "size")]
+            window = [Var(self.names.unique_name(f"{name}_{part}"), i32, False, level=1) for part in ("offset", "size")]
             params += window
-            offset, size = (Value(self.variable(v).expr) for v in window)
+            offset, size = (Value(self.writer.variable(v).expr) for v in window)
             return ViewRef(value.decl, offset, size), "object"
         by_ref = mode == "alias" and value.place is not None
         e = typed.to_expr(value)
-        var = Var(self.unique_name(name), e.type, mode == "value" or by_ref, by_ref, level=1)
+        var = Var(self.names.unique_name(name), e.type, mode == "value" or by_ref, by_ref, level=1)
         params.append(var)
-        variable = self.variable(var)
+        variable = self.writer.variable(var)
         if mode == "alias" and not by_ref:
             return Value(variable.expr, None), "var"
         return variable, "var"
 
     def function_name(self, func: Func) -> str:
-        return self.global_name(func.fn.__name__)
+        return self.names.global_name(func.fn.__name__)
 
     def _pack_result(self, value, leaves: list):
         """A recipe that rebuilds the returned object from the leaves the emitted function returns."""
         if isinstance(value, KernelObject):
-            self.must_inline()
+            self.functions.must_inline()
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, Value):
@@ -442,17 +440,17 @@ class FuncCalls:
     def _emit_call(self, function: Function, args: list, rebuild):
         if not function.result:
             if not function.pure:
-                self.emit(Eval(Call(function, tuple(args), None)))
+                self.writer.emit(Eval(Call(function, tuple(args), None)))
             return rebuild([])
         t = function.result[0] if len(function.result) == 1 else result_struct(function.result)
         call = Call(function, tuple(args), t)
         if len(function.result) == 1:
             if function.pure:
                 return rebuild([Value(call)])
-            return rebuild([self.temp(Value(call))])
-        var = self.new_var("r", t, mutable=False)
-        self.emit(Declare(var, call))
-        held = self.variable(var)
+            return rebuild([self.writer.temp(Value(call))])
+        var = self.writer.new_var("r", t, mutable=False)
+        self.writer.emit(Declare(var, call))
+        held = self.writer.variable(var)
         from quadrants.lang import access
 
         return rebuild([access.member(held, k) for k, _ in t.members])

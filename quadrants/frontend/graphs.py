@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import warnings
 from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
@@ -26,18 +25,12 @@ _NOT_IN_LOOP = (ast.Break, ast.Continue, ast.Pass, ast.Return, ast.Assert)
 class Graphs:
     """Part of the tracer."""
 
-    graph = False  # whether the kernel has graph=True, and checkpoints=True
-    checkpoints = False
-
     def region_call(self, node) -> str:
         """'do_while', 'checkpoint', ... when `node` is a call of one of these, else ''."""
         name = self.intrinsic_name(node.func) if isinstance(node, ast.Call) else ""
         if name in _DEPRECATED:
             new = _DEPRECATED[name]
-            warnings.warn_explicit(
-                f"qd.{name}() is deprecated; write qd.graph.{new}()", DeprecationWarning, self.frame.source.file,
-                self.line_of(self.frame),
-            )  # fmt: skip
+            self.reports.warn(f"qd.{name}() is deprecated; write qd.graph.{new}()", DeprecationWarning)
             return new
         return name
 
@@ -45,9 +38,9 @@ class Graphs:
 
     def do_while(self, node) -> None:
         """`while qd.graph.do_while(flag):`"""
-        if not self.graph:
+        if not self.options.graph:
             raise QuadrantsSyntaxError("qd.graph.do_while() requires @qd.kernel(graph=True)")
-        if not self.top_level or self.frame.kind == "real":
+        if not self.flow.top_level or self.positions.frame.kind == "real":
             raise QuadrantsSyntaxError(
                 "qd.graph.do_while() must be at the kernel top level or directly nested inside another "
                 "qd.graph.do_while(); it cannot appear inside a for-loop, a run-time if or a plain while."
@@ -60,7 +53,7 @@ class Graphs:
         for stmt in node.body:
             plain_while = isinstance(stmt, ast.While) and self.region_call(stmt.test) != "do_while"
             if isinstance(stmt, _NOT_IN_LOOP) or plain_while:
-                self.frame.node = stmt
+                self.positions.frame.node = stmt
                 raise QuadrantsSyntaxError(
                     f"A qd.graph.do_while() body may not contain a {type(stmt).__name__} statement. Allowed: "
                     "for-loops, assignments, calls, if, nested qd.graph.do_while() and checkpoints. Only the flag ends "
@@ -80,8 +73,8 @@ class Graphs:
         if not isinstance(found, ArrayRef):
             raise QuadrantsSyntaxError(
                 f"{what} got '{ast.unparse(node)}', which does not resolve to an ndarray kernel parameter of "
-                f"'{self.kernel_name}'. Pass a 0-d i32 ndarray: a parameter (`flag`), a member of a @qd.data_oriented "
-                "object (`self.flag`) or of a dataclass parameter (`state.flag`)."
+                f"'{self.options.kernel_name}'. Pass a 0-d i32 ndarray: a parameter (`flag`), a member of a "
+                "@qd.data_oriented object (`self.flag`) or of a dataclass parameter (`state.flag`)."
             )
         decl = found.decl
         if decl.type is not i32 or decl.ndim != 0:
@@ -108,7 +101,7 @@ class Graphs:
         getattr(self, f"_with_{name}")(node, call)
 
     def _with_stream_parallel(self, node, call) -> None:
-        if self.graph:
+        if self.options.graph:
             raise QuadrantsSyntaxError(
                 "qd.stream_parallel() is not compatible with graph=True kernels: remove one of the two, or use "
                 "qd.graph.parallel_context()."
@@ -116,9 +109,9 @@ class Graphs:
         self._outside_loops("qd.stream_parallel()")
         if self.inside("stream"):
             raise QuadrantsSyntaxError("Nested qd.stream_parallel() blocks are not supported.")
-        for number, stmt in enumerate(self.frame.source.tree.body):
+        for number, stmt in enumerate(self.positions.frame.source.tree.body):
             if not self._may_hold_streams(stmt):
-                self.frame.node = stmt
+                self.positions.frame.node = stmt
                 raise QuadrantsSyntaxError(
                     "When using qd.stream_parallel(), all top-level statements in the kernel must be "
                     f"'with qd.stream_parallel():' blocks; statement {number} is none. Move it to a kernel of its own."
@@ -132,9 +125,9 @@ class Graphs:
         return _is_text(stmt) or self._is_static_control(stmt)
 
     def _with_parallel_context(self, node, call) -> None:
-        if not self.graph:
+        if not self.options.graph:
             raise QuadrantsSyntaxError("qd.graph.parallel_context() requires @qd.kernel(graph=True)")
-        if self.checkpoints:
+        if self.options.checkpoints:
             raise QuadrantsSyntaxError("qd.graph.parallel_context() is not supported with checkpoints=True.")
         self._in_kernel("qd.graph.parallel_context()")
         if self.inside("parallel", "section"):
@@ -151,7 +144,7 @@ class Graphs:
             if self._is_static_control(stmt):
                 self._only_sections([*stmt.body, *stmt.orelse])
             elif not section and not _is_text(stmt) and not isinstance(stmt, ast.Pass):
-                self.frame.node = stmt
+                self.positions.frame.node = stmt
                 raise QuadrantsSyntaxError(
                     "A qd.graph.parallel_context() holds only 'with qd.graph.parallel():' blocks, each by itself, "
                     "under `if qd.static(...)` or in `for ... in qd.static(...)`."
@@ -162,7 +155,7 @@ class Graphs:
         return header is not None and self.is_static_call(header)
 
     def _with_parallel(self, node, call) -> None:
-        if not self.graph:
+        if not self.options.graph:
             raise QuadrantsSyntaxError("qd.graph.parallel() requires @qd.kernel(graph=True)")
         self._in_kernel("qd.graph.parallel()")
         if not self.regions or self.regions[-1].kind != "parallel":
@@ -175,7 +168,7 @@ class Graphs:
     # ------------------------------------------------------------ checkpoints
 
     def _with_checkpoint(self, node, call) -> None:
-        if not self.checkpoints:
+        if not self.options.checkpoints:
             raise QuadrantsSyntaxError("qd.checkpoint() requires @qd.kernel(graph=True, checkpoints=True)")
         if self.inside("checkpoint"):
             raise QuadrantsSyntaxError("qd.checkpoint() cannot be nested inside another qd.checkpoint().")
@@ -189,7 +182,7 @@ class Graphs:
             raise QuadrantsSyntaxError(f"Two checkpoints have the label {label!r}: it must be unique in the kernel.")
         for stmt in node.body:
             if not (isinstance(stmt, (ast.For, ast.If, ast.While, ast.With, ast.Pass)) or _is_text(stmt)):
-                self.frame.node = stmt
+                self.positions.frame.node = stmt
                 raise QuadrantsSyntaxError(
                     f"A qd.checkpoint() block holds for-loops and ifs, no {type(stmt).__name__} statement of its own: "
                     "put it in `for _ in range(1):`."
@@ -215,19 +208,19 @@ class Graphs:
         return any(r.kind in kinds for r in self.regions)
 
     def _in_kernel(self, what: str) -> None:
-        if self.frame.kind != "kernel":
-            decorator = "@qd.real_func" if self.frame.kind == "real" else "@qd.func"
+        if self.positions.frame.kind != "kernel":
+            decorator = "@qd.real_func" if self.positions.frame.kind == "real" else "@qd.func"
             raise QuadrantsSyntaxError(f"{what} can only be used inside @qd.kernel, not {decorator}")
 
     def _outside_loops(self, what: str) -> None:
         self._in_kernel(what)
-        if not self.top_level:
+        if not self.flow.top_level:
             raise QuadrantsSyntaxError(f"{what} must be at the kernel top level, not in a run-time for, if or while.")
 
     @contextmanager
     def region(self, kind: str, flag=None, label: int = 0):
         """Fill a region: its loops are tasks, its names are its own, and nothing leaves it."""
-        if self.ad_mode and kind in ("loop", "checkpoint"):
+        if self.options.ad_mode and kind in ("loop", "checkpoint"):
             raise QuadrantsSyntaxError(
                 f"A kernel with {'qd.graph.do_while()' if kind == 'loop' else 'qd.checkpoint()'} has no derivative: "
                 "how often its tasks run is not known. Call the passes from Python, as kernels of their own."
@@ -236,19 +229,19 @@ class Graphs:
         if kind == "checkpoint":
             self.labels.append(label)
         self.regions.append(made)
-        self.loop_stack.append("function")
+        self.flow.loops.append("function")
         try:
             # Derivatives, and loops of one thread, run sections in order.
-            if self.ad_mode or not self.top_level:
+            if self.options.ad_mode or not self.flow.top_level:
                 yield
             else:
-                self.emit(made)
-                self.frame.control_depth += 1
-                with self.in_block(made.body):
+                self.writer.emit(made)
+                self.positions.frame.control_depth += 1
+                with self.writer.in_block(made.body):
                     yield
-                self.frame.control_depth -= 1
+                self.positions.frame.control_depth -= 1
         finally:
-            self.loop_stack.pop()
+            self.flow.loops.pop()
             self.regions.pop()
 
 

@@ -54,7 +54,7 @@ def on_host(operation, *operands):
 def unary_on_host(tracer, operator_type: type, x):
     """`-x`, `+x` or `~x`, as `on_host`."""
     if operator_type is ast.Invert and isinstance(x, (bool, np.bool_)):
-        tracer.log_once(
+        tracer.reports.log_once(
             f"`~` of {bool(x)}, which is known while the kernel is compiled, is {~int(x)} as in Python, and true; "
             "write `not`"
         )

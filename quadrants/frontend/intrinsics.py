@@ -55,7 +55,7 @@ def _elementwise(op: str):
 def _rounding(op: str):
     def handler(tracer, x, dtype=None):
         result = _folded(op, x) if typed.is_number(x) else typed.unary(op, x)
-        return result if dtype is None else typed.cast(result, tracer.resolve_dtype(dtype))
+        return result if dtype is None else typed.cast(result, tracer.options.resolve_dtype(dtype))
 
     return handler
 
@@ -91,11 +91,11 @@ def _int(tracer, x=0):
         if not np.isfinite(x):
             raise QuadrantsTypeError(f"int() of {x} is no integer; `qd.cast` makes the least number of it.")
         constants.literal(int(x))  # raises where it does not fit
-    return int(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_ip)
+    return int(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.options.default_ip)
 
 
 def _float(tracer, x=0.0):
-    return float(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_fp)
+    return float(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.options.default_fp)
 
 
 def _bool(tracer, x=False):
@@ -105,11 +105,11 @@ def _bool(tracer, x=False):
 
 
 def _cast(tracer, obj, dtype):
-    return typed.cast(obj, tracer.resolve_dtype(dtype))
+    return typed.cast(obj, tracer.options.resolve_dtype(dtype))
 
 
 def _bit_cast(tracer, obj, dtype):
-    return typed.bit_cast(obj, tracer.resolve_dtype(dtype))
+    return typed.bit_cast(obj, tracer.options.resolve_dtype(dtype))
 
 
 def _abs(tracer, x):
@@ -161,10 +161,10 @@ _RANDOM = (f16, f32, f64, i32, i64, u32, u64)
 
 
 def _random(tracer, dtype=float):
-    t = tracer.resolve_dtype(dtype)
+    t = tracer.options.resolve_dtype(dtype)
     if t not in _RANDOM:
         raise QuadrantsTypeError(f"qd.random() does not support {t}; use one of {', '.join(map(str, _RANDOM))}.")
-    return tracer.temp(Value(Rand(t)), "random")
+    return tracer.writer.temp(Value(Rand(t)), "random")
 
 
 def _atomic(op: str):
@@ -238,7 +238,7 @@ def _loop_config(tracer, node):
             value = kwargs[key] = tracer.known_now(value)
         if isinstance(value, Value):
             raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
-    tracer.loop_config = LoopConfig(
+    tracer.flow.loop_config = LoopConfig(
         block_dim_of(tracer, kwargs.get("block_dim")),
         bool(kwargs.get("serialize", False)),
         kwargs.get("parallelize"),
@@ -254,14 +254,14 @@ def _ndrange(tracer, node):
     """Outside the header of a loop: an object for `qd.static`, which a func may return."""
     args, kwargs = tracer.eval_arguments(node.args), tracer.eval_keywords(node)
     bounds = [bound for a in args for bound in (a if isinstance(a, (list, tuple)) else (a,))]
-    if not tracer.frame.in_static and any(isinstance(bound, Value) for bound in bounds):
+    if not tracer.positions.frame.in_static and any(isinstance(bound, Value) for bound in bounds):
         raise QuadrantsSyntaxError("qd.ndrange with run-time bounds belongs in the header of a `for` loop.")
     return _host("ndrange")(*args, **kwargs)
 
 
 def _grouped(tracer, node):
     args = tracer.eval_arguments(node.args)
-    if not tracer.frame.in_static:
+    if not tracer.positions.frame.in_static:
         raise QuadrantsSyntaxError("qd.grouped belongs in the header of a `for` loop.")
     if len(args) != 1 or not hasattr(args[0], "grouped"):
         raise QuadrantsSyntaxError(
@@ -294,7 +294,7 @@ def typed_literal(x, t: DType):
 
 
 def _vector(tracer, arr, dt=None):
-    return tensor.construct(arr, None if dt is None else tracer.resolve_dtype(dt))
+    return tensor.construct(arr, None if dt is None else tracer.options.resolve_dtype(dt))
 
 
 def _struct(tracer, *args, **kwargs):
@@ -306,10 +306,10 @@ def _struct(tracer, *args, **kwargs):
 
 
 _FACTORIES = {
-    "zero": lambda tr, dt, n, m=None: tensor.filled(0, tr.resolve_dtype(dt), n, m),
-    "one": lambda tr, dt, n, m=None: tensor.filled(1, tr.resolve_dtype(dt), n, m),
-    "identity": lambda tr, dt, n: tensor.identity(tr.resolve_dtype(dt), n),
-    "unit": lambda tr, n, i, dt=None: tensor.unit(n, i, None if dt is None else tr.resolve_dtype(dt)),
+    "zero": lambda tr, dt, n, m=None: tensor.filled(0, tr.options.resolve_dtype(dt), n, m),
+    "one": lambda tr, dt, n, m=None: tensor.filled(1, tr.options.resolve_dtype(dt), n, m),
+    "identity": lambda tr, dt, n: tensor.identity(tr.options.resolve_dtype(dt), n),
+    "unit": lambda tr, n, i, dt=None: tensor.unit(n, i, None if dt is None else tr.options.resolve_dtype(dt)),
     "diag": lambda tr, dim, val: tensor.diag(dim, val),
     "rows": lambda tr, rows: tensor.stack(rows, True),
     "cols": lambda tr, cols: tensor.stack(cols, False),

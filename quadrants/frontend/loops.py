@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -71,35 +69,33 @@ class Loops:
             raise QuadrantsSyntaxError("qd.static cannot be nested in a loop header.")
         items = self.static_iterable(call)
         targets = self.target_names(node.target)
-        limit = self.unrolling_limit
+        limit = self.options.unrolling_limit
         items = list(items)
         if limit and len(items) > limit:
-            warnings.warn_explicit(
+            self.reports.warn(
                 f"You are unrolling more than {limit} iterations, so the compile time may be extremely long. "
                 "You can use a non-static for loop if you want to decrease the compile time. "
                 "You can disable this warning by setting qd.init(unrolling_limit=0).",
                 SyntaxWarning,
-                self.frame.source.file,
-                self.line_of(self.frame),
             )
-        around, depths = self.loop_stack, self.static_depths  # an error in a called function leaves it others
+        around, depths = self.flow.loops, self.flow.static_depths  # an error in a called function leaves it others
         around.append("static")
-        depths.append(self.runtime_depth)
+        depths.append(self.flow.runtime_depth)
         try:
             for item in items:
                 try:
-                    with self.static_scope():
+                    with self.positions.frame.static_scope():
                         self._bind_static_targets(targets, item)
                         self.exec_body(node.body)
                 except _Unrolled as leave:
                     if leave.kind == "break":
                         break
-                if self.frame.returned:
+                if self.positions.frame.returned:
                     break
         finally:
             around.pop()
             depths.pop()
-            self.frame.node = node
+            self.positions.frame.node = node
 
     def static_iterable(self, call):
         value = self.eval_static(call)
@@ -115,13 +111,13 @@ class Loops:
 
     def _bind_static_targets(self, targets, item) -> None:
         if len(targets) == 1 and not targets[0][1]:
-            self.frame.bind(targets[0][0], item, "static")
+            self.positions.frame.bind(targets[0][0], item, "static")
             return
         values = list(item) if isinstance(item, (tuple, list)) or isinstance(item, Value) else None
         if values is None or len(values) != len(targets):
             raise QuadrantsSyntaxError("The number of targets is not equal to the number of values per iteration")
         for (name, _), value in zip(targets, values):
-            self.frame.bind(name, value, "static")
+            self.positions.frame.bind(name, value, "static")
 
     def target_names(self, target) -> list:
         """[(name, is part of a tuple)]"""
@@ -143,26 +139,19 @@ class Loops:
         if len(names) != 1 or names[0][1]:
             raise QuadrantsSyntaxError("A range loop has exactly one target.")
         name = names[0][0]
-        if self.frame.lookup_local(name) is not None:
+        if self.positions.frame.lookup_local(name) is not None:
             raise QuadrantsSyntaxError(
                 f'"{name}" is already declared in the outer scope; give the loop variable another name.'
             )
-        with self.header():
+        with self.flow.header():
             args = [self.range_bound(x) for x in self.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
 
         def run(values):
-            self.frame.bind(name, values[0], "target")
+            self.positions.frame.bind(name, values[0], "target")
             self.exec_body(node.body)
 
         self.emit_for([name], [(begin, end)], run)
-
-    @contextmanager
-    def header(self):
-        """While bounds are evaluated, loops of funcs called there do not take the configuration of this one."""
-        config, self.loop_config = self.loop_config, None
-        yield
-        self.loop_config = config
 
     def range_bound(self, x):
         x = typed.unboxed(x)
@@ -178,7 +167,7 @@ class Loops:
             raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
             text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
-            self.warn_once(text, UserWarning)
+            self.reports.warn_once(text, UserWarning)
         return typed.cast_expr(e, i32)
 
     # ------------------------------------------------------------ ndrange
@@ -197,7 +186,7 @@ class Loops:
         return bounds, axes
 
     def ndrange_for(self, node, call, grouped: bool) -> None:
-        with self.header():
+        with self.flow.header():
             bounds, axes = self.ndrange_bounds(call)
         names = self.target_names(node.target)
         if grouped:
@@ -207,7 +196,7 @@ class Loops:
                 f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange "
                 f"({len(bounds)})"
             )
-        kind = "range_for" if self.top_level else "ndrange_for"
+        kind = "range_for" if self.flow.top_level else "ndrange_for"
         if grouped:
             bounds = [tuple(self.range_bound(Value(e)) for e in pair) for pair in bounds]
         bounds, firsts = ndrange.counted(self, bounds)
@@ -238,13 +227,13 @@ class Loops:
                 canonical = [ndrange.index(self, *axis) for axis in zip(labels, firsts, canonical)]
             if grouped:
                 vector = tensor.make(canonical, tensor_type((n,), i32))
-                self.frame.bind(names[0][0], self.named(vector.expr, names[0][0]), "var")
+                self.positions.frame.bind(names[0][0], self.writer.named(vector.expr, names[0][0]), "var")
             else:
                 for (name, _), v in zip(names, canonical):
                     if assignable and self._assigned_in(node, name):
-                        self.frame.bind(name, self.declare(name, v.expr), "var")
+                        self.positions.frame.bind(name, self.writer.declare(name, v.expr), "var")
                     else:
-                        self.frame.bind(name, v, "target")
+                        self.positions.frame.bind(name, v, "target")
             self.exec_body(node.body)
 
         if levels:
@@ -261,7 +250,7 @@ class Loops:
                 part = typed.binary("mul", value, Value(Const(divisor, i32))) if divisor > 1 else value
                 sums[axis] = part if sums[axis] is None else typed.binary("add", sums[axis], part)
             # Never a temporary: the loop's own name stands for it, and a variable that copies it must be another one.
-            run([self.declare(label, index.expr, mutable=False) for index, label in zip(sums, labels)])
+            run([self.writer.declare(label, index.expr, mutable=False) for index, label in zip(sums, labels)])
 
         names = [f"{labels[axis]}_{k}" for k, (axis, _, _) in enumerate(levels)]
         self.emit_for(names, [(Const(0, i32), Const(extent, i32)) for _, extent, _ in levels], joined, kind)
@@ -312,7 +301,7 @@ class Loops:
             obj = self._first_leaf(obj)
             kind = kind_of(obj)
         if kind in FIELD_KINDS:
-            self.hint = _name_of(node.iter)
+            self.names.hint = _name_of(node.iter)
             self._field_for(node, self.field_decl(obj), grouped)
         elif isinstance(obj, ArrayRef):
             decl = obj.decl
@@ -336,8 +325,8 @@ class Loops:
         return field
 
     def _field_for(self, node, decl, grouped: bool) -> None:
-        if not self.top_level:
-            if self.runtime_depth or self.parallel_depth:
+        if not self.flow.top_level:
+            if self.flow.runtime_depth or self.flow.parallel_depth:
                 raise QuadrantsRuntimeError(
                     "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
@@ -361,40 +350,40 @@ class Loops:
                 f"{len(names)} targets, {len(bounds)} axes"
             )
         for name, _ in names:
-            if self.frame.lookup_local(name) is not None:
+            if self.positions.frame.lookup_local(name) is not None:
                 raise QuadrantsSyntaxError(
                     f'"{name}" is already declared in the outer scope; give the loop variable another name.'
                 )
-        if self.loop_config is not None and self.loop_config.serialize and kind == "struct_for":
-            self.log_warning("serialize is ignored on a loop over a field")
+        if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
+            self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
 
     # ------------------------------------------------------------ the loop itself
 
     def emit_for(self, labels, bounds, run, kind: str = "range_for") -> None:
         """Emit a loop; `run` traces its body for the loop variables."""
-        config, self.loop_config = self.loop_config, None
-        top = self.top_level
+        config = self.flow.take_config()
+        top = self.flow.top_level
         serial = config is not None and (config.serialize or config.parallelize == 1)
         parallel = top and not serial
         if config is not None and config.name and not top:
-            self.log_warning("loop_config(name=...) is ignored on a nested loop")
+            self.reports.log_warning("loop_config(name=...) is ignored on a nested loop")
         if not parallel:
-            bounds = [tuple(self.temp(Value(e)).expr for e in pair) for pair in bounds]
+            bounds = [tuple(self.writer.temp(Value(e)).expr for e in pair) for pair in bounds]
         body: list = []
         loop = For((), tuple(bounds), body, parallel, config, kind)
-        saved_depth = self.parallel_depth
-        self.parallel_depth += int(parallel)
-        self.loop_stack.append(loop)
-        with self.runtime_control(), self.in_block(body):
+        saved_depth = self.flow.parallel_depth
+        self.flow.parallel_depth += int(parallel)
+        self.flow.loops.append(loop)
+        with self.flow.runtime_control(), self.writer.in_block(body):
             loop.vars = tuple(self.loop_var(label) for label in labels)
-            run([self.variable(v) for v in loop.vars])
-        self.loop_stack.pop()
-        self.parallel_depth = saved_depth
-        self.emit(loop)
+            run([self.writer.variable(v) for v in loop.vars])
+        self.flow.loops.pop()
+        self.flow.parallel_depth = saved_depth
+        self.writer.emit(loop)
 
     def loop_var(self, name: str):
-        return self.new_var(name, i32, mutable=False)
+        return self.writer.new_var(name, i32, mutable=False)
 
     def exec_While(self, node) -> None:
         if node.orelse:
@@ -404,15 +393,15 @@ class Loops:
             return
         pre: list = []
         body: list = []
-        self.loop_stack.append("while")
-        with self.runtime_control():
-            with self.in_block(pre):
+        self.flow.loops.append("while")
+        with self.flow.runtime_control():
+            with self.writer.in_block(pre):
                 cond = typed.condition(self.eval(node.test), "while")
                 # What the condition declares is seen by the body.
-                with self.in_block(body):
+                with self.writer.in_block(body):
                     self.exec_body(node.body)
-        self.loop_stack.pop()
-        self.emit(While(pre, cond, body))
+        self.flow.loops.pop()
+        self.writer.emit(While(pre, cond, body))
 
     def exec_Break(self, node) -> None:
         self._leave("break")
@@ -421,9 +410,9 @@ class Loops:
         self._leave("continue")
 
     def _leave(self, kind: str) -> None:
-        if not self.loop_stack or self.loop_stack[-1] == "function":
+        if not self.flow.loops or self.flow.loops[-1] == "function":
             raise QuadrantsSyntaxError(f"'{kind}' outside a loop")
-        loop = self.loop_stack[-1]
+        loop = self.flow.loops[-1]
         if loop == "static":
             if self._static_under_runtime_if():
                 raise QuadrantsSyntaxError(
@@ -439,12 +428,12 @@ class Loops:
                         "put qd.loop_config(serialize=True) before the loop to run it in order."
                     )
                 loop.has_break = True
-            self.emit(Break(loop if isinstance(loop, For) else None))
+            self.writer.emit(Break(loop if isinstance(loop, For) else None))
         else:
-            self.emit(Continue())
+            self.writer.emit(Continue())
 
     def _static_under_runtime_if(self) -> bool:
-        return self.runtime_depth > self.static_depths[-1]
+        return self.flow.runtime_depth > self.flow.static_depths[-1]
 
 
 _DECORATORS = ("static", "ndrange", "grouped")

@@ -61,11 +61,11 @@ def _counted(tracer, begin, end) -> tuple:
     if begin.type is i32 and end.type is i32:
         return (begin, end), None
     t = promote(begin.type, end.type)
-    first, last = (tracer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
+    first, last = (tracer.writer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
     distance = typed.select(typed.binary("lt", first, last), typed.binary("sub", last, first), Value(Const(0, t)))
-    distance, most = tracer.temp(distance), Value(Const(i32.max, t))
-    if tracer.debug:
-        tracer.check(typed.binary("le", distance, most).expr, ("assert", (_TOO_MANY,)))
+    distance, most = tracer.writer.temp(distance), Value(Const(i32.max, t))
+    if tracer.options.debug:
+        tracer.writer.check(typed.binary("le", distance, most).expr, ("assert", (_TOO_MANY,)))
     return (Const(0, i32), typed.cast_expr(typed.binary("min", distance, most).expr, i32)), first
 
 
@@ -73,4 +73,4 @@ def index(tracer, label: str, first, counter) -> Value:
     """The loop variable of one axis."""
     if first is None:
         return counter
-    return tracer.declare(label, typed.binary("add", first, counter).expr, mutable=False)
+    return tracer.writer.declare(label, typed.binary("add", first, counter).expr, mutable=False)

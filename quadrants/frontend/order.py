@@ -73,7 +73,7 @@ class Operands:
 
     def add(self, evaluate, by_place: bool = False):
         """Append `evaluate()`. `by_place`: the operand stands for the place it names, whatever is written there."""
-        block, start = self.tracer.block, len(self.tracer.block)
+        block, start = self.tracer.writer.block, len(self.tracer.writer.block)
         value = evaluate()
         if len(block) > start and self.values:
             changed = writes(block[start:])
@@ -112,10 +112,10 @@ class _Hold:
     def expr(self, e):
         if not reads(e) & self.changed:
             return e
-        var = self.tracer.new_var("t", e.type, mutable=False)
-        self.block.insert(self.at, Declare(var, e, self.tracer.loc()))
+        var = self.tracer.writer.new_var("t", e.type, mutable=False)
+        self.block.insert(self.at, Declare(var, e, self.tracer.positions.loc()))
         self.at += 1
-        return self.tracer.variable(var).expr
+        return self.tracer.writer.variable(var).expr
 
     def place(self, p):
         """The same place, found by the indices it has now."""

@@ -28,8 +28,8 @@ class Output(FormatStrings):
                 parts.append(sep)
             self._print_value(value, "", parts)
         parts.append(end)
-        self.prints = True
-        self.emit(Print(tuple(_merge(parts))))
+        self.declared.prints = True
+        self.writer.emit(Print(tuple(_merge(parts))))
 
     def _print_value(self, value, spec: str, parts: list) -> None:
         value = typed.unboxed(value)
@@ -64,7 +64,7 @@ class Output(FormatStrings):
         if isinstance(v.type, StructType):
             raise QuadrantsTypeError("Structs cannot be printed; print their members.")
         if isinstance(v.type, TensorType):
-            rows = access.iterate(self.temp(v))
+            rows = access.iterate(self.writer.temp(v))
             self._print_value(list(rows), spec, parts)
             return
         parts.append((v.expr, check_spec(spec, v.type)))
@@ -73,10 +73,10 @@ class Output(FormatStrings):
 
     def trace_assert(self, node: ast.Assert) -> None:
         cond = typed.condition(self.eval(node.test), "assert")
-        if not self.debug:
+        if not self.options.debug:
             return
         texts, values = self._assert_message(node)
-        self.check(cond, ("assert", tuple(texts)), values)
+        self.writer.check(cond, ("assert", tuple(texts)), values)
 
     def _assert_message(self, node):
         """(texts with a slot for each value, value expressions)"""

@@ -9,9 +9,6 @@ another cell or of what lies beside the array.
 
 from __future__ import annotations
 
-import warnings
-
-from quadrants import banner
 from quadrants.ir.nodes import ArrayDecl, Const
 from quadrants.ir.types import TensorType, i32
 from quadrants.ir.walk import root_var
@@ -35,7 +32,7 @@ def cell_outside(tracer, decl: ArrayDecl, exprs: tuple, axis: int) -> Value:
     _warn(tracer, decl, exprs[axis].value, axis)
     zero = Const(0, i32)
     expr = typed.splat(zero, decl.type) if isinstance(decl.type, TensorType) else typed.cast_expr(zero, decl.type)
-    found = tracer.declare("outside", expr)
+    found = tracer.writer.declare("outside", expr)
     tracer.outside.add(found.place.var.id)
     return found
 
@@ -51,16 +48,11 @@ def _first(decl: ArrayDecl, axis: int) -> int:
 
 
 def _warn(tracer, decl: ArrayDecl, index: int, axis: int) -> None:
-    frames = tracer.error_frames()
-    key = ("outside", *frames[-1])
-    if key in tracer.warned:
-        return
-    tracer.warned.add(key)
     first = _first(decl, axis)
     last = first + decl.shape[axis] - 1
     kind, checked = ("field", "; with debug=True it is an error") if decl.kind == "field" else ("shared array", "")
-    text = (
+    tracer.reports.warn_in_banner_once(
+        "outside",
         f"Index {index} is out of range on axis {axis} of {kind} '{decl.label}', which goes from {first} to {last}. "
-        f"Where this line runs, it reads 0, and what it writes is lost{checked}."
+        f"Where this line runs, it reads 0, and what it writes is lost{checked}.",
     )
-    warnings.warn_explicit(banner.format_banner(frames, text), UserWarning, frames[-1].file, frames[-1].line)

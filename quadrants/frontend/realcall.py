@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.frontend.funccall import CannotPass
+from quadrants.frontend.functions import CannotPass
 from quadrants.ir.nodes import Function, Return
 from quadrants.lang import structs, typed
 from quadrants.lang.annotations import RefType, tuple_items
@@ -28,12 +28,12 @@ class RealCalls:
                     "can. Copy the element to a variable first."
                 ) from None
         key = (func, "real", tuple(keys))
-        if key in self.call_stack[:-1]:
+        if key in self.functions.calls[:-1]:
             raise QuadrantsSyntaxError(
                 f"{func.fn.__name__} calls itself by way of another function; a real func may only call itself "
                 "directly."
             )
-        function = self.functions.get(key) or self._trace_real(func, key, adapted)
+        function = self.functions.known.get(key) or self._trace_real(func, key, adapted)
         items = tuple_items(func.annotation("return"))
         return self._emit_call(function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None)
 
@@ -41,7 +41,7 @@ class RealCalls:
         a = func.annotation(name)
         if not isinstance(a, RefType):
             return self.adapt(func, name, x)
-        t = self.resolve_dtype(a.tp)
+        t = self.options.resolve_dtype(a.tp)
         if not isinstance(x, Value) or x.place is None or x.type is not t:
             raise QuadrantsSyntaxError(f"'{name}' of {func.fn.__name__} is by reference: pass a variable of type {t}.")
         return "alias", x
@@ -49,7 +49,7 @@ class RealCalls:
     def _trace_real(self, func: Func, key, adapted: dict) -> Function:
         frame = self.make_frame(func, "real")
         annotations = self._return_annotations(frame)
-        function = self.functions[key] = Function(
+        function = self.functions.known[key] = Function(
             name=self.function_name(func),
             params=[],
             body=[],
@@ -60,13 +60,13 @@ class RealCalls:
         with self.function_scope(frame, key) as body:
             function.body = body
             function.params = self.bind_parameters(frame, adapted)
-            function.loc = self.loc()
+            function.loc = self.positions.loc()
             self.exec_body(frame.source.tree.body)
             if annotations and frame.result is None:
                 self._check_returned(func, frame)
             if annotations and not frame.returned:
-                self.emit(Return(tuple(structs.zero(t) for t in function.result)))
-        self.function_list.append(function)
+                self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
+        self.functions.emitted.append(function)
         return function
 
     @staticmethod
@@ -78,7 +78,7 @@ class RealCalls:
 
     def return_from_real(self, value) -> None:
         """`return` anywhere in a real func; what follows it in the same block is never run."""
-        frame = self.frame
+        frame = self.positions.frame
         annotations = self._return_annotations(frame)
         if value is not None and not annotations:
             raise QuadrantsSyntaxError(f"The real func {frame.name} returns a value: annotate it with a return type.")
@@ -86,7 +86,7 @@ class RealCalls:
         if annotations and (value is None or len(values) != len(annotations)):
             raise QuadrantsSyntaxError(f"{frame.name} is annotated to return {len(annotations)} value(s).")
         exprs = tuple(self._real_result(a, v) for a, v in zip(annotations, values))
-        self.emit(Return(exprs))
+        self.writer.emit(Return(exprs))
         frame.result = exprs
         frame.returned = frame.control_depth == 0
 

@@ -27,9 +27,6 @@ BINARY_NODES = {
 class Statements:
     """Part of the tracer."""
 
-    def syntax_error(self, text: str) -> QuadrantsSyntaxError:
-        return QuadrantsSyntaxError(text)
-
     def immutable_error(self, name: str) -> QuadrantsSyntaxError:
         return QuadrantsSyntaxError(
             f'Kernel argument "{name}" is immutable in the kernel. If you want to change its value, '
@@ -38,12 +35,12 @@ class Statements:
 
     def exec_body(self, body: list) -> None:
         for node in body:
-            if self.frame.returned:
+            if self.positions.frame.returned:
                 return
             self.exec(node)
 
     def exec(self, node) -> None:
-        frame = self.frame
+        frame = self.positions.frame
         previous, frame.node = frame.node, node
         method = getattr(self, "exec_" + type(node).__name__, None)
         if method is None:
@@ -63,7 +60,7 @@ class Statements:
             self.eval(node.value)
 
     def exec_FunctionDef(self, node) -> None:
-        where = {"kernel": "kernel", "real": "real_func"}.get(self.frame.kind, "func")
+        where = {"kernel": "kernel", "real": "real_func"}.get(self.positions.frame.kind, "func")
         raise QuadrantsSyntaxError(
             f"Function definition is not allowed in 'qd.{where}'. Define it outside and decorate it with @qd.func."
         )
@@ -74,11 +71,11 @@ class Statements:
         if len(node.targets) == 1 and self._assign_pairwise(node.targets[0], node.value):
             return
         static = self.is_static_call(node.value)
-        self.assigning = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
+        self.names.assigning = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         value = self.eval(node.value)
-        self.assigning = ""
+        self.names.assigning = ""
         if len(node.targets) > 1 and isinstance(value, Value):
-            value = self.temp(value)
+            value = self.writer.temp(value)
         for target in node.targets:
             self.assign_target(target, value, static)
 
@@ -99,15 +96,15 @@ class Statements:
     def snapshot(self, value):
         """A copy of a run-time value that later writes cannot change; containers copy their items."""
         if isinstance(value, StructCell):
-            return self.temp(value.as_value())
+            return self.writer.temp(value.as_value())
         if isinstance(value, Value) and not isinstance(value.expr, Const):
-            return self.temp(value)
+            return self.writer.temp(value)
         if type(value) in (list, tuple):
             return type(value)([self.snapshot(v) for v in value])
         return value
 
     def assign_target(self, target, value, static: bool = False) -> None:
-        frame = self.frame
+        frame = self.positions.frame
         previous, frame.node = frame.node, target if isinstance(target, ast.AST) else frame.node
         if isinstance(target, ast.Name):
             frame.node = previous
@@ -154,11 +151,11 @@ class Statements:
     def assign_name(self, name: str, value, static: bool = False) -> None:
         if name.startswith("__qd_"):
             raise QuadrantsSyntaxError(f'The name "{name}" is reserved; names must not start with __qd_')
-        found = self.frame.lookup_local(name)
+        found = self.positions.frame.lookup_local(name)
         if static:
             if found is not None:
                 raise QuadrantsSyntaxError("Recreating variables is not allowed")
-            self.frame.bind(name, value, "static")
+            self.positions.frame.bind(name, value, "static")
             return
         if found is None:
             self._new_name(name, value)
@@ -170,14 +167,14 @@ class Statements:
                 raise QuadrantsTypeError(f"cannot assign a dict to '{found.value.type}'")
             self.assign_to(found.value, value)
             return
-        if isinstance(found.value, ViewRef) and isinstance(value, ViewRef) and name in self.frame.scopes[-1]:
-            self.frame.bind(name, value, "object")
+        if isinstance(found.value, ViewRef) and isinstance(value, ViewRef) and name in self.positions.frame.scopes[-1]:
+            self.positions.frame.bind(name, value, "object")
             return
         if isinstance(found.value, KernelObject):
-            innermost = name in self.frame.scopes[-1]
+            innermost = name in self.positions.frame.scopes[-1]
             renewed = found.value.rebound(value, innermost)
             if renewed is not found.value:
-                self.frame.bind(name, renewed, "object")
+                self.positions.frame.bind(name, renewed, "object")
             return
         if found.kind == "target":
             raise QuadrantsSyntaxError(f'The loop variable "{name}" cannot be assigned; copy it to another name first.')
@@ -187,15 +184,15 @@ class Statements:
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, (list, tuple, dict)):
-            self.frame.bind(name, self.copy_container(value, name), "container")
+            self.positions.frame.bind(name, self.copy_container(value, name), "container")
             return
         if value is None:
             raise QuadrantsSyntaxError(f'"{name} = None" is not supported: a variable needs a value with a type.')
         if isinstance(value, KernelObject):
-            self.frame.bind(name, value.named(name), "object")
+            self.positions.frame.bind(name, value.named(name), "object")
             return
         if self.is_reference(value):
-            self.frame.bind(name, value, "object")
+            self.positions.frame.bind(name, value, "object")
             return
         if kind_of(value) in FIELD_KINDS or isinstance(value, ArrayRef):
             raise QuadrantsTypeError(
@@ -203,7 +200,7 @@ class Statements:
                 f"write `{name} = qd.static(...)` to give it another name."
             )
         expr = typed.to_expr(value)
-        self.frame.bind(name, self.named(expr, name), "var")
+        self.positions.frame.bind(name, self.writer.named(expr, name), "var")
 
     def is_reference(self, value) -> bool:
         """Objects that a plain assignment aliases: data-oriented objects, classes, dtypes, buffer views."""
@@ -233,10 +230,10 @@ class Statements:
             raise QuadrantsSyntaxError("Only names can be declared with a type.")
         if node.value is None:
             raise QuadrantsSyntaxError("A declaration needs a value: write `x: T = value`.")
-        t = self.resolve_type(self.eval(node.annotation))
+        t = self.options.resolve_type(self.eval(node.annotation))
         name = node.target.id
         value = typed.to_expr(self.eval(node.value))
-        found = self.frame.lookup_local(name)
+        found = self.positions.frame.lookup_local(name)
         if found is not None:
             if found.kind == "argument":
                 raise self.immutable_error(name)
@@ -247,7 +244,7 @@ class Statements:
                 )
             self.assign_to(found.value, Value(value))
             return
-        self.frame.bind(name, self.named(typed.convert_expr(value, t), name), "var")
+        self.positions.frame.bind(name, self.writer.named(typed.convert_expr(value, t), name), "var")
 
     def exec_AugAssign(self, node) -> None:
         op = BINARY_NODES.get(type(node.op))
@@ -265,9 +262,9 @@ class Statements:
         self.augment(target, op, value)
 
     def _augmented_name(self, name: str):
-        found = self.frame.lookup_local(name)
+        found = self.positions.frame.lookup_local(name)
         if found is None:
-            self.frame.lookup_outer(name)
+            self.positions.frame.lookup_outer(name)
             raise QuadrantsSyntaxError(f'"{name}" is a global name; it cannot be changed in a kernel.')
         if found.kind == "argument":
             raise self.immutable_error(name)
@@ -288,7 +285,7 @@ class Statements:
             self._augment_slice(target, op, value)
             return
         atomic = ATOMIC_AUGMENTED.get(op)
-        if atomic is not None and not self.is_local_place(target.place):
+        if atomic is not None and not self.writer.is_local_place(target.place):
             self.atomic(atomic, target, value, augmented=op)
             return
         if atomic is not None:
@@ -302,7 +299,7 @@ class Statements:
 
     def _augment_slice(self, target, op: str, value) -> None:
         v = typed.to_value(value)
-        held = self.temp(v)
+        held = self.writer.temp(v)
         shape = target.shape
         for k, part in enumerate([self.stable_target(t) for t in target.targets]):
             if v.is_tensor:
@@ -326,7 +323,7 @@ class Statements:
         if not isinstance(place, (Cell, ElemPlace)):
             return place
         base = self._stable_place(place.base) if isinstance(place, ElemPlace) else None
-        indices = tuple(self.temp(Value(e)).expr for e in place.indices)
+        indices = tuple(self.writer.temp(Value(e)).expr for e in place.indices)
         if indices == place.indices and base is getattr(place, "base", None):
             return place
         if isinstance(place, Cell):
@@ -338,20 +335,20 @@ class Statements:
     def exec_If(self, node) -> None:
         if self.is_static_call(node.test):
             taken = self.static_truth(node.test)
-            with self.static_scope():
+            with self.positions.frame.static_scope():
                 self.exec_body(node.body if taken else node.orelse)
             return
         cond = typed.condition(self.eval(node.test), "if")
         then, orelse = [], []
-        with self.runtime_control():
-            with self.in_block(then):
+        with self.flow.runtime_control():
+            with self.writer.in_block(then):
                 self.exec_body(node.body)
-            with self.in_block(orelse):
+            with self.writer.in_block(orelse):
                 self.exec_body(node.orelse)
-        self.emit(If(cond, then, orelse))
+        self.writer.emit(If(cond, then, orelse))
 
     def exec_Return(self, node) -> None:
-        frame = self.frame
+        frame = self.positions.frame
         if frame.kind == "real":
             self.return_from_real(self.eval(node.value) if node.value is not None else None)
             return
@@ -381,10 +378,10 @@ class OldValue:
         if self.value is None:
             from quadrants.ir.nodes import Declare
 
-            var = self.tracer.new_var("old", self.node.type, mutable=False)
+            var = self.tracer.writer.new_var("old", self.node.type, mutable=False)
             at = next(i for i, s in enumerate(self.block) if s is self.stmt)
             self.block[at] = Declare(var, self.node, self.stmt.loc)
-            self.value = self.tracer.variable(var)
+            self.value = self.tracer.writer.variable(var)
         return self.value
 
 

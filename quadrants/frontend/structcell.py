@@ -17,7 +17,7 @@ class StructCell:
         self.tracer = tracer
         self.field = field
         self.indices = tuple(
-            x if not isinstance(x, Value) or isinstance(x.expr, Const) else tracer.temp(x)
+            x if not isinstance(x, Value) or isinstance(x.expr, Const) else tracer.writer.temp(x)
             for x in access.flatten_indices(indices)
         )
 
