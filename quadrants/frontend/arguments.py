@@ -14,8 +14,14 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend.companions import Companions
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.loop_writer import LoopWriter
+from quadrants.frontend.memory import Memory
+from quadrants.frontend.places import Places
 from quadrants.frontend.refs import ArrayRef, ObjectRef
-from quadrants.frontend.views import ViewRef
+from quadrants.frontend.state import State
+from quadrants.frontend.views import ViewRef, Views
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, tensor_type
 from quadrants.lang import constants, tensor, typed
@@ -31,7 +37,35 @@ BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 
 
 class Arguments:
-    """Part of the tracer."""
+    """Gives the parameters of the kernel their meaning, and the attributes of what was passed."""
+
+    __slots__ = (
+        "options", "names", "positions", "writer", "declared", "purity", "fields", "memory", "views", "places",
+        "loop_writer", "companions",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        state: State,
+        fields: Fields,
+        memory: Memory,
+        views: Views,
+        places: Places,
+        loop_writer: LoopWriter,
+        companions: Companions,
+    ) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.writer = state.writer
+        self.declared = state.declared
+        self.purity = state.purity
+        self.fields = fields
+        self.memory = memory
+        self.views = views
+        self.places = places
+        self.loop_writer = loop_writer
+        self.companions = companions
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
@@ -61,7 +95,7 @@ class Arguments:
         if kind == "struct":
             value = self.scalar_parameter(source, name, a.ir_type(), "struct")
             value.immutable = ""
-            return self.parameter_variable(name, value.expr), "var"
+            return self.declared.holding_argument(self.writer.declare(name, value.expr)), "var"
         if ann.is_dataclass(a):
             return self.object_ref(source, x, ann.dataclass_members(a)), "argument"
         if ann.is_ndarray_annotation(a):
@@ -69,7 +103,7 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return self.tensor_parameter(source, name, x), "argument"
         if ann.is_view_annotation(a):
-            return self.view_parameter(source, name, a, x), "argument"
+            return self.views.view_parameter(source, name, a, x), "argument"
         return self.template_parameter(source, name, x), "argument"
 
     def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
@@ -145,7 +179,7 @@ class Arguments:
             ref.grad = ArrayRef(grad, x)
         self.declared.bound[source] = ref
         self.declared.bind_source(source, "array", decl)
-        self.array_companion(ref, self.array_annotation(source))
+        self.companions.array_companion(ref, self.array_annotation(source))
         return ref
 
     def array_annotation(self, source: tuple):
@@ -154,14 +188,14 @@ class Arguments:
     def array_attribute(self, ref: ArrayRef, name: str):
         decl = ref.decl
         if name == "shape":
-            return tuple(Value(e) for e in self.extents(decl))
+            return tuple(Value(e) for e in self.memory.extents(decl))
         if name == "grad":
             if ref.grad is None:
                 raise QuadrantsCompilationError(
                     f"The array '{decl.label}' has no gradient; make it with needs_grad=True to use `.grad`."
                 )
-            self.refuse_gradient(ref)
-            return self.array_gradient(ref)
+            self.companions.refuse_gradient(ref)
+            return self.companions.array_gradient(ref)
         if name == "dtype":
             return typed.element_dtype(decl.type)
         if name in HOST_ONLY:
@@ -182,7 +216,7 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return x
         if ann.is_view_annotation(a):
-            return self.view_argument(func, name, x)
+            return self.views.view_argument(func, name, x)
         if not isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
                 f"Invalid type for argument '{name}' of {func.fn.__name__}: an array is expected, got "
@@ -231,7 +265,7 @@ class Arguments:
         if kind_of(x) == "ndarray":
             return self.array_ref(source, name, x)
         if kind_of(x) == "view":
-            return self.view_parameter(source, name, None, x)
+            return self.views.view_parameter(source, name, None, x)
         if kind_of(x) in FIELD_KINDS:
             return self._field_member(ref, source, x)
         if lifted:
@@ -315,14 +349,14 @@ class Arguments:
             for key in field.keys:
                 self.fill_field(field.get_member_field(key), value)
             return
-        decl = self.field_decl(field)
+        decl = self.fields.field_decl(field)
         held = self.writer.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
-        bounds, axes = self.field_bounds(decl)
+        bounds, axes = self.loop_writer.field_bounds(decl)
 
         def store(canonical):
-            self.assign_to(self.subscript_array(decl, canonical, "Field"), held)
+            self.places.assign_to(self.memory.subscript_array(decl, canonical, "Field"), held)
 
-        self.product_loop([f"i{a}" for a in range(decl.ndim)], bounds, axes, store, kind="struct_for")
+        self.loop_writer.product_loop([f"i{a}" for a in range(decl.ndim)], bounds, axes, store, kind="struct_for")
 
     def host_matrix_attribute(self, m, name: str):
         from quadrants.lang import access
@@ -330,10 +364,6 @@ class Arguments:
         if name in access._METHODS or (len(name) <= 4 and any(all(c in s for c in name) for s in access.SWIZZLES)):
             return access.attribute(tensor.construct(m), name)
         return getattr(m, name)
-
-    def is_optional_argument(self, node) -> bool:
-        """Whether the AST names a parameter of the kernel or func under translation."""
-        return any(a.arg == getattr(node, "id", None) for a in self.positions.frame.source.tree.args.args)
 
 
 def _no_receiver(name: str, x) -> str:

@@ -6,6 +6,7 @@ import ast
 import enum
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError
+from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.lang import typed
 from quadrants.lang.value import Value
@@ -15,7 +16,13 @@ CHANGING = (*GROWING, "pop", "remove", "clear", "reverse", "sort", "update", "se
 
 
 class Containers:
-    """Part of the tracer."""
+    """Copies containers, and says what may change in them."""
+
+    __slots__ = ("positions", "writer")
+
+    def __init__(self, state: State) -> None:
+        self.positions = state.positions
+        self.writer = state.writer
 
     def copy_container(self, value, name: str):
         """A list, tuple or dict of compile-time objects and fresh copies of run-time items.

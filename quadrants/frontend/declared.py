@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quadrants.ir.nodes import ArrayDecl, Var
+from quadrants.lang.value import Value
 
 
 @dataclass(slots=True)
@@ -40,8 +41,8 @@ class Declared:
     """
 
     __slots__ = (
-        "arrays", "fields", "bindings", "bound", "annotations", "attributes", "selecting", "parameter_variables",
-        "prints",
+        "arrays", "fields", "bindings", "bound", "annotations", "attributes", "selecting",
+        "parameter_variables", "prints",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -64,6 +65,11 @@ class Declared:
     def bind_source(self, source: tuple, kind: str, target: Any = None) -> None:
         """Have every launch hand what is found at `source` to `target`."""
         self.bindings.append(Bound(source, kind, target))
+
+    def holding_argument(self, variable: Value) -> Value:
+        """Note that a variable of the kernel holds the argument of a func."""
+        self.parameter_variables.add(variable.place.var.id)
+        return variable
 
     def parameters(self) -> list[Var]:
         """The variables that a launch fills, in order."""

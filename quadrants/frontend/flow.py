@@ -18,9 +18,7 @@ class Flow:
     many run-time `if`, `for` and `while` of the present one. loop_config: what the next loop was configured with.
     """
 
-    __slots__ = (
-        "positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config",
-    )  # fmt: skip
+    __slots__ = ("positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config")
 
     def __init__(self, positions: Positions) -> None:
         self.positions = positions

@@ -7,13 +7,13 @@ import enum
 from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
+from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Region
 from quadrants.ir.types import i32
 
-_DEPRECATED = {
-    "graph_do_while": "do_while", "graph_parallel_context": "parallel_context", "graph_parallel": "parallel",
-}  # fmt: skip
 _WITH_ONLY = (
     "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), qd.graph.parallel_context() "
     "and qd.graph.parallel()"
@@ -23,16 +23,19 @@ _NOT_IN_LOOP = (ast.Break, ast.Continue, ast.Pass, ast.Return, ast.Assert)
 
 
 class Graphs:
-    """Part of the tracer."""
+    """Regions. `regions`: the open ones, from the outside in. `labels`: of the checkpoints, as the user wrote them."""
 
-    def region_call(self, node) -> str:
-        """'do_while', 'checkpoint', ... when `node` is a call of one of these, else ''."""
-        name = self.intrinsic_name(node.func) if isinstance(node, ast.Call) else ""
-        if name in _DEPRECATED:
-            new = _DEPRECATED[name]
-            self.reports.warn(f"qd.{name}() is deprecated; write qd.graph.{new}()", DeprecationWarning)
-            return new
-        return name
+    __slots__ = ("options", "positions", "flow", "writer", "walker", "recognition", "regions", "labels")
+
+    def __init__(self, state: State, walker: Walker, recognition: Recognition) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.flow = state.flow
+        self.writer = state.writer
+        self.walker = walker
+        self.recognition = recognition
+        self.regions: list[Region] = []
+        self.labels: list = []
 
     # ------------------------------------------------------------ do_while
 
@@ -51,7 +54,7 @@ class Graphs:
         if len(args) != 1 or len(node.test.args) + len(node.test.keywords) != 1:
             raise QuadrantsTypeError("qd.graph.do_while() takes one argument, the flag")
         for stmt in node.body:
-            plain_while = isinstance(stmt, ast.While) and self.region_call(stmt.test) != "do_while"
+            plain_while = isinstance(stmt, ast.While) and self.recognition.region_call(stmt.test) != "do_while"
             if isinstance(stmt, _NOT_IN_LOOP) or plain_while:
                 self.positions.frame.node = stmt
                 raise QuadrantsSyntaxError(
@@ -60,14 +63,14 @@ class Graphs:
                     "the loop."
                 )
         with self.region("loop", self.flag(args[0], "qd.graph.do_while(...)")):
-            self.exec_body(node.body)
+            self.walker.exec_body(node.body)
 
     def flag(self, node, what: str):
         """The declaration of the 0-d i32 ndarray that an expression names."""
         found = None
         if isinstance(node, (ast.Name, ast.Attribute)):
             try:
-                found = self.eval(node)
+                found = self.walker.eval(node)
             except QuadrantsCompilationError:  # no such name, or nothing of that name in an object
                 found = None
         if not isinstance(found, ArrayRef):
@@ -90,7 +93,7 @@ class Graphs:
         if len(node.items) != 1:
             raise QuadrantsSyntaxError(f"{_WITH_ONLY}, one in each statement")
         item = node.items[0]
-        name = self.region_call(item.context_expr)
+        name = self.recognition.region_call(item.context_expr)
         if name not in ("stream_parallel", "checkpoint", "parallel_context", "parallel"):
             raise QuadrantsSyntaxError(_WITH_ONLY)
         if item.optional_vars is not None:
@@ -98,9 +101,16 @@ class Graphs:
         call = item.context_expr
         if name != "checkpoint" and (call.args or call.keywords):
             raise QuadrantsSyntaxError(f"{_spelled(name)} takes no arguments")
-        getattr(self, f"_with_{name}")(node, call)
+        if name == "stream_parallel":
+            self._with_stream_parallel(node)
+        elif name == "checkpoint":
+            self._with_checkpoint(node, call)
+        elif name == "parallel_context":
+            self._with_parallel_context(node)
+        else:
+            self._with_parallel(node)
 
-    def _with_stream_parallel(self, node, call) -> None:
+    def _with_stream_parallel(self, node) -> None:
         if self.options.graph:
             raise QuadrantsSyntaxError(
                 "qd.stream_parallel() is not compatible with graph=True kernels: remove one of the two, or use "
@@ -117,14 +127,14 @@ class Graphs:
                     f"'with qd.stream_parallel():' blocks; statement {number} is none. Move it to a kernel of its own."
                 )
         with self.region("stream"):
-            self.exec_body(node.body)
+            self.walker.exec_body(node.body)
 
     def _may_hold_streams(self, stmt) -> bool:
         if isinstance(stmt, ast.With):
-            return self.region_call(stmt.items[0].context_expr) == "stream_parallel"
+            return self.recognition.region_call(stmt.items[0].context_expr) == "stream_parallel"
         return _is_text(stmt) or self._is_static_control(stmt)
 
-    def _with_parallel_context(self, node, call) -> None:
+    def _with_parallel_context(self, node) -> None:
         if not self.options.graph:
             raise QuadrantsSyntaxError("qd.graph.parallel_context() requires @qd.kernel(graph=True)")
         if self.options.checkpoints:
@@ -134,11 +144,11 @@ class Graphs:
             raise QuadrantsSyntaxError("qd.graph.parallel_context() cannot be nested.")
         self._only_sections(node.body)
         with self.region("parallel"):
-            self.exec_body(node.body)
+            self.walker.exec_body(node.body)
 
     def _only_sections(self, body: list) -> None:
         for stmt in body:
-            section = isinstance(stmt, ast.With) and self.region_call(stmt.items[0].context_expr) in (
+            section = isinstance(stmt, ast.With) and self.recognition.region_call(stmt.items[0].context_expr) in (
                 "parallel", "parallel_context",
             )  # fmt: skip
             if self._is_static_control(stmt):
@@ -152,9 +162,9 @@ class Graphs:
 
     def _is_static_control(self, stmt) -> bool:
         header = stmt.test if isinstance(stmt, ast.If) else stmt.iter if isinstance(stmt, ast.For) else None
-        return header is not None and self.is_static_call(header)
+        return header is not None and self.recognition.is_static_call(header)
 
-    def _with_parallel(self, node, call) -> None:
+    def _with_parallel(self, node) -> None:
         if not self.options.graph:
             raise QuadrantsSyntaxError("qd.graph.parallel() requires @qd.kernel(graph=True)")
         self._in_kernel("qd.graph.parallel()")
@@ -163,7 +173,7 @@ class Graphs:
                 "qd.graph.parallel() belongs directly in a 'with qd.graph.parallel_context():' block."
             )
         with self.region("section"):
-            self.exec_body(node.body)
+            self.walker.exec_body(node.body)
 
     # ------------------------------------------------------------ checkpoints
 
@@ -188,10 +198,10 @@ class Graphs:
                     "put it in `for _ in range(1):`."
                 )
         with self.region("checkpoint", self.flag(given["yield_on"], "qd.checkpoint(yield_on=...)"), label):
-            self.exec_body(node.body)
+            self.walker.exec_body(node.body)
 
     def _label(self, node) -> int:
-        value = self.eval(node) if _is_plain(node) else None
+        value = self.walker.eval(node) if _is_plain(node) else None
         if isinstance(value, bool) or not (isinstance(value, int) or isinstance(value, enum.IntEnum)):
             raise QuadrantsSyntaxError(
                 f"The label of a checkpoint is an int literal, a module-level int or a member of an IntEnum, not "

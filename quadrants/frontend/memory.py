@@ -1,74 +1,35 @@
-"""Fields and array arguments as places: declarations, index arithmetic rules, bounds checks."""
+"""Fields and array arguments as places: index arithmetic rules and bounds checks."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.outside import cell_outside, outside_axis
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.outside import Outside, outside_axis
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load
-from quadrants.ir.types import i32, tensor_type
+from quadrants.ir.types import i32
 from quadrants.lang import access
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 
-def _levels(cell, size: int):
-    return tuple((axis, extent, divisor, stride // size) for axis, extent, divisor, stride in cell.levels)
-
-
-def _scalar_decl(field, cell, name: str) -> ArrayDecl:
-    return ArrayDecl(
-        name=name,
-        kind="field",
-        type=cell.dtype,
-        ndim=len(cell.shape),
-        shape=tuple(cell.shape),
-        levels=_levels(cell, cell.dtype.size),
-        index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
-        source=cell,
-        label=name,
-    )
-
-
 class Memory:
-    """Part of the tracer: what `x[i]` means for fields and arrays."""
+    """What `x[i]` means for fields and arrays."""
 
-    def field_decl(self, field, name: str = "") -> ArrayDecl:
-        """The declaration of a scalar or matrix field, made once a kernel; `name` is for the text."""
-        found = self.declared.fields.get(id(field))
-        if found is not None:
-            return found[1]
-        self.check_placed(field)
-        field._check_usable()
-        name = self.names.array_name(name or getattr(field, "_name", "") or self.names.hint or "field")
-        if kind_of(field) == "field":
-            decl = _scalar_decl(field, field.cell, name)
-        else:
-            decl = self._matrix_decl(field, name)
-        self.declared.fields[id(field)] = (field, decl)
-        self.declared.add_array(decl)
-        if self.options.ad_mode:
-            self.field_companions(field, decl)
-        return decl
+    __slots__ = ("options", "reports", "writer", "fields", "outside")
 
-    def _matrix_decl(self, field, name: str) -> ArrayDecl:
-        cells = field.cells
-        shape = (field.n,) if field.ndim == 1 else (field.n, field.m)
-        first = _scalar_decl(field, cells[0], name)
-        first.type = tensor_type(shape, cells[0].dtype)
-        if not field.interleaved:
-            parts = [_scalar_decl(field, c, self.names.array_name(f"{name}_{k}")) for k, c in enumerate(cells)]
-            for part in parts:
-                self.declared.add_array(part)
-            first.components = tuple(parts)
-        return first
+    def __init__(self, state: State, fields: Fields, outside: Outside) -> None:
+        self.options = state.options
+        self.reports = state.reports
+        self.writer = state.writer
+        self.fields = fields
+        self.outside = outside
 
-    # ------------------------------------------------------------ subscripts
-
-    def subscript_array(self, decl: ArrayDecl, indices, what: str) -> Value:
+    def subscript_array(self, decl: ArrayDecl, indices, what: str):
         """The cell of a field or array at canonical indices, as an assignable value."""
         flat = access.flatten_indices(indices)
         if any(isinstance(x, slice) for x in flat):
@@ -89,7 +50,7 @@ class Memory:
     def cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
         """The cell at i32 indices; a constant that is outside makes no address."""
         axis = outside_axis(decl, exprs)
-        return self._cell(decl, exprs) if axis is None else cell_outside(self, decl, exprs, axis)
+        return self._cell(decl, exprs) if axis is None else self.outside.cell(decl, exprs, axis)
 
     @staticmethod
     def _cell(decl: ArrayDecl, exprs: tuple) -> Value:
@@ -163,14 +124,13 @@ class Memory:
             return ("shared", decl.shape)
         return ("ndarray", decl.source[0], decl.label)
 
-    # ------------------------------------------------------------ host objects met in kernel scope
-
-    def subscript_object(self, obj, indices) -> Value:
+    def subscript_object(self, obj, indices):
+        """`obj[indices]` of an array, a field or a struct field."""
         kind = kind_of(obj)
         if isinstance(obj, ArrayRef):
             return self.subscript_array(obj.decl, indices, "Array")
         if kind in ("field", "matrix_field"):
-            return self.subscript_array(self.field_decl(obj), indices, "Field")
+            return self.subscript_array(self.fields.field_decl(obj), indices, "Field")
         if kind == "struct_field":
             return StructCell(self, obj, indices)
         raise QuadrantsTypeError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.types import DType, f32, i32, u1
 from quadrants.lang.parameters import compound_kind
 
 
-@dataclass(frozen=True, slots=True)
 class Options:
-    """The options of one trace.
+    """The options of one trace, from those of the runtime and what the kernel was declared with.
 
     kernel_name: what the kernel, or its derivative, is called in text and messages.
     ad_mode: "", or which derivative is to be made of the trace.
     needed: where `ad_mode` watches a primal, which arrays the derivative reads.
-    graph, checkpoints, fastcache: what the kernel was declared with.
+    graph, checkpoints, fastcache: of the declaration.
     """
 
-    kernel_name: str = ""
-    default_fp: DType = f32
-    default_ip: DType = i32
-    debug: bool = False
-    check_bounds: bool = False
-    ad_mode: str = ""
-    needed: Any = None  # ad.needed.Needed, which stands above the frontend
-    short_circuit: bool = True
-    unrolling_limit: int = 32
-    raise_on_templated_floats: bool = False
-    arch_name: str = "x64"
-    graph: bool = False
-    checkpoints: bool = False
-    fastcache: bool = False
+    __slots__ = (
+        "kernel_name", "default_fp", "default_ip", "debug", "check_bounds", "ad_mode", "needed", "short_circuit",
+        "unrolling_limit", "raise_on_templated_floats", "arch_name", "graph", "checkpoints", "fastcache",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        init: Mapping[str, Any],
+        name: str = "",
+        *,
+        graph: bool = False,
+        checkpoints: bool = False,
+        fastcache: bool = False,
+    ) -> None:
+        self.ad_mode: Final[str] = init.get("ad_mode", "")
+        self.kernel_name: Final = derivative_name(name, self.ad_mode)
+        self.default_fp: Final[DType] = init.get("default_fp", f32)
+        self.default_ip: Final[DType] = init.get("default_ip", i32)
+        self.debug: Final = bool(init.get("debug"))
+        self.check_bounds: Final = self.debug or bool(init.get("check_out_of_bound"))
+        self.needed: Final[Any] = init.get("needed")  # ad.needed.Needed, which stands above the frontend
+        self.short_circuit: Final[bool] = init.get("short_circuit_operators", True)
+        self.unrolling_limit: Final[int] = init.get("unrolling_limit", 32)
+        self.raise_on_templated_floats: Final = bool(init.get("raise_on_templated_floats"))
+        self.arch_name: Final[str] = init.get("arch") or "x64"
+        self.graph: Final = graph
+        self.checkpoints: Final = checkpoints
+        self.fastcache: Final = fastcache
 
     def resolve_dtype(self, t: Any) -> DType:
         """The dtype that `int`, `float`, `bool` or a dtype stands for."""
@@ -51,25 +63,6 @@ class Options:
     def resolve_type(self, t: Any):
         """A dtype or compound type used as an annotation inside a body."""
         return t.ir_type() if compound_kind(t) else self.resolve_dtype(t)
-
-
-def options_of(init: Mapping[str, Any], name: str, **declared: bool) -> Options:
-    """The options that `init`, which has those of the runtime too, holds for the kernel `name`."""
-    debug, mode = bool(init.get("debug")), init.get("ad_mode", "")
-    return Options(
-        kernel_name=derivative_name(name, mode),
-        default_fp=init.get("default_fp", f32),
-        default_ip=init.get("default_ip", i32),
-        debug=debug,
-        check_bounds=bool(init.get("check_out_of_bound")) or debug,
-        ad_mode=mode,
-        needed=init.get("needed"),
-        short_circuit=init.get("short_circuit_operators", True),
-        unrolling_limit=init.get("unrolling_limit", 32),
-        raise_on_templated_floats=bool(init.get("raise_on_templated_floats")),
-        arch_name=init.get("arch") or "x64",
-        **declared,
-    )
 
 
 def derivative_name(name: str, mode: str) -> str:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError
+from quadrants.frontend.emitted_funcs import EmittedFuncs
+from quadrants.frontend.func_arguments import FuncArguments
 from quadrants.frontend.functions import CannotPass
+from quadrants.frontend.returns import Returns
+from quadrants.frontend.state import State
+from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Function, Return
 from quadrants.lang import structs, typed
 from quadrants.lang.annotations import RefType, tuple_items
@@ -14,14 +19,30 @@ from quadrants.lang.value import Value
 
 
 class RealCalls:
-    """Part of the tracer."""
+    """Calls of real funcs."""
+
+    __slots__ = ("options", "positions", "writer", "functions", "walker", "returns", "func_arguments", "emitted")
+
+    def __init__(
+        self, state: State, walker: Walker, returns: Returns, func_arguments: FuncArguments, emitted: EmittedFuncs
+    ) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.writer = state.writer
+        self.functions = state.functions
+        self.walker = walker
+        self.returns = returns
+        self.func_arguments = func_arguments
+        self.emitted = emitted
 
     def call_real(self, func: Func, bound: dict):
-        adapted, keys, args = {}, [], []
+        adapted: dict = {}
+        keys: list = []
+        args: list = []
         for name, x in bound.items():
             mode, value = adapted[name] = self._real_argument(func, name, x)
             try:
-                keys.append(self._pass(mode, value, args))
+                keys.append(self.emitted.pass_argument(mode, value, args))
             except CannotPass:
                 raise QuadrantsSyntaxError(
                     f"'{name}' of the real func {func.fn.__name__} cannot be passed by reference: only local variables "
@@ -35,35 +56,37 @@ class RealCalls:
             )
         function = self.functions.known.get(key) or self._trace_real(func, key, adapted)
         items = tuple_items(func.annotation("return"))
-        return self._emit_call(function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None)
+        return self.emitted.emit_call(
+            function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None
+        )
 
     def _real_argument(self, func: Func, name: str, x):
         a = func.annotation(name)
         if not isinstance(a, RefType):
-            return self.adapt(func, name, x)
+            return self.func_arguments.adapt(func, name, x)
         t = self.options.resolve_dtype(a.tp)
         if not isinstance(x, Value) or x.place is None or x.type is not t:
             raise QuadrantsSyntaxError(f"'{name}' of {func.fn.__name__} is by reference: pass a variable of type {t}.")
         return "alias", x
 
     def _trace_real(self, func: Func, key, adapted: dict) -> Function:
-        frame = self.make_frame(func, "real")
+        frame = self.emitted.make_frame(func, "real")
         annotations = self._return_annotations(frame)
         function = self.functions.known[key] = Function(
-            name=self.function_name(func),
+            name=self.emitted.function_name(func),
             params=[],
             body=[],
-            result=tuple(self.return_type(a) for a in annotations),
+            result=tuple(self.returns.return_type(a) for a in annotations),
             pure=False,  # what it does is not known yet where it calls itself
             doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
         )
-        with self.function_scope(frame, key) as body:
+        with self.emitted.function_scope(frame, key) as body:
             function.body = body
-            function.params = self.bind_parameters(frame, adapted)
+            function.params = self.emitted.bind_parameters(frame, adapted)
             function.loc = self.positions.loc()
-            self.exec_body(frame.source.tree.body)
+            self.walker.exec_body(frame.source.tree.body)
             if annotations and frame.result is None:
-                self._check_returned(func, frame)
+                self.emitted.check_returned(func, frame)
             if annotations and not frame.returned:
                 self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
         self.functions.emitted.append(function)
@@ -91,4 +114,4 @@ class RealCalls:
         frame.returned = frame.control_depth == 0
 
     def _real_result(self, a, value):
-        return self.return_expr(a, typed.to_value(value) if typed.is_number(value) else value)
+        return self.returns.return_expr(a, typed.to_value(value) if typed.is_number(value) else value)

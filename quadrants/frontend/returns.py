@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import Return
 from quadrants.ir.types import StructType, TensorType
 from quadrants.lang import parameters as ann
@@ -12,7 +13,14 @@ from quadrants.lang.value import Value
 
 
 class Returns:
-    """Part of the tracer."""
+    """Emits the Return of a kernel."""
+
+    __slots__ = ("options", "positions", "writer")
+
+    def __init__(self, state: State) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.writer = state.writer
 
     def finish_return(self, value):
         """Emit the kernel's Return; the parts of the result are one expression each, in annotation order."""

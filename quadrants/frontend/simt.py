@@ -6,8 +6,11 @@ from contextlib import contextmanager
 
 from quadrants import targets
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.outside import is_outside
+from quadrants.frontend.loop_writer import LoopWriter
+from quadrants.frontend.outside import Outside
+from quadrants.frontend.places import Places
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     ArrayDecl,
@@ -30,7 +33,18 @@ from quadrants.lang.value import Value
 
 
 class Simt:
-    """Part of the tracer."""
+    """What the operations of `qd.simt` are made of."""
+
+    __slots__ = ("names", "flow", "writer", "functions", "outside", "places", "loop_writer")
+
+    def __init__(self, state: State, outside: Outside, places: Places, loop_writer: LoopWriter) -> None:
+        self.names = state.names
+        self.flow = state.flow
+        self.writer = state.writer
+        self.functions = state.functions
+        self.outside = outside
+        self.places = places
+        self.loop_writer = loop_writer
 
     def intrinsic(self, op: str, args: tuple = (), t=None, params: tuple = ()):
         """Emit an intrinsic here; its value where `t` is a type. args: Values, or places handed over by reference."""
@@ -58,7 +72,7 @@ class Simt:
         """A sequential loop; `run(k)` translates its body. unroll: see `For`."""
         bounds = tuple(typed.cast_expr(typed.to_expr(x), i32) for x in (begin, end))
         with self.flow.header():
-            self.emit_for(["k"], [bounds], lambda values: run(values[0]))
+            self.loop_writer.emit_for(["k"], [bounds], lambda values: run(values[0]))
         self.writer.block[-1].unroll = unroll
 
     def rename(self, variable: Value, name: str) -> None:
@@ -105,7 +119,7 @@ class Simt:
             raise QuadrantsSyntaxError(
                 "'qd.volatile_load' requires an lvalue: an element of a field, an array or a shared array"
             )
-        if is_outside(self, target.place):
+        if self.outside.stands_for(target.place):
             return target
         if self.writer.is_local_place(target.place):
             raise QuadrantsTypeError(
@@ -113,14 +127,14 @@ class Simt:
             )
         if isinstance(target.type, StructType):
             raise QuadrantsSyntaxError("'qd.volatile_load' requires an lvalue of a scalar, vector or matrix type")
-        stable = self.stable_target(target)
+        stable = self.places.stable_target(target)
         if not isinstance(target.type, TensorType):
             return self.writer.temp(Value(Volatile(stable.place, target.type)), "loaded")
-        parts = [self.writer.temp(Value(Volatile(p, p.type)), "loaded") for p in self._component_targets(stable)]
+        parts = [self.writer.temp(Value(Volatile(p, p.type)), "loaded") for p in self.places.component_targets(stable)]
         return tensor.make(parts, target.type)
 
 
-def block_dim_of(tracer, block_dim) -> int | None:
+def block_dim_of(arch: str, block_dim) -> int | None:
     """The argument of `qd.loop_config`, checked: a power of two, and at most 1024 where blocks cannot be larger."""
     if block_dim is None:
         return None
@@ -133,12 +147,10 @@ def block_dim_of(tracer, block_dim) -> int | None:
         raise QuadrantsCompilationError(
             f"block_dim={dim} must be a positive power of two: is_power_of_two({dim}) is false"
         )
-    target = targets.of_arch(tracer.options.arch_name)
+    target = targets.of_arch(arch)
     most = target.block_threads if target is not None else None
     if most is not None and dim > most:
-        raise QuadrantsCompilationError(
-            f"block_dim={dim} is more than a block may have on {tracer.options.arch_name}: {most}"
-        )
+        raise QuadrantsCompilationError(f"block_dim={dim} is more than a block may have on {arch}: {most}")
     return dim
 
 

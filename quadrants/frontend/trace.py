@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import cast
 
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.frontend.frame import Frame, frame_of
-from quadrants.frontend.options import options_of
+from quadrants.frontend.frame import Frame
+from quadrants.frontend.options import Options
 from quadrants.frontend.tracer import Tracer
 from quadrants.ir.names import identifier
 from quadrants.ir.nodes import Module
@@ -47,11 +48,11 @@ def trace_kernel(
         graph, checkpoints: what the kernel was declared with.
         record: a Record that is to hear what the result depends on.
     """
-    asked = options_of(options, identifier(fn.__name__), fastcache=fastcache, graph=graph, checkpoints=checkpoints)
+    asked = Options(options, identifier(fn.__name__), graph=graph, checkpoints=checkpoints, fastcache=fastcache)
     tracer = Tracer(asked, record)
     if record is not None:
         record.function(fn)
-    frame = frame_of(fn, "kernel", getattr(fn, "__annotations__", {}).get("return"))
+    frame = Frame(fn, "kernel", getattr(fn, "__annotations__", {}).get("return"))
     tracer.positions.note_def(frame)
     tracer.positions.enter(frame)
     previous = scope.enter(tracer)
@@ -63,17 +64,18 @@ def trace_kernel(
         raise tracer.positions.translate_error(error) from None
     finally:
         scope.leave(previous)
+        tracer.close()
 
 
 def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     for index, ((name, annotation), x) in enumerate(zip(parameters, args)):
         tracer.declared.annotations[(index, ())] = annotation
-        tracer.bind_kernel_parameter(index, name, annotation, x)
-    tracer.exec_body(frame.source.tree.body)
+        tracer.arguments.bind_kernel_parameter(index, name, annotation, x)
+    tracer.walker.exec_body(frame.source.tree.body)
     if frame.has_return_annotation and not frame.returned:
         frame.node = frame.source.tree
         raise QuadrantsSyntaxError("Kernel has a return type but does not have a return statement")
-    tracer.check_top_level(tracer.writer.block)
+    tracer.companions.check_top_level(tracer.writer.block)
     result = tuple(e.type for e in frame.result) if frame.result else ()
     module = Module(
         name=tracer.options.kernel_name,
@@ -89,14 +91,14 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     )
     fields = [f for f, _ in tracer.declared.fields.values()]
     attributes = tuple(tracer.declared.attributes)
-    return Traced(module, tracer.declared.bindings, fields, tracer.declared.prints, tracer.labels, attributes)
+    return Traced(module, tracer.declared.bindings, fields, tracer.declared.prints, tracer.graphs.labels, attributes)
 
 
 def _from_python(name: str, args: tuple, kwargs: dict):
     """A host-scope function met a run-time value inside a plain Python helper."""
     from quadrants.frontend import intrinsics
 
-    tracer = scope.require()
+    tracer = cast(Tracer, scope.require())  # which `trace_kernel` entered
     if name in ("Vector", "Matrix"):
         return intrinsics._vector(tracer, *args, **kwargs)
     if name == "compound_type":

@@ -1,189 +1,216 @@
 """The tracer: walks the AST of a kernel once per specialisation and builds IR.
 
-State that every part shares: the block being filled, the stack of frames, declarations made so far. The parts
-(statements, loops, expressions, calls, ...) are mixins, one file each.
+It is composed of state (`state.py`) and parts, which take what they need in their constructors: state, and parts that
+were made before them. No part reaches what is above it but by the walker, whose tables this module fills.
 """
 
 from __future__ import annotations
 
-from quadrants.errors import (
-    QuadrantsSyntaxError,
-    QuadrantsTypeError,
-)
+import ast
+from collections.abc import Callable
+from typing import Any
+
 from quadrants.frontend.arguments import Arguments
+from quadrants.frontend.assignment import Assignment
 from quadrants.frontend.atomics import Atomics
+from quadrants.frontend.augmented import Augmented
 from quadrants.frontend.calls import Calls
 from quadrants.frontend.companions import Companions
 from quadrants.frontend.containers import Containers
-from quadrants.frontend.declared import Declared
 from quadrants.frontend.differentiated import Differentiated
+from quadrants.frontend.emitted_funcs import EmittedFuncs
+from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.expressions import Expressions
-from quadrants.frontend.flow import Flow
-from quadrants.frontend.functions import Functions
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.func_arguments import FuncArguments
+from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.graphs import Graphs
+from quadrants.frontend.lookups import Lookups
+from quadrants.frontend.loop_writer import LoopWriter
 from quadrants.frontend.loops import Loops
 from quadrants.frontend.memory import Memory
-from quadrants.frontend.names import Names
+from quadrants.frontend.operators import Operators
 from quadrants.frontend.options import Options
-from quadrants.frontend.order import Order
 from quadrants.frontend.output import Output
-from quadrants.frontend.positions import Positions
-from quadrants.frontend.purity import Purity
+from quadrants.frontend.outside import Outside
+from quadrants.frontend.places import Places
 from quadrants.frontend.realcall import RealCalls
+from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.record import Record
-from quadrants.frontend.reports import Reports
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.simt import Simt
+from quadrants.frontend.state import State
 from quadrants.frontend.statements import Statements
-from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.struct_methods import bind_struct_method
 from quadrants.frontend.views import Views
-from quadrants.frontend.writer import Writer
-from quadrants.ir.nodes import (
-    Builtin,
-    Cell,
-    Const,
-    MatOp,
-    Store,
-)
-from quadrants.ir.types import StructType, f32, f64, i32
-from quadrants.lang import access, typed
-from quadrants.lang.kernel_object import KernelObject
-from quadrants.lang.value import Value
+from quadrants.frontend.walker import Walker
 
 
-class Tracer(
-    Statements,
-    Containers,
-    Loops,
-    Graphs,
-    Expressions,
-    Order,
-    Calls,
-    RealCalls,
-    Arguments,
-    Output,
-    Returns,
-    Memory,
-    Companions,
-    Differentiated,
-    Views,
-    Atomics,
-    Simt,
-):
-    def __init__(self, options: Options, record: Record | None = None):
-        self.options = options
-        self.names = Names()
-        self.positions = Positions()
-        self.reports = Reports(self.positions)
-        self.flow = Flow(self.positions)
-        self.writer = Writer(options, self.names, self.positions, self.flow)
-        self.declared = Declared()
-        self.functions = Functions(options, self.positions)
-        self.purity = Purity(options, self.positions, self.reports, record)
-        self.outside: set = set()
-        self.regions: list = []
-        self.labels: list = []
+class Tracer:
+    """The parts of one trace, and what `quadrants.lang.kernel_tracer.KernelTracer` asks of it.
+
+    Handlers of intrinsics get it, and the language finds it in `quadrants.lang.scope`. Attributes are declared in
+    `__slots__`, and set here alone.
+    """
+
+    __slots__ = (
+        # state
+        "options", "names", "positions", "reports", "flow", "writer", "declared", "functions", "purity",
+        # parts
+        "walker", "recognition", "evaluation", "fields", "outside", "memory", "views", "places", "atomics",
+        "loop_writer", "simt", "companions", "arguments", "containers", "returns", "assignment", "output",
+        "operators", "lookups", "augmented", "expressions", "func_arguments", "emitted", "real",
+        "differentiated", "func_calls", "calls", "graphs", "loops", "statements",
+        # what the language asks for
+        "default_fp", "default_ip", "debug", "check_bounds", "arch_name", "resolve_dtype", "emit", "declare",
+        "temp", "check", "reported_loc", "assign_to", "atomic", "check_width", "check_tensor_index", "cell",
+        "within", "extents", "builtin", "intrinsic", "declare_shared", "when", "repeat", "rename",
+        "bind_struct_method", "call_func",
+    )  # fmt: skip
+
+    def __init__(self, options: Options, record: Record | None = None) -> None:
+        state = State(options, record)
+        self._take(state)
+        self.walker = Walker(state)
+        self.recognition = Recognition(state)
+        self.evaluation = Evaluation(state, self.walker)
+        self.fields = Fields(state)
+        self.outside = Outside(state)
+        self.memory = Memory(state, self.fields, self.outside)
+        self.views = Views(state, self.memory)
+        self.places = Places(state)
+        self.atomics = Atomics(state, self.places)
+        self.loop_writer = LoopWriter(state)
+        self.simt = Simt(state, self.outside, self.places, self.loop_writer)
+        self.companions = Companions(state, self.fields)
+        self.arguments = Arguments(
+            state, self.fields, self.memory, self.views, self.places, self.loop_writer, self.companions
+        )
+        self.containers = Containers(state)
+        self.returns = Returns(state)
+        self.assignment = Assignment(state, self.places, self.containers)
+        self.output = Output(state, self.walker, self.evaluation)
+        self.operators = Operators(state, self.walker, self.recognition, self.evaluation, self.places)
+        self.lookups = Lookups(state, self.walker, self.evaluation, self.memory, self.views, self.arguments)
+        self.augmented = Augmented(state, self.walker, self.places, self.atomics, self.containers, self.lookups)
+        self.expressions = Expressions(state, self.walker, self.evaluation, self.assignment)
+        self.func_arguments = FuncArguments(state, self.arguments)
+        self.emitted = EmittedFuncs(state, self.walker, self.func_arguments)
+        self.real = RealCalls(state, self.walker, self.returns, self.func_arguments, self.emitted)
+        self.differentiated = Differentiated(state, self.func_arguments, self.emitted)
+        self.func_calls = FuncCalls(
+            state,
+            self.walker,
+            self.places,
+            self.containers,
+            self.func_arguments,
+            self.emitted,
+            self.real,
+            self.differentiated,
+        )
+        self.calls = Calls(state, self.walker, self.evaluation, self.views, self.containers, self.func_calls, self)
+        self.graphs = Graphs(state, self.walker, self.recognition)
+        self.loops = Loops(
+            state,
+            self.walker,
+            self.recognition,
+            self.evaluation,
+            self.fields,
+            self.memory,
+            self.loop_writer,
+            self.assignment,
+            self.graphs,
+        )
+        self.statements = Statements(
+            state,
+            self.walker,
+            self.recognition,
+            self.evaluation,
+            self.places,
+            self.containers,
+            self.returns,
+            self.assignment,
+            self.lookups,
+            self.real,
+            self.calls,
+        )
+        self.walker.expressions = self._expressions()
+        self.walker.statements = self._statements()
         self._serve_language()
 
-    def _serve_language(self) -> None:
-        """What `KernelTracer` declares and parts have."""
-        self.default_fp, self.default_ip = self.options.default_fp, self.options.default_ip
-        self.debug, self.check_bounds = self.options.debug, self.options.check_bounds
-        self.arch_name = self.options.arch_name
-        self.resolve_dtype = self.options.resolve_dtype
-        self.emit, self.declare, self.temp = self.writer.emit, self.writer.declare, self.writer.temp
-        self.check, self.reported_loc = self.writer.check, self.positions.reported_loc
+    def _take(self, state: State) -> None:
+        self.options, self.names, self.positions, self.reports = (
+            state.options, state.names, state.positions, state.reports,
+        )  # fmt: skip
+        self.flow, self.writer, self.declared = state.flow, state.writer, state.declared
+        self.functions, self.purity = state.functions, state.purity
+
+    def close(self) -> None:
+        """Let go of what holds the tracer: it, and all that it held, is freed with its last reference."""
+        self.walker.close()
+        del self.calls.tracer
+
+    # ------------------------------------------------------------ the Python subset
+
+    def _expressions(self) -> dict[type, Callable[[Any], Any]]:
+        operators, lookups, expressions = self.operators, self.lookups, self.expressions
+        return {
+            ast.Attribute: lookups.eval_Attribute,
+            ast.BinOp: operators.eval_BinOp,
+            ast.BoolOp: operators.eval_BoolOp,
+            ast.Call: self.calls.eval_Call,
+            ast.Compare: operators.eval_Compare,
+            ast.Constant: expressions.eval_Constant,
+            ast.Dict: expressions.eval_Dict,
+            ast.DictComp: expressions.eval_DictComp,
+            ast.IfExp: operators.eval_IfExp,
+            ast.JoinedStr: expressions.eval_JoinedStr,
+            ast.List: expressions.eval_List,
+            ast.ListComp: expressions.eval_ListComp,
+            ast.Name: lookups.eval_Name,
+            ast.NamedExpr: expressions.eval_NamedExpr,
+            ast.Slice: lookups.eval_Slice,
+            ast.Starred: expressions.eval_Starred,
+            ast.Subscript: lookups.eval_Subscript,
+            ast.Tuple: self.evaluation.eval_Tuple,
+            ast.UnaryOp: operators.eval_UnaryOp,
+        }
+
+    def _statements(self) -> dict[type, Callable[[Any], None]]:
+        loops, statements = self.loops, self.statements
+        return {
+            ast.AnnAssign: statements.exec_AnnAssign,
+            ast.Assert: self.output.exec_Assert,
+            ast.Assign: statements.exec_Assign,
+            ast.AugAssign: self.augmented.exec_AugAssign,
+            ast.Break: loops.exec_Break,
+            ast.Continue: loops.exec_Continue,
+            ast.Expr: statements.exec_Expr,
+            ast.For: loops.exec_For,
+            ast.FunctionDef: statements.exec_FunctionDef,
+            ast.If: statements.exec_If,
+            ast.Pass: statements.exec_Pass,
+            ast.Return: statements.exec_Return,
+            ast.While: loops.exec_While,
+            ast.With: self.graphs.exec_With,
+        }
+
+    # ------------------------------------------------------------ what the language asks for
 
     @property
     def top_level(self) -> bool:
         return self.flow.top_level
 
-    # ------------------------------------------------------------ assignment
-
-    def assign_to(self, target, value) -> None:
-        """Store `value` to a place: a variable, cell, component, slice or struct cell."""
-        if isinstance(target, StructCell):
-            self._assign_struct_cell(target, value)
-            return
-        if isinstance(target, KernelObject):
-            target.assign(value)
-            return
-        if isinstance(target, Value) and target.immutable:
-            raise self.immutable_error(target.immutable)
-        targets = getattr(target, "targets", None)
-        if targets is not None:
-            self._assign_slice(target, targets, value)
-            return
-        if not isinstance(target, Value) or target.place is None:
-            raise QuadrantsSyntaxError("cannot assign to this expression: it is not a variable or an element")
-        t = target.type
-        expr = self.convert_for(value, t)
-        place = target.place
-        if isinstance(place, Cell) and place.array.components is not None:
-            held = self.writer.temp(Value(expr))
-            for k, part in enumerate(self.component_places(place)):
-                element = held[k] if len(t.shape) == 1 else held[k // t.shape[1], k % t.shape[1]]
-                self._store(part, element.expr)
-            return
-        self._store(place, expr)
-
-    def _store(self, place, expr) -> None:
-        self.writer.emit(Store(place, expr))
-
-    def convert_for(self, value, t):
-        from quadrants.lang import structs
-
-        if isinstance(t, StructType) and isinstance(value, dict):
-            return structs.construct(t, (), value).expr
-        e = typed.to_expr(value)
-        converted = typed.convert_expr(e, t)
-        self._note_loss(e, t)
-        return converted
-
-    def _note_loss(self, e, t) -> None:
-        """Log an assignment that drops digits; literals that the target holds exactly are silent."""
-        if isinstance(t, StructType) or (isinstance(e, Const) and float(e.value).is_integer()):
-            return
-        have, want = typed.element_dtype(e.type), typed.element_dtype(t)
-        narrower = have.is_real == want.is_real and have.bits > want.bits
-        if want.kind != "b" and (have.is_real and not want.is_real or narrower):
-            self.reports.log_once(f"Assign may lose precision: {want} <- {have}")
-
-    def component_places(self, place) -> list:
-        """The places of a cell whose components live in separate arrays."""
-        indices = tuple(self.writer.temp(Value(e)).expr for e in place.indices)
-        return [Cell(part, indices, part.type) for part in place.array.components]
-
-    def _assign_slice(self, target, targets, value) -> None:
-        held = self.writer.temp(Value(typed.convert_expr(typed.to_expr(value), target.type)))
-        shape = target.shape
-        for k, part in enumerate([self.stable_target(t) for t in targets]):
-            self.assign_to(part, held[k] if len(shape) == 1 else held[k // shape[1], k % shape[1]])
-
-    def _assign_struct_cell(self, target: StructCell, value) -> None:
-        if isinstance(value, dict):
-            items = value
-        else:
-            v = value.as_value() if isinstance(value, StructCell) else typed.to_value(value)
-            if not v.is_struct:
-                raise QuadrantsTypeError(f"cannot assign '{v.type}' to a struct")
-            if [k for k, _ in v.type.members] != target.keys:
-                raise QuadrantsTypeError(
-                    f"Member mismatch between structs: {target.keys} and {[k for k, _ in v.type.members]}"
-                )
-            held = self.writer.temp(v)
-            items = {k: access.member(held, k) for k in target.keys}
-        for key, item in items.items():
-            self.assign_to(target.member(key), item)
-
-    def thread_index(self) -> Value:
-        return Value(Builtin("thread_index", i32))
-
-    def frexp(self, x):
-        """(mantissa, exponent) of a real value."""
-        held = self.writer.temp(x)
-        if held.type not in (f32, f64):
-            raise QuadrantsTypeError(f"'frexp' takes f32 or f64, however '{held.type}' is provided")
-        mantissa = Value(MatOp("frexp_mantissa", (held.expr,), held.type))
-        exponent = Value(MatOp("frexp_exponent", (held.expr,), i32))
-        return mantissa, exponent
+    def _serve_language(self) -> None:
+        options, writer, memory, simt = self.options, self.writer, self.memory, self.simt
+        self.default_fp, self.default_ip = options.default_fp, options.default_ip
+        self.debug, self.check_bounds = options.debug, options.check_bounds
+        self.arch_name, self.resolve_dtype = options.arch_name, options.resolve_dtype
+        self.emit, self.declare, self.temp, self.check = writer.emit, writer.declare, writer.temp, writer.check
+        self.reported_loc = self.positions.reported_loc
+        self.assign_to, self.atomic = self.places.assign_to, self.atomics.atomic
+        self.check_width, self.check_tensor_index = memory.check_width, memory.check_tensor_index
+        self.cell, self.within, self.extents = memory.cell, memory.within, memory.extents
+        self.builtin, self.intrinsic, self.declare_shared = simt.builtin, simt.intrinsic, simt.declare_shared
+        self.when, self.repeat, self.rename = simt.when, simt.repeat, simt.rename
+        self.bind_struct_method, self.call_func = bind_struct_method, self.func_calls.call_func

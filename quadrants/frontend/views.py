@@ -1,8 +1,7 @@
 """Buffer views in kernel scope: a 1-d array, an offset and a size, all three known to the tracer as expressions.
 
 Without debug mode `v[i]` is `array[offset + i]` and nothing else. In debug mode every access and every new window is
-checked; what then fails the launch carries the stack of calls, a constant of the place in the program.
-"""
+checked; what then fails the launch carries the stack of calls, a constant of the place in the program."""
 
 from __future__ import annotations
 
@@ -16,7 +15,9 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend.memory import Memory
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
@@ -47,7 +48,19 @@ def not_a_view(name: str, x: Any) -> str:
 
 
 class Views:
-    """Part of the tracer."""
+    """What a buffer view can do in a kernel."""
+
+    __slots__ = ("options", "names", "positions", "reports", "writer", "declared", "functions", "memory")
+
+    def __init__(self, state: State, memory: Memory) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.reports = state.reports
+        self.writer = state.writer
+        self.declared = state.declared
+        self.functions = state.functions
+        self.memory = memory
 
     def view_parameter(self, source: tuple, name: str, annotation, x) -> ViewRef:
         """The view found at `source`: its array and two numbers are read at every launch."""
@@ -102,14 +115,14 @@ class Views:
             (index,) = self._held_as_i32("access", (index,), (view.offset, view.size))
             inside = typed.binary("logic_and", typed.binary("ge", index, 0), typed.binary("lt", index, view.size))
             self._check_view("access", inside, (index, view.offset, view.size))
-        return self.array_cell(view.decl, (self._in_array(view, index.expr),))
+        return self.memory.array_cell(view.decl, (self._in_array(view, index.expr),))
 
     def _in_array(self, view: ViewRef, e):
         """The index in its array of index `e` of a view."""
         if view.decl.clamp:
             return typed.binary("add", view.offset, Value(access.saturated(e))).expr
         if self.options.check_bounds:
-            (e,) = self.check_width((e,), self.bounds_site(view.decl))
+            (e,) = self.memory.check_width((e,), self.memory.bounds_site(view.decl))
         return typed.binary("add", view.offset, Value(access.narrowed(e))).expr
 
     def _sliced(self, view: ViewRef, s: slice) -> ViewRef:
