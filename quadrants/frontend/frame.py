@@ -9,6 +9,7 @@ from typing import Any
 
 from quadrants.errors import QuadrantsNameError
 from quadrants.frontend.source import of_function
+from quadrants.ir.names import identifier
 
 
 class Binding:
@@ -32,13 +33,14 @@ class Binding:
 class Frame:
     """The translation of `fn`'s body. kind: "kernel", "inline", "function" or "real".
 
-    scopes: name -> Binding of each block, from the outside in. node: what is being translated. returned_by: the
-    statement that returned, and `result` what. control_depth: how many run-time `if`, `for` and `while` are around.
-    in_static: how many `qd.static(...)` are. class_name: of a method, for the names that Python mangles.
+    label: its name in text. scopes: name -> Binding of each block, from the outside in. node: what is being translated.
+    returned_by: the statement that returned, and `result` what. control_depth: how many run-time `if`, `for` and
+    `while` are around. in_static: how many `qd.static(...)` are. class_name: of a method, for the names that Python
+    mangles.
     """
 
     __slots__ = (
-        "fn", "name", "source", "kind", "globals", "cells", "class_name", "return_annotation",
+        "fn", "name", "label", "source", "kind", "globals", "cells", "class_name", "return_annotation",
         "has_return_annotation", "scopes", "node", "returned", "returned_by", "result", "control_depth", "in_static",
     )  # fmt: skip
 
@@ -46,6 +48,7 @@ class Frame:
         owner = fn.__qualname__.split(".")
         self.fn = fn
         self.name: str = fn.__name__
+        self.label = identifier(self.name)
         self.source = of_function(fn)
         self.kind = kind
         self.globals: dict = fn.__globals__

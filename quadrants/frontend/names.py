@@ -34,8 +34,9 @@ class Names:
     def global_name(self, base: str, along: Callable[[str], Iterable[str]] = lambda _: ()) -> str:
         """A name for a function, parameter or array: never used before in this kernel, nor those `along(name)`."""
         name = _fresh(base, lambda n: n in self.all or not self.all.isdisjoint(along(n)))
-        self.outer |= {name, *along(name)}
-        self.all |= {name, *along(name)}
+        taken = {name, *along(name)}
+        self.outer |= taken
+        self.all |= taken
         return name
 
     def array_name(self, base: str) -> str:

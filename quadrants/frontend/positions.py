@@ -12,7 +12,6 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
 )
 from quadrants.frontend.frame import Frame
-from quadrants.ir.names import identifier
 from quadrants.ir.nodes import Loc
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -49,7 +48,7 @@ class Positions:
 
     def note_def(self, frame: Frame) -> None:
         """Of functions of one name the first counts."""
-        name, line = identifier(frame.name), frame.source.tree.lineno + frame.source.line0
+        name, line = frame.label, frame.source.tree.lineno + frame.source.line0
         self.def_lines[name] = min(line, self.def_lines.get(name, line))
 
     # ------------------------------------------------------------ lines
@@ -60,7 +59,7 @@ class Positions:
         return line + frame.source.line0
 
     def loc(self) -> Loc:
-        return Loc(tuple((f.source.file, self.line_of(f), identifier(f.name)) for f in self.frames))
+        return Loc(tuple([(f.source.file, self.line_of(f), f.label) for f in self.frames]))
 
     def call_path(self) -> tuple:
         """Where the call that is being traced comes from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tree import ROOT, name, with_suffix
 
 from quadrants.frontend.options import Options
 from quadrants.frontend.tracer import Tracer
+from quadrants.frontend.walker import Walker
 from quadrants.lang.kernel_tracer import KernelTracer
 
 FRONTEND = ROOT / "quadrants/frontend"
@@ -91,6 +93,25 @@ def test_the_tracer_and_its_parts_have_slots_alone(tracer):
     parts = [part for part in parts if type(part).__module__.startswith("quadrants.frontend.")]
     assert len(parts) > 30
     assert [type(x).__name__ for x in (tracer, *parts) if hasattr(x, "__dict__")] == []
+
+
+def test_a_closed_tracer_is_freed_with_its_last_reference():
+    """So that arrays which a trace looked at live no longer than before."""
+
+    def walkers():
+        return sum(isinstance(x, Walker) for x in gc.get_objects())
+
+    gc.collect()
+    before = walkers()
+    gc.disable()
+    try:
+        made = Tracer(Options({}))
+        assert walkers() == before + 1
+        made.close()
+        del made
+        assert walkers() == before
+    finally:
+        gc.enable()
 
 
 def test_the_language_uses_what_it_declares():
