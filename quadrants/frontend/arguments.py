@@ -14,8 +14,14 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend.companions import Companions
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.loop_writer import LoopWriter
+from quadrants.frontend.memory import Memory
+from quadrants.frontend.places import Places
 from quadrants.frontend.refs import ArrayRef, ObjectRef
-from quadrants.frontend.views import ViewRef
+from quadrants.frontend.state import State
+from quadrants.frontend.views import ViewRef, Views
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
 from quadrants.ir.types import PRIMITIVES, DType, tensor_type
 from quadrants.lang import constants, tensor, typed
@@ -30,36 +36,43 @@ HOST_ONLY = ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "t
 BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 
 
-@dataclasses.dataclass(slots=True)
-class Bound:
-    """One thing a launch hands to the kernel: where it comes from and what receives it.
-
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'grad' (the same, for the
-    gradient of the foreign array at `source`), 'flags' (for its flags), 'view' (target is a ViewRef), or 'token'
-    (nothing is passed: the token of the object must match).
-    """
-
-    source: tuple
-    kind: str
-    target: object = None
-
-    @property
-    def variables(self) -> tuple:
-        """The variables that a launch fills."""
-        if self.kind == "view":
-            return self.target.variables
-        return (self.target,) if self.kind in ("scalar", "tensor", "struct") else ()
-
-
 class Arguments:
-    """Part of the tracer."""
+    """Gives the parameters of the kernel their meaning, and the attributes of what was passed."""
+
+    __slots__ = (
+        "options", "names", "positions", "writer", "declared", "purity", "fields", "memory", "views", "places",
+        "loop_writer", "companions",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        state: State,
+        fields: Fields,
+        memory: Memory,
+        views: Views,
+        places: Places,
+        loop_writer: LoopWriter,
+        companions: Companions,
+    ) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.writer = state.writer
+        self.declared = state.declared
+        self.purity = state.purity
+        self.fields = fields
+        self.memory = memory
+        self.views = views
+        self.places = places
+        self.loop_writer = loop_writer
+        self.companions = companions
 
     def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        receives = index == 0 and name in ("self", receiver_of(self.frame.fn))
+        receives = index == 0 and name in ("self", receiver_of(self.positions.frame.fn))
         if receives and not getattr(x, "_qd_data_oriented", False):
             raise QuadrantsSyntaxError(_no_receiver(name, x))
-        self.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
+        self.positions.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
 
     def parameter_value(self, source: tuple, name: str, a, x):
         base = ann.optional_base(a)
@@ -68,7 +81,7 @@ class Arguments:
                 return None, "object"
             a = base
         if ann.is_scalar(a):
-            return self.scalar_parameter(source, name, self.resolve_dtype(a)), "argument"
+            return self.scalar_parameter(source, name, self.options.resolve_dtype(a)), "argument"
         kind = ann.compound_kind(a)
         if kind == "tensor":
             if getattr(a, "unpacked", False):
@@ -82,7 +95,7 @@ class Arguments:
         if kind == "struct":
             value = self.scalar_parameter(source, name, a.ir_type(), "struct")
             value.immutable = ""
-            return self.parameter_variable(name, value.expr), "var"
+            return self.declared.holding_argument(self.writer.declare(name, value.expr)), "var"
         if ann.is_dataclass(a):
             return self.object_ref(source, x, ann.dataclass_members(a)), "argument"
         if ann.is_ndarray_annotation(a):
@@ -90,14 +103,14 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return self.tensor_parameter(source, name, x), "argument"
         if ann.is_view_annotation(a):
-            return self.view_parameter(source, name, a, x), "argument"
+            return self.views.view_parameter(source, name, a, x), "argument"
         return self.template_parameter(source, name, x), "argument"
 
     def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is None:
-            found = self.bound[source] = Var(self.global_name(name), t, mutable=False, level=0)
-            self.bindings.append(Bound(source, kind, found))
+            found = self.declared.bound[source] = Var(self.names.global_name(name), t, mutable=False, level=0)
+            self.declared.bind_source(source, kind, found)
         place = VarPlace(found, t)
         return Value(Load(place, t), place, immutable=name)
 
@@ -129,16 +142,16 @@ class Arguments:
         return x
 
     def object_ref(self, source: tuple, x, members=None, lifts: bool = False) -> ObjectRef:
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is None:
-            found = self.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
+            found = self.declared.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
         return found
 
     # ------------------------------------------------------------ arrays
 
     def array_ref(self, source: tuple, name: str, x, clamp: bool = False) -> ArrayRef:
         """The array found at `source`; declared once however often it is mentioned."""
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is not None:
             return found
         x = x._unwrap() if kind_of(x) == "tensor" else x
@@ -146,41 +159,43 @@ class Arguments:
             x._check_usable()
         element, ndim, layout, has_grad = describe_array(x, self.array_annotation(source))
         decl = ArrayDecl(
-            name=self.array_name(name), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp, label=name
+            name=self.names.array_name(name),
+            kind="array",
+            type=element,
+            ndim=ndim,
+            layout=layout,
+            clamp=clamp,
+            label=name,
         )
         decl.source = source
         decl.may_be_empty = clamp and ndim > 0 and kind_of(x) != "ndarray"  # ours have no extents of zero
-        self.add_array(decl)
+        self.declared.add_array(decl)
         ref = ArrayRef(decl, x)
         if has_grad:
             grad = ArrayDecl(
-                name=self.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout, clamp=clamp,
-                label=f"{name}.grad", source=source, may_be_empty=decl.may_be_empty,
+                name=self.names.array_name(f"{name}_grad"), kind="array", type=element, ndim=ndim, layout=layout,
+                clamp=clamp, label=f"{name}.grad", source=source, may_be_empty=decl.may_be_empty,
             )  # fmt: skip
             ref.grad = ArrayRef(grad, x)
-        self.bound[source] = ref
-        self.bind_source(source, "array", decl)
-        self.array_companion(ref, self.array_annotation(source))
+        self.declared.bound[source] = ref
+        self.declared.bind_source(source, "array", decl)
+        self.companions.array_companion(ref, self.array_annotation(source))
         return ref
 
-    def bind_source(self, source: tuple, kind: str, target) -> None:
-        """Have every launch hand what is found at `source` to `target`."""
-        self.bindings.append(Bound(source, kind, target))
-
     def array_annotation(self, source: tuple):
-        return self.parameter_annotations.get(source)
+        return self.declared.annotations.get(source)
 
     def array_attribute(self, ref: ArrayRef, name: str):
         decl = ref.decl
         if name == "shape":
-            return tuple(Value(e) for e in self.extents(decl))
+            return tuple(Value(e) for e in self.memory.extents(decl))
         if name == "grad":
             if ref.grad is None:
                 raise QuadrantsCompilationError(
                     f"The array '{decl.label}' has no gradient; make it with needs_grad=True to use `.grad`."
                 )
-            self.refuse_gradient(ref)
-            return self.array_gradient(ref)
+            self.companions.refuse_gradient(ref)
+            return self.companions.array_gradient(ref)
         if name == "dtype":
             return typed.element_dtype(decl.type)
         if name in HOST_ONLY:
@@ -201,7 +216,7 @@ class Arguments:
         if ann.is_tensor_annotation(a):
             return x
         if ann.is_view_annotation(a):
-            return self.view_argument(func, name, x)
+            return self.views.view_argument(func, name, x)
         if not isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
                 f"Invalid type for argument '{name}' of {func.fn.__name__}: an array is expected, got "
@@ -219,7 +234,7 @@ class Arguments:
     def _check_element(self, name: str, want, have) -> None:
         if want is None or isinstance(want, TensorTypeBase):
             return
-        want = self.resolve_dtype(want)
+        want = self.options.resolve_dtype(want)
         if typed.element_dtype(have) is not want:
             raise QuadrantsCompilationError(
                 f"TypeError: Expect element type {want} for argument '{name}', but get {have}"
@@ -230,8 +245,8 @@ class Arguments:
     def object_attribute(self, ref: ObjectRef, name: str):
         index, path = ref.source
         source = (index, (*path, name))
-        if source in self.bound and not isinstance(self.bound[source], Var):
-            return self.bound[source]
+        if source in self.declared.bound and not isinstance(self.declared.bound[source], Var):
+            return self.declared.bound[source]
         if ref.members is not None:
             return self._dataclass_member(ref, name, source)
         obj = ref.obj
@@ -243,14 +258,14 @@ class Arguments:
             return BoundFunc(x.func, ref)
         x = x._unwrap() if kind_of(x) == "tensor" else x
         if not callable(x) or has_members(x) or not _is_of_class(obj, name):
-            self.attributes[source] = None
+            self.declared.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
-        if self.record is not None:
-            self.record.read(source, x, "type" if lifted else "value")
+        if self.purity.record is not None:
+            self.purity.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
             return self.array_ref(source, name, x)
         if kind_of(x) == "view":
-            return self.view_parameter(source, name, None, x)
+            return self.views.view_parameter(source, name, None, x)
         if kind_of(x) in FIELD_KINDS:
             return self._field_member(ref, source, x)
         if lifted:
@@ -265,17 +280,17 @@ class Arguments:
     def _field_member(self, ref: ObjectRef, source: tuple, x):
         """Its address is part of the code, so that another field is another specialisation."""
         self._select_by(ref, source)
-        self.bound[source] = x
+        self.declared.bound[source] = x
         return x
 
     def _select_by(self, ref: ObjectRef, source: tuple) -> None:
         """Something else at `source` is another specialisation."""
-        if source not in self.selecting and not getattr(type(ref.obj), "_qd_stable_members", False):
-            self.selecting.add(source)
-            self.bindings.append(Bound(source, "token"))
+        if source not in self.declared.selecting and not getattr(type(ref.obj), "_qd_stable_members", False):
+            self.declared.selecting.add(source)
+            self.declared.bind_source(source, "token")
 
     def _lifted_primitive(self, source: tuple, name: str, x):
-        if self.frame.in_static:
+        if self.positions.frame.in_static:
             raise QuadrantsSyntaxError(
                 f"'{name}' is a run-time value because its class was decorated with template_primitives=False; "
                 "it cannot be used inside qd.static()."
@@ -283,7 +298,9 @@ class Arguments:
         if not isinstance(x, float):
             constants.literal(x)  # raises where it does not fit
         # A bool is the integer that Python takes it for: later it may be another one.
-        return self.scalar_parameter(source, name, self.default_fp if isinstance(x, float) else self.default_ip)
+        return self.scalar_parameter(
+            source, name, self.options.default_fp if isinstance(x, float) else self.options.default_ip
+        )
 
     def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
         if name not in ref.members:
@@ -292,12 +309,12 @@ class Arguments:
                 f"{list(ref.members)}"
             )
         a, x = ref.members[name], getattr(ref.obj, name)
-        if self.record is not None:
-            self.record.read(source, x, _mode(ref.obj, name, a))
+        if self.purity.record is not None:
+            self.purity.record.read(source, x, _mode(ref.obj, name, a))
         if typing.get_origin(a) is typing.Final or _is_template_annotation(a):
-            self.bindings.append(Bound(source, "token"))
+            self.declared.bind_source(source, "token")
             value = self.wrap_object(source, x)
-            self.bound.setdefault(source, value)
+            self.declared.bound.setdefault(source, value)
             return value
         if getattr(a, "_qd_data_oriented", False):
             raise QuadrantsSyntaxError(
@@ -310,13 +327,13 @@ class Arguments:
                 "qd.Tensor, "
                 "qd.template(), a vector, matrix or struct type, a dataclass or Final[...]."
             )
-        self.parameter_annotations[source] = a
+        self.declared.annotations[source] = a
         value, _ = self.parameter_value(source, name, a, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
         if not nested and not isinstance(value, (Value, ArrayRef, ViewRef)):
-            self.bindings.append(Bound(source, "token"))
+            self.declared.bind_source(source, "token")
             if not isinstance(value, ObjectRef):
-                self.bound[source] = value
+                self.declared.bound[source] = value
         return value
 
     def field_attribute(self, field, name: str):
@@ -332,14 +349,14 @@ class Arguments:
             for key in field.keys:
                 self.fill_field(field.get_member_field(key), value)
             return
-        decl = self.field_decl(field)
-        held = self.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
-        bounds, axes = self.field_bounds(decl)
+        decl = self.fields.field_decl(field)
+        held = self.writer.temp(Value(typed.convert_expr(typed.to_expr(value), decl.type)))
+        bounds, axes = self.loop_writer.field_bounds(decl)
 
         def store(canonical):
-            self.assign_to(self.subscript_array(decl, canonical, "Field"), held)
+            self.places.assign_to(self.memory.subscript_array(decl, canonical, "Field"), held)
 
-        self.product_loop([f"i{a}" for a in range(decl.ndim)], bounds, axes, store, kind="struct_for")
+        self.loop_writer.product_loop([f"i{a}" for a in range(decl.ndim)], bounds, axes, store, kind="struct_for")
 
     def host_matrix_attribute(self, m, name: str):
         from quadrants.lang import access
@@ -347,10 +364,6 @@ class Arguments:
         if name in access._METHODS or (len(name) <= 4 and any(all(c in s for c in name) for s in access.SWIZZLES)):
             return access.attribute(tensor.construct(m), name)
         return getattr(m, name)
-
-    def is_optional_argument(self, node) -> bool:
-        """Whether the AST names a parameter of the kernel or func under translation."""
-        return any(a.arg == getattr(node, "id", None) for a in self.frame.source.tree.args.args)
 
 
 def _no_receiver(name: str, x) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.old_values import LazyTensor, OldValue
+from quadrants.frontend.places import Places, immutable_error
 from quadrants.frontend.refs import ArrayRef
-from quadrants.frontend.statements import LazyTensor, OldValue
+from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Binary, Cell, Const, Eval
+from quadrants.ir.nodes import Atomic, Binary, Const, Eval
 from quadrants.ir.types import StructType, TensorType, element_dtype, promote, tensor_type, u1
 from quadrants.lang import tensor, typed
 from quadrants.lang.debug_checks import REPORTED
@@ -18,7 +20,16 @@ BITWISE = ("and", "or", "xor")
 
 
 class Atomics:
-    """Part of the tracer."""
+    """Emits atomic operations."""
+
+    __slots__ = ("options", "positions", "reports", "writer", "places")
+
+    def __init__(self, state: State, places: Places) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.reports = state.reports
+        self.writer = state.writer
+        self.places = places
 
     def atomic_target(self, x, op: str) -> Value:
         """The first operand of `atomic_<op>`: something that can be written, or QuadrantsSyntaxError."""
@@ -33,7 +44,7 @@ class Atomics:
         if not isinstance(x, Value) or x.place is None:
             raise QuadrantsSyntaxError(f"{refusal}; index the field or array first.")
         if x.immutable:
-            raise QuadrantsSyntaxError(f"{refusal}. {self.immutable_error(x.immutable)}")
+            raise QuadrantsSyntaxError(f"{refusal}. {immutable_error(x.immutable)}")
         var = walk.root_var(x.place)
         if var is not None and not var.mutable:
             raise QuadrantsSyntaxError(f"{refusal}: '{var.name}' cannot be assigned; copy it to another name first.")
@@ -58,9 +69,9 @@ class Atomics:
         want, have = element_dtype(t), element_dtype(e.type)
         exact = isinstance(e, Const) and float(e.value).is_integer()
         if promote(want, have) is not want and not exact:
-            self.log_once(f"Atomic {op} may lose precision: {want} <- {have}")
+            self.reports.log_once(f"Atomic {op} may lose precision: {want} <- {have}")
 
-    def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> Value:
+    def atomic(self, op: str, target: Value, value, augmented: str = "", extra=()) -> OldValue | LazyTensor:
         """Emit an atomic on a place; elementwise on tensors. Returns the old value."""
         symbol = augmented or op
         t = target.type
@@ -77,38 +88,29 @@ class Atomics:
         if not isinstance(t, TensorType):
             args = (typed.cast_expr(expr, dtype),) + tuple(typed.cast_expr(e, dtype) for e in extra)
             return self.emit_atomic(op, target.place, args, t)
-        held = self.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
-        stable = self.stable_target(target)
-        places = self._component_targets(stable)
+        held = self.writer.temp(Value(typed.convert_expr(expr, tensor_type(t.shape, dtype))))
+        stable = self.places.stable_target(target)
+        places = self.places.component_targets(stable)
         olds = []
         for k, place in enumerate(places):
             item = held[k] if len(t.shape) == 1 else held[k // t.shape[1], k % t.shape[1]]
             olds.append(self.emit_atomic(op, place, (item.expr,), dtype))
         return LazyTensor(lambda: tensor.make(olds, t))
 
-    def _component_targets(self, target: Value) -> list:
-        place = target.place
-        if isinstance(place, Cell) and place.array.components is not None:
-            return self.component_places(place)
-        shape = target.type.shape
-        if len(shape) == 1:
-            return [target[i].place for i in range(shape[0])]
-        return [target[i, j].place for i in range(shape[0]) for j in range(shape[1])]
-
     def emit_atomic(self, op: str, place, args: tuple, t):
         """An atomic whose old value is declared only if somebody reads it."""
-        if self.debug and not self.ad_mode and op in REPORTED and t.kind in "iu":
+        if self.options.debug and not self.options.ad_mode and op in REPORTED and t.kind in "iu":
             return self._reported_atomic(op, place, args[0], t)
         node = Atomic(op, place, args, t)
         stmt = Eval(node)
-        self.emit(stmt)
-        return OldValue(self, self.block, stmt, node)
+        self.writer.emit(stmt)
+        return OldValue(self.writer, self.writer.block, stmt, node)
 
     def _reported_atomic(self, op: str, place, arg, t):
         """The same with a report of overflow, which needs the old value: so no reduction gathers such updates."""
-        arg = self.temp(Value(arg)).expr
-        old = self.declare("old", Atomic(op, place, (arg,), t), mutable=False)
-        self.emit(Eval(Binary(op, old.expr, arg, t, self.reported_loc())))
-        found = OldValue(self, self.block, None, None)
+        arg = self.writer.temp(Value(arg)).expr
+        old = self.writer.declare("old", Atomic(op, place, (arg,), t), mutable=False)
+        self.writer.emit(Eval(Binary(op, old.expr, arg, t, self.positions.reported_loc())))
+        found = OldValue(self.writer, self.writer.block, None, None)
         found.value = old
         return found

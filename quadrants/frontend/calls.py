@@ -4,81 +4,75 @@ from __future__ import annotations
 
 import ast
 import types
-import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import intrinsics
-from quadrants.frontend.expressions import is_runtime
+from quadrants.frontend.containers import Containers
+from quadrants.frontend.evaluation import Evaluation
+from quadrants.frontend.format_strings import format_method
 from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ObjectRef
+from quadrants.frontend.state import State
+from quadrants.frontend.structcell import is_runtime
+from quadrants.frontend.views import Views
+from quadrants.frontend.walker import Walker
 from quadrants.ir.types import DType
-from quadrants.lang import constants, structs, tensor, typed
+from quadrants.lang import structs, tensor, typed
 from quadrants.lang.access import KernelMethod
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.lang.value import Value
 
+if TYPE_CHECKING:
+    from quadrants.frontend.tracer import Tracer
+
 METHODS = (BoundFunc, KernelMethod)
+# Functions of containers and of the session that change nothing.
+_ONLY_LOOK = ("parent", "get_scalar_field", "get_member_field", "get_runtime", "current_cfg")
 
 
-class Calls(FuncCalls):
-    """Part of the tracer."""
+class Calls:
+    """Calls whatever a name stands for. `tracer`: what handlers of intrinsics get."""
 
-    # ------------------------------------------------------------ recognising qd.static and friends
+    __slots__ = (
+        "positions", "reports", "writer", "purity", "walker", "evaluation", "views", "containers", "func_calls",
+        "tracer",
+    )  # fmt: skip
 
-    def quiet_eval(self, node):
-        """A name or attribute chain, without errors or notes; None if it is anything else."""
-        if isinstance(node, ast.Name):
-            found = self.frame.lookup_local(node.id)
-            if found is not None:
-                return found.value if not isinstance(found.value, Value) else None
-            if node.id in self.frame.cells or node.id in self.frame.globals:
-                return self.frame.lookup_outer(node.id)
-            return None
-        if isinstance(node, ast.Attribute):
-            base = self.quiet_eval(node.value)
-            if isinstance(base, types.ModuleType):
-                return getattr(base, node.attr, None)
-        return None
-
-    def intrinsic_name(self, func_node) -> str:
-        target = self.quiet_eval(func_node)
-        return intrinsics.name_of(target) if target is not None else ""
-
-    def is_static_call(self, node) -> bool:
-        return isinstance(node, ast.Call) and self.intrinsic_name(node.func) == "static"
-
-    def eval_static(self, call):
-        """The compile-time value inside `qd.static(...)`."""
-        if call.keywords:
-            raise QuadrantsSyntaxError("qd.static takes no keyword arguments.")
-        self.frame.in_static += 1
-        try:
-            values = [self.eval(a) for a in call.args]
-        finally:
-            self.frame.in_static -= 1
-        for v in values:
-            intrinsics.check_static(v)
-        return values[0] if len(values) == 1 else values
-
-    def static_truth(self, call) -> bool:
-        value = self.eval_static(call)
-        return bool(value)
-
-    # ------------------------------------------------------------ calls
+    def __init__(
+        self,
+        state: State,
+        walker: Walker,
+        evaluation: Evaluation,
+        views: Views,
+        containers: Containers,
+        func_calls: FuncCalls,
+        tracer: Tracer,
+    ) -> None:
+        self.positions = state.positions
+        self.reports = state.reports
+        self.writer = state.writer
+        self.purity = state.purity
+        self.walker = walker
+        self.evaluation = evaluation
+        self.views = views
+        self.containers = containers
+        self.func_calls = func_calls
+        self.tracer = tracer
 
     def eval_Call(self, node):
-        function = self.eval(node.func)
+        function = self.walker.eval(node.func)
         handler = intrinsics.handler_of(function)
         if handler is not None:
             if handler.takes_node:
-                return handler.function(self, node)
+                return handler.function(self.tracer, node)
             _, args, kwargs = self.eval_call_arguments(node, function)
-            return self._guarded(handler.function, handler.name, (self, *args), kwargs)
+            return self._guarded(handler.function, handler.name, (self.tracer, *args), kwargs)
         function, args, kwargs = self.eval_call_arguments(node, function)
         return self.call_object(function, args, kwargs, node)
 
@@ -87,56 +81,28 @@ class Calls(FuncCalls):
 
         A method stands for the place of its object.
         """
-        operands = Operands(self)
+        operands = Operands(self.writer)
         if isinstance(function, METHODS):
             operands.add(lambda: function.instance, by_place=True)
         for k, a in enumerate(node.args):
             inner = a.value if isinstance(a, ast.Starred) else a
-            operands.add(lambda inner=inner: self.eval(inner), by_place=_takes_place(function, k))
+            operands.add(lambda inner=inner: self.walker.eval(inner), by_place=_takes_place(function, k))
         for k in node.keywords:
             if k.arg is None:
                 raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
-            operands.add(lambda k=k: self.eval(k.value), by_place=_takes_place(function, k.arg))
+            operands.add(lambda k=k: self.walker.eval(k.value), by_place=_takes_place(function, k.arg))
         values = operands.values
         if isinstance(function, METHODS):
             function = function.of(values.pop(0))
         count = len(node.args)
-        args = self._expand_starred(node.args, values[:count])
+        args = self.evaluation.expand_starred(node.args, values[:count])
         return function, args, {k.arg: v for k, v in zip(node.keywords, values[count:])}
-
-    def eval_arguments(self, nodes) -> list:
-        values = self.eval_each([a.value if isinstance(a, ast.Starred) else a for a in nodes])
-        return self._expand_starred(nodes, values)
-
-    def _expand_starred(self, nodes, values) -> list:
-        args: list = []
-        for a, value in zip(nodes, values):
-            if isinstance(a, ast.Starred):
-                if isinstance(value, Value) or getattr(value, "_qd_host_matrix", False):
-                    args.extend(list(value))
-                elif isinstance(value, (list, tuple, range)) or getattr(value, "ndim", None) == 1:
-                    args.extend(value)
-                else:
-                    raise QuadrantsSyntaxError(
-                        "Only tuples, lists, ranges, vectors and NumPy arrays with one axis can be expanded with `*`."
-                    )
-            else:
-                args.append(value)
-        return args
-
-    def eval_keywords(self, node) -> dict:
-        out = {}
-        for k in node.keywords:
-            if k.arg is None:
-                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
-            out[k.arg] = self.eval(k.value)
-        return out
 
     def call_object(self, function, args, kwargs, node):
         if isinstance(function, Func):
-            return self.call_func(function, args, kwargs)
+            return self.func_calls.call_func(function, args, kwargs)
         if isinstance(function, BoundFunc):
-            return self.call_func(function.func, [function.instance, *args], kwargs)
+            return self.func_calls.call_func(function.func, [function.instance, *args], kwargs)
         if isinstance(function, KernelMethod):
             return self._guarded(function, function.name, args, kwargs)
         if isinstance(function, DType):
@@ -147,13 +113,13 @@ class Calls(FuncCalls):
         if compound == "struct":
             return self._make_struct(function, args, kwargs)
         if isinstance(function, type) and is_view_annotation(function):
-            return self._guarded(self.construct_view, "BufferView", args, kwargs)
+            return self._guarded(self.views.construct_view, "BufferView", args, kwargs)
         if kind_of(function) == "kernel":
             raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
         if isinstance(function, ObjectRef):
             function = function.obj
         if getattr(function, "__name__", "") == "format" and isinstance(getattr(function, "__self__", None), str):
-            return self.format_method(function.__self__, args, kwargs)
+            return format_method(function.__self__, args, kwargs)
         if not callable(function):
             raise QuadrantsTypeError(f"An object of type {type(function).__name__} cannot be called.")
         return self._call_python(function, args, kwargs)
@@ -201,19 +167,19 @@ class Calls(FuncCalls):
             raise QuadrantsTypeError(
                 f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
             )
-        if isinstance(function, types.FunctionType) and not self.frame.in_static and not _is_ours(function):
-            self.warn_once(
+        if isinstance(function, types.FunctionType) and not self.positions.frame.in_static and not _is_ours(function):
+            self.reports.warn_once(
                 f'Calling non-quadrants function "{name}". Scope inside the function is not processed by the Quadrants '
                 "AST transformer. The function may not work as expected. Proceed with caution! Maybe you can consider "
                 "turning it into a @qd.func?",
                 SyntaxWarning,
             )
         if isinstance(getattr(function, "__self__", None), (list, dict)):
-            args = self.items_of_method(function, args)
+            args = self.containers.items_of_method(function, args)
         args = [self.to_host(a) for a in args]
         kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
-        if self.record is not None:
-            self.record.call(function, [*args, *kwargs.values()])
+        if self.purity.record is not None:
+            self.purity.record.call(function, [*args, *kwargs.values()])
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -222,7 +188,7 @@ class Calls(FuncCalls):
             raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
         except (IndexError, KeyError, ValueError) as error:
             if isinstance(getattr(function, "__self__", None), (list, dict)):
-                raise self.missing_item(function, error) from None
+                raise self.containers.missing_item(function, error) from None
             raise
 
     def to_host(self, x):
@@ -230,48 +196,8 @@ class Calls(FuncCalls):
         if isinstance(x, ObjectRef):
             return x.obj
         if isinstance(x, Value):
-            return self.temp(x) if x.place is None else x
+            return self.writer.temp(x) if x.place is None else x
         return x
-
-    def warn_once(self, text: str, category) -> None:
-        key = (text, self.line_of(self.frame))
-        if key in self.warned:
-            return
-        self.warned.add(key)
-        warnings.warn_explicit(text, category, self.frame.source.file, self.line_of(self.frame))
-
-    def log_warning(self, text: str) -> None:
-        from quadrants import _logging
-
-        _logging.warn(f"{self.frame.source.file}:{self.line_of(self.frame)}: {text}")
-
-    def log_once(self, text: str) -> None:
-        """As `log_warning`, once for each line of the user's code in this specialisation."""
-        key = (text, self.frame.source.file, self.line_of(self.frame))
-        if key not in self.warned:
-            self.warned.add(key)
-            self.log_warning(text)
-
-    def resolve_dtype(self, t):
-        if t is int:
-            return self.default_ip
-        if t is float:
-            return self.default_fp
-        if t is bool:
-            return constants.u1
-        if isinstance(t, DType):
-            return t
-        raise QuadrantsTypeError(f"Invalid data type {t!r}")
-
-    def resolve_type(self, t):
-        """A dtype or compound type used as an annotation inside a body."""
-        if compound_kind(t):
-            return t.ir_type()
-        return self.resolve_dtype(t)
-
-
-# Functions of containers and of the session that change nothing.
-_ONLY_LOOK = ("parent", "get_scalar_field", "get_member_field", "get_runtime", "current_cfg")
 
 
 def _takes_place(function, parameter) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-
-from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
-from quadrants.frontend import memory
+from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
+from quadrants.frontend.fields import WATCHED, Fields
+from quadrants.frontend.positions import mark_located
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.ir.types import TensorType, tensor_type, u8
 from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
-WHICH = {"reverse": "grad", "forward": "dual"}
-WATCHED = ("validate", "observe")  # modes of the primal that note what it reads
 MIXED = (
     "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of "
     "it, one of loops and one of the other statements, or move the statements into the loops."
@@ -21,101 +19,59 @@ MIXED = (
 
 
 class Companions:
-    """Part of the tracer."""
+    """What a kernel has besides when derivatives are made of it."""
 
-    # ------------------------------------------------------------ fields
+    __slots__ = ("options", "names", "positions", "writer", "declared", "fields")
 
-    def field_companions(self, field, decl: ArrayDecl) -> None:
-        """Declare the gradient or dual of a field, where it has one, and tell the declaration of the field."""
-        if self.ad_mode in WATCHED:
-            if field._is_primal and self.is_watched(decl, field.has_grad()):
-                self._field_flags(field, decl)
-            return
-        which = WHICH.get(self.ad_mode, "")
-        has = getattr(field, f"has_{which}", None)
-        if not field._is_primal or has is None or not has():
-            return
-        companion = getattr(field, which)
-        found = self.field_decl(companion, f"{decl.name}_{which}")
-        setattr(decl, which, found)
-        for k, part in enumerate(decl.components or ()):
-            whole = found.components
-            setattr(part, which, whole[k] if whole else self._component_of(companion, k, f"{found.name}_{k}"))
-
-    def is_watched(self, decl: ArrayDecl, has_grad: bool) -> bool:
-        """Whether an array gets flags: the rule holds for all with gradients, and for what derivatives read."""
-        decl.needed = self.options["needed"].has(decl)
-        for part in decl.components or ():
-            part.needed = decl.needed
-        return decl.needed or has_grad and self.ad_mode == "validate"
-
-    def _field_flags(self, field, decl: ArrayDecl) -> None:
-        flags = field._flags
-        flags._name = field._name or decl.label  # what messages of the tape call it
-        decl.flags = self.field_decl(flags, f"{decl.name}_flags")
-        for k, part in enumerate(decl.components or ()):
-            part.flags = self._component_of(flags, k, f"{decl.flags.name}_{k}")
-
-    def _component_of(self, field, k: int, name: str) -> ArrayDecl:
-        """One component of a matrix field as an array of numbers."""
-        made = memory._scalar_decl(field, field.cells[k], self.array_name(name))
-        self.add_array(made)
-        return made
-
-    def check_placed(self, field) -> None:
-        """QuadrantsCompilationError for a gradient or dual without memory."""
-        if not field._is_primal and not field._is_placed():
-            name = field._name
-            if name.startswith("."):  # of a field without a name: what the user writes
-                node = getattr(self.frame.node, "value", None)
-                name = ast.unparse(node) if isinstance(node, ast.Attribute) else f"x{name}"
-            which = "needs_dual" if name.endswith("dual") else "needs_grad"
-            raise QuadrantsCompilationError(
-                f"Gradient {name} has not been placed, check whether `{which}=True` was given to its field, or place "
-                "it with qd.root.lazy_grad()."
-            )
-
-    # ------------------------------------------------------------ array arguments
+    def __init__(self, state: State, fields: Fields) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.writer = state.writer
+        self.declared = state.declared
+        self.fields = fields
 
     def array_gradient(self, ref: ArrayRef) -> ArrayRef:
         """The gradient of an array argument, handed over by every launch."""
         grad = ref.grad
         if grad.decl.number < 0:
-            self.add_array(grad.decl)
+            self.declared.add_array(grad.decl)
             source = ref.decl.source
             if kind_of(ref.sample) == "ndarray":
                 index, path = source
-                self.bind_source((index, (*path, "grad")), "array", grad.decl)
+                self.declared.bind_source((index, (*path, "grad")), "array", grad.decl)
             else:
-                self.bind_source(source, "grad", grad.decl)
+                self.declared.bind_source(source, "grad", grad.decl)
         return grad
 
     def array_companion(self, ref: ArrayRef, annotation) -> None:
         """Tell the declaration of an array argument its gradient, if the derivative is to reach it."""
         annotation = ann.optional_base(annotation) or annotation
-        if self.ad_mode == "reverse" and ref.grad is not None and getattr(annotation, "needs_grad", None) is not False:
+        mode, wanted = self.options.ad_mode, getattr(annotation, "needs_grad", None) is not False
+        if mode == "reverse" and ref.grad is not None and wanted:
             ref.decl.grad = self.array_gradient(ref).decl
-        elif self.ad_mode in WATCHED and self.is_watched(ref.decl, ref.grad is not None):
+        elif mode in WATCHED and self.fields.is_watched(ref.decl, ref.grad is not None):
             self._array_flags(ref)
 
     def _array_flags(self, ref: ArrayRef) -> None:
         decl = ref.decl
         kind = tensor_type(decl.type.shape, u8) if isinstance(decl.type, TensorType) else u8
         flags = decl.flags = ArrayDecl(
-            name=self.array_name(f"{decl.label}_flags"), kind="array", type=kind, ndim=decl.ndim, layout=decl.layout,
-            clamp=decl.clamp, label=f"{decl.label}.flags", source=decl.source, may_be_empty=decl.may_be_empty,
+            name=self.names.array_name(f"{decl.label}_flags"), kind="array", type=kind, ndim=decl.ndim,
+            layout=decl.layout, clamp=decl.clamp, label=f"{decl.label}.flags", source=decl.source,
+            may_be_empty=decl.may_be_empty,
         )  # fmt: skip
-        self.add_array(flags)
+        self.declared.add_array(flags)
         index, path = decl.source
         if kind_of(ref.sample) == "ndarray":
             ref.sample._flags._name = decl.label
-            self.bind_source((index, (*path, "_flags")), "array", flags)
+            self.declared.bind_source((index, (*path, "_flags")), "array", flags)
         else:
-            self.bind_source(decl.source, "flags", flags)
+            self.declared.bind_source(decl.source, "flags", flags)
 
     def refuse_gradient(self, ref: ArrayRef) -> None:
         """A derivative kernel cannot mention the gradient of an array by hand."""
-        if self.ad_mode in ("reverse", "forward"):
+        if self.options.ad_mode in ("reverse", "forward"):
             raise QuadrantsRuntimeError(
                 f"Cannot automatically differentiate through a grad tensor: the kernel uses '{ref.decl.label}.grad', "
                 "and so would its derivative. Put what uses it into a kernel that is not differentiated."
@@ -132,25 +88,23 @@ class Companions:
         elif isinstance(x, ArrayRef):
             self._stop(x.decl)
         elif kind_of(x) in FIELD_KINDS:
-            self._stop(self.field_decl(x))
+            self._stop(self.fields.field_decl(x))
         else:
             raise QuadrantsTypeError(f"qd.stop_grad takes a field or an array, not {type(x).__name__}")
 
     def _stop(self, decl: ArrayDecl) -> None:
-        if self.ad_mode:
+        if self.options.ad_mode:
             for part in (decl, *(decl.components or ())):
-                self.emit(StopGrad(part))
+                self.writer.emit(StopGrad(part))
 
     def check_top_level(self, body: list) -> None:
         """A kernel with loops at its top level has nothing else there, but what hands arguments to funcs."""
-        if self.ad_mode not in ("reverse", "forward") or not any(isinstance(s, For) for s in body):
+        if self.options.ad_mode not in ("reverse", "forward") or not any(isinstance(s, For) for s in body):
             return
         for s in body:
-            if isinstance(s, Declare) and (not s.var.mutable or s.var.id in self.parameter_variables):
+            if isinstance(s, Declare) and (not s.var.mutable or s.var.id in self.declared.parameter_variables):
                 continue
             if not isinstance(s, (For, Return, StopGrad, Print, Check, Comment)):
-                self.frame.node = None
+                self.positions.frame.node = None
                 where = f'File "{s.loc.file}", line {s.loc.line}, in {s.loc.frames[-1][2]}'
-                error = QuadrantsRuntimeError(f"{where}:\n{MIXED}")
-                error._qd_located = True
-                raise error
+                raise mark_located(QuadrantsRuntimeError(f"{where}:\n{MIXED}"))

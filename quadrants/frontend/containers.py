@@ -6,6 +6,7 @@ import ast
 import enum
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError
+from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.lang import typed
 from quadrants.lang.value import Value
@@ -15,7 +16,13 @@ CHANGING = (*GROWING, "pop", "remove", "clear", "reverse", "sort", "update", "se
 
 
 class Containers:
-    """Part of the tracer."""
+    """Copies containers, and says what may change in them."""
+
+    __slots__ = ("positions", "writer")
+
+    def __init__(self, state: State) -> None:
+        self.positions = state.positions
+        self.writer = state.writer
 
     def copy_container(self, value, name: str):
         """A list, tuple or dict of compile-time objects and fresh copies of run-time items.
@@ -33,7 +40,7 @@ class Containers:
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, Value):
-            return self.named(value.expr, name)
+            return self.writer.named(value.expr, name)
         return value
 
     def copy_item(self, value, name: str):
@@ -64,7 +71,7 @@ class Containers:
         `QuadrantsSyntaxError` if a container made outside a run-time `if`, `for` or `while` would change inside.
         """
         name, container = method.__name__, method.__self__
-        if name in CHANGING and self.frame.made_outside(container):
+        if name in CHANGING and self.positions.frame.made_outside(container):
             raise QuadrantsSyntaxError(
                 f"`{name}` changes a {type(container).__name__} when the kernel is compiled and cannot depend on "
                 "a run-time `if`, `for` or `while`; use a vector of fixed size and a counter, or a field."

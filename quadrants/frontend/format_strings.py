@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import string
+from collections.abc import Callable
+from typing import Any
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.types import DType
@@ -88,64 +90,72 @@ def formatted(parts: list):
     return "".join(out) if all(isinstance(part, str) for part in out) else Formatted(out)
 
 
-class FormatStrings:
-    """Part of the tracer."""
+def format_string(node: ast.JoinedStr, evaluate: Callable[[ast.AST], Any]):
+    """The text of an f-string, or what of it is known while the kernel is compiled."""
+    parts: list = []
+    for piece in node.values:
+        if isinstance(piece, ast.FormattedValue):
+            spec = _spec_of(piece)
+            parts.append((evaluate(piece.value), spec))
+        elif isinstance(piece, ast.Constant):
+            parts.append(piece.value)
+    return formatted(parts)
 
-    def format_string(self, node: ast.JoinedStr):
-        parts = []
-        for piece in node.values:
-            if isinstance(piece, ast.Constant):
-                parts.append(piece.value)
-                continue
-            spec = ""
-            if piece.format_spec is not None:
-                if any(not isinstance(p, ast.Constant) for p in piece.format_spec.values):
-                    raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-                spec = "".join(p.value for p in piece.format_spec.values)
-            parts.append((self.eval(piece.value), spec))
-        return formatted(parts)
 
-    def format_method(self, text: str, args: list, kwargs: dict):
-        """`"...".format(...)` with positional, indexed and keyword fields."""
-        parts, used, auto = [], set(), 0
-        for literal, name, spec, _ in string.Formatter().parse(text):
-            parts.append(literal)
-            if name is None:
-                continue
-            if "{" in (spec or ""):
-                raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-            if name == "" or name.isdigit():
-                at = auto if name == "" else int(name)
-                auto += name == ""
-                if at >= len(args):
-                    raise QuadrantsSyntaxError(
-                        f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
-                    )
-                used.add(at)
-                parts.append((args[at], spec))
-            else:
-                if name not in kwargs:
-                    raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
-                used.add(name)
-                parts.append((kwargs[name], spec))
-        for key in kwargs:
-            if key not in used:
-                raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
-        unused = [k for k in range(len(args)) if k not in used]
-        if unused:
-            expected = len(args) - len(unused)
-            raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
-        return formatted(parts)
+def _spec_of(piece: ast.FormattedValue) -> str:
+    if piece.format_spec is None:
+        return ""
+    texts = []
+    for part in getattr(piece.format_spec, "values", ()):
+        if not isinstance(part, ast.Constant):
+            raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+        texts.append(str(part.value))
+    return "".join(texts)
 
-    def percent_message(self, node: ast.BinOp) -> Formatted:
-        """`"..%d.." % (a, b)` of an assert; what its fields ask for is ignored."""
-        args = self.eval(node.right)
-        args = list(args) if isinstance(args, tuple) else [args]
-        pieces = node.left.value.replace("%%", "\0").split("%")
-        parts: list = [pieces[0].replace("\0", "%")]
-        if len(pieces) - 1 != len(args):
-            raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
-        for piece, arg in zip(pieces[1:], args):
-            tail = piece.lstrip("0123456789.+-# ")[1:]
-            parts += [(arg, ""), tail.replace("\0", "%")]
-        return Formatted(parts)
+
+def format_method(text: str, args: list, kwargs: dict):
+    """`"...".format(...)` with positional, indexed and keyword fields."""
+    parts: list = []
+    used: set = set()
+    auto = 0
+    for literal, name, spec, _ in string.Formatter().parse(text):
+        parts.append(literal)
+        if name is None:
+            continue
+        if "{" in (spec or ""):
+            raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
+        if name == "" or name.isdigit():
+            at = auto if name == "" else int(name)
+            auto += name == ""
+            if at >= len(args):
+                raise QuadrantsSyntaxError(
+                    f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
+                )
+            used.add(at)
+            parts.append((args[at], spec))
+        else:
+            if name not in kwargs:
+                raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
+            used.add(name)
+            parts.append((kwargs[name], spec))
+    for key in kwargs:
+        if key not in used:
+            raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
+    unused = [k for k in range(len(args)) if k not in used]
+    if unused:
+        expected = len(args) - len(unused)
+        raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
+    return formatted(parts)
+
+
+def percent_message(template: str, args: Any) -> Formatted:
+    """`template % args` of an assert, as in `"%d of %d" % (a, b)`; what its fields ask for is ignored."""
+    args = list(args) if isinstance(args, tuple) else [args]
+    pieces = template.replace("%%", "\0").split("%")
+    parts: list = [pieces[0].replace("\0", "%")]
+    if len(pieces) - 1 != len(args):
+        raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
+    for piece, arg in zip(pieces[1:], args):
+        tail = piece.lstrip("0123456789.+-# ")[1:]
+        parts += [(arg, ""), tail.replace("\0", "%")]
+    return Formatted(parts)

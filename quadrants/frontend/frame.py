@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from quadrants.errors import QuadrantsNameError
+from quadrants.frontend.source import of_function
+from quadrants.ir.names import identifier
 
 
-@dataclass(slots=True)
 class Binding:
     """What a name means. kind:
 
@@ -20,31 +22,56 @@ class Binding:
     depth: how many run-time `if`, `for` and `while` of the function were around the binding.
     """
 
-    value: Any
-    kind: str
-    depth: int = 0
+    __slots__ = ("value", "kind", "depth")
+
+    def __init__(self, value: Any, kind: str, depth: int) -> None:
+        self.value = value
+        self.kind = kind
+        self.depth = depth
 
 
-@dataclass(slots=True)
 class Frame:
-    name: str
-    source: Any
-    globals: dict
-    cells: dict
-    fn: Any
-    kind: str  # "kernel" | "inline" | "function" | "real"
-    scopes: list = field(default_factory=lambda: [{}])
-    returned: bool = False
-    returned_by: Any = None  # the statement
-    result: Any = None
-    return_annotation: Any = None
-    has_return_annotation: bool = False
-    control_depth: int = 0
-    node: Any = None
-    caller_node: Any = None
-    class_name: str = ""
-    in_static: int = 0
-    impure_reads: list = field(default_factory=list)
+    """The translation of `fn`'s body. kind: "kernel", "inline", "function" or "real".
+
+    label: its name in text. scopes: name -> Binding of each block, from the outside in. node: what is being translated.
+    returned_by: the statement that returned, and `result` what. control_depth: how many run-time `if`, `for` and
+    `while` are around. in_static: how many `qd.static(...)` are. class_name: of a method, for the names that Python
+    mangles.
+    """
+
+    __slots__ = (
+        "fn", "name", "label", "source", "kind", "globals", "cells", "class_name", "return_annotation",
+        "has_return_annotation", "scopes", "node", "returned", "returned_by", "result", "control_depth", "in_static",
+    )  # fmt: skip
+
+    def __init__(self, fn, kind: str, return_annotation: Any) -> None:
+        owner = fn.__qualname__.split(".")
+        self.fn = fn
+        self.name: str = fn.__name__
+        self.label = identifier(self.name)
+        self.source = of_function(fn)
+        self.kind = kind
+        self.globals: dict = fn.__globals__
+        self.cells = _closure_cells(fn)
+        self.class_name = owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else ""
+        self.return_annotation = return_annotation
+        self.has_return_annotation = return_annotation is not None
+        self.scopes: list[dict[str, Binding]] = [{}]
+        self.node: Any = self.source.tree
+        self.returned = False
+        self.returned_by: Any = None
+        self.result: Any = None
+        self.control_depth = 0
+        self.in_static = 0
+
+    @contextmanager
+    def static_scope(self) -> Iterator[None]:
+        """Names bound inside end with it."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
 
     def lookup_local(self, name: str):
         for scope in reversed(self.scopes):
@@ -65,6 +92,10 @@ class Frame:
             return getattr(builtins, name)
         raise QuadrantsNameError(f'Name "{name}" is not defined')
 
+    def has_parameter(self, node) -> bool:
+        """Whether an expression names a parameter of the function."""
+        return any(a.arg == getattr(node, "id", None) for a in self.source.tree.args.args)
+
     def bind(self, name: str, value, kind: str) -> None:
         self.scopes[-1][name] = Binding(value, kind, self.control_depth)
 
@@ -75,7 +106,7 @@ class Frame:
         )
 
 
-def closure_cells(fn) -> dict:
+def _closure_cells(fn) -> dict:
     if fn.__closure__ is None:
         return {}
     return dict(zip(fn.__code__.co_freevars, fn.__closure__))

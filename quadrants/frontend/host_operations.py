@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.reports import Reports
 from quadrants.frontend.views import ViewRef
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
@@ -51,10 +52,10 @@ def on_host(operation, *operands):
         raise QuadrantsTypeError(text) from None
 
 
-def unary_on_host(tracer, operator_type: type, x):
+def unary_on_host(reports: Reports, operator_type: type[ast.unaryop], x):
     """`-x`, `+x` or `~x`, as `on_host`."""
     if operator_type is ast.Invert and isinstance(x, (bool, np.bool_)):
-        tracer.log_once(
+        reports.log_once(
             f"`~` of {bool(x)}, which is known while the kernel is compiled, is {~int(x)} as in Python, and true; "
             "write `not`"
         )

@@ -7,7 +7,7 @@ import enum
 import functools
 import types
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from quadrants.frontend import node_ops
 from quadrants.frontend.host_operations import without_width
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.simt import block_dim_of
-from quadrants.ir.nodes import Const, LoopConfig, Rand
+from quadrants.ir.nodes import Builtin, Const, LoopConfig, MatOp, Rand
 from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
+
+if TYPE_CHECKING:
+    from quadrants.frontend.tracer import Tracer
 
 
 class Handler(NamedTuple):
@@ -46,16 +49,16 @@ def _folded(name: str, *numbers):
 def _elementwise(op: str):
     foldable = op not in ("popcnt", "clz", "ffs", "isnan", "isinf")
 
-    def handler(tracer, x):
+    def handler(tracer: Tracer, x):
         return _folded(op, x) if foldable and typed.is_number(x) else typed.unary(op, x)
 
     return handler
 
 
 def _rounding(op: str):
-    def handler(tracer, x, dtype=None):
+    def handler(tracer: Tracer, x, dtype=None):
         result = _folded(op, x) if typed.is_number(x) else typed.unary(op, x)
-        return result if dtype is None else typed.cast(result, tracer.resolve_dtype(dtype))
+        return result if dtype is None else typed.cast(result, tracer.options.resolve_dtype(dtype))
 
     return handler
 
@@ -63,7 +66,7 @@ def _rounding(op: str):
 def _two(op: str):
     foldable = op != "bit_shr"  # which has a meaning for numbers of a width alone
 
-    def handler(tracer, a, b):
+    def handler(tracer: Tracer, a, b):
         if foldable and typed.is_number(a) and typed.is_number(b):
             return _folded(op, a, b)
         return typed.binary(op, a, b)
@@ -72,7 +75,7 @@ def _two(op: str):
 
 
 def _extremum(op: str):
-    def handler(tracer, *args):
+    def handler(tracer: Tracer, *args):
         if not any(isinstance(a, Value) or tensor.is_sequence(a) for a in args):
             return (max if op == "max" else min)(*args)
         return typed.extremum(op, args)
@@ -80,48 +83,48 @@ def _extremum(op: str):
     return handler
 
 
-def _numeric_cast(tracer, x, t):
+def _numeric_cast(x, t):
     if isinstance(x, Value) or tensor.is_sequence(x):
         return typed.cast(x, t)
     return Value(constants.of_type(x, t)) if typed.is_number(x) else typed.cast(x, t)
 
 
-def _int(tracer, x=0):
+def _int(tracer: Tracer, x=0):
     if isinstance(x, (float, np.floating)):
         if not np.isfinite(x):
             raise QuadrantsTypeError(f"int() of {x} is no integer; `qd.cast` makes the least number of it.")
         constants.literal(int(x))  # raises where it does not fit
-    return int(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_ip)
+    return int(x) if isinstance(x, str) else _numeric_cast(x, tracer.options.default_ip)
 
 
-def _float(tracer, x=0.0):
-    return float(x) if isinstance(x, str) else _numeric_cast(tracer, x, tracer.default_fp)
+def _float(tracer: Tracer, x=0.0):
+    return float(x) if isinstance(x, str) else _numeric_cast(x, tracer.options.default_fp)
 
 
-def _bool(tracer, x=False):
+def _bool(tracer: Tracer, x=False):
     if isinstance(x, Value) or tensor.is_sequence(x):
         return typed.cast(x, constants.u1)
     return bool(x)
 
 
-def _cast(tracer, obj, dtype):
-    return typed.cast(obj, tracer.resolve_dtype(dtype))
+def _cast(tracer: Tracer, obj, dtype):
+    return typed.cast(obj, tracer.options.resolve_dtype(dtype))
 
 
-def _bit_cast(tracer, obj, dtype):
-    return typed.bit_cast(obj, tracer.resolve_dtype(dtype))
+def _bit_cast(tracer: Tracer, obj, dtype):
+    return typed.bit_cast(obj, tracer.options.resolve_dtype(dtype))
 
 
-def _abs(tracer, x):
+def _abs(tracer: Tracer, x):
     return typed.unary("abs", x) if isinstance(x, Value) or tensor.is_sequence(x) else abs(x)
 
 
-def _pow(tracer, base, exponent):
-    return tracer.apply_binary("pow", base, exponent)
+def _pow(tracer: Tracer, base, exponent):
+    return tracer.operators.apply_binary("pow", base, exponent)
 
 
 def _any_all(op: str):
-    def handler(tracer, x):
+    def handler(tracer: Tracer, x):
         if isinstance(x, Value):
             if not x.is_tensor:
                 raise QuadrantsTypeError(f"{op}() needs a vector or matrix, found {x.type}")
@@ -133,23 +136,23 @@ def _any_all(op: str):
     return handler
 
 
-def _len(tracer, x):
+def _len(tracer: Tracer, x):
     if isinstance(x, Value):
         return access.attribute(x, "n") if x.is_tensor else len(x)
     return len(x)
 
 
-def _sum(tracer, items, start=0):
+def _sum(tracer: Tracer, items, start=0):
     """Python's sum over the items of a list, which may be run-time values."""
     if isinstance(items, Value):
         raise QuadrantsTypeError(f"The builtin sum() takes a list, found {items.type}; use v.sum() for a vector v.")
     if kind_of(items) or isinstance(items, ArrayRef) or not hasattr(items, "__iter__"):
         raise QuadrantsTypeError("The builtin sum() takes a list; write a loop with += for a field or array.")
-    return functools.reduce(lambda total, x: tracer.apply_binary("add", total, x), items, start)
+    return functools.reduce(lambda total, x: tracer.operators.apply_binary("add", total, x), items, start)
 
 
 def _zero_one(value: int):
-    def handler(tracer, x):
+    def handler(tracer: Tracer, x):
         e = typed.to_expr(x)
         t = e.type
         return Value(typed.convert_expr(Const(value, i32), t))
@@ -160,45 +163,71 @@ def _zero_one(value: int):
 _RANDOM = (f16, f32, f64, i32, i64, u32, u64)
 
 
-def _random(tracer, dtype=float):
-    t = tracer.resolve_dtype(dtype)
+def _random(tracer: Tracer, dtype=float):
+    t = tracer.options.resolve_dtype(dtype)
     if t not in _RANDOM:
         raise QuadrantsTypeError(f"qd.random() does not support {t}; use one of {', '.join(map(str, _RANDOM))}.")
-    return tracer.temp(Value(Rand(t)), "random")
+    return tracer.writer.temp(Value(Rand(t)), "random")
 
 
 def _atomic(op: str):
-    def handler(tracer, *args, **kwargs):
+    def handler(tracer: Tracer, *args, **kwargs):
         if kwargs or len(args) != 2:
             raise QuadrantsTypeError(f"atomic_{op} takes two operands, by position: qd.atomic_{op}(x[i], value)")
         x, y = args
-        return tracer.atomic(op, tracer.atomic_target(x, op), y)
+        return tracer.atomics.atomic(op, tracer.atomics.atomic_target(x, op), y)
 
     return handler
 
 
-def _atomic_cas(tracer, x, expected, desired):
-    target = tracer.atomic_target(x, "cas")
+def _atomic_cas(tracer: Tracer, x, expected, desired):
+    target = tracer.atomics.atomic_target(x, "cas")
     if target.is_tensor:
         raise QuadrantsTypeError(
             "atomic_cas on tensor (vector / matrix) destinations is not supported; use a component of it"
         )
-    return tracer.atomic("cas", target, expected, extra=(typed.to_expr(desired),))
+    return tracer.atomics.atomic("cas", target, expected, extra=(typed.to_expr(desired),))
 
 
-def _static_assert(tracer, cond, msg=None):
+def _volatile_load(tracer: Tracer, target):
+    return tracer.simt.volatile_load(target)
+
+
+def _clock_counter(tracer: Tracer):
+    return tracer.simt.intrinsic("clock.counter", (), i64)
+
+
+def _global_thread_idx(tracer: Tracer):
+    return Value(Builtin("thread_index", i32))
+
+
+def _stop_grad(tracer: Tracer, x) -> None:
+    tracer.companions.stop_grad(x)
+
+
+def _frexp(tracer: Tracer, x) -> tuple:
+    """(mantissa, exponent) of a real value."""
+    held = tracer.writer.temp(x)
+    if held.type not in (f32, f64):
+        raise QuadrantsTypeError(f"'frexp' takes f32 or f64, however '{held.type}' is provided")
+    mantissa = Value(MatOp("frexp_mantissa", (held.expr,), held.type))
+    exponent = Value(MatOp("frexp_exponent", (held.expr,), i32))
+    return mantissa, exponent
+
+
+def _static_assert(tracer: Tracer, cond, msg=None):
     if isinstance(cond, Value):
         raise QuadrantsTypeError("Static assert with non-static condition")
     if not cond:
         raise QuadrantsCompilationError("AssertionError" + (f": {msg}" if msg is not None else ""))
 
 
-def _static_print(tracer, *args, sep=" ", end="\n"):
+def _static_print(tracer: Tracer, *args, sep=" ", end="\n"):
     builtins.print(*args, sep=sep, end=end)
 
 
-def _static(tracer, node):
-    return tracer.eval_static(node)
+def _static(tracer: Tracer, node):
+    return tracer.evaluation.eval_static(node)
 
 
 def check_static(v) -> None:
@@ -226,42 +255,42 @@ def _is_bound_func(v) -> bool:
     return type(v).__name__ == "BoundFunc"
 
 
-def _loop_config(tracer, node):
+def _loop_config(tracer: Tracer, node):
     if node.args:
         raise QuadrantsTypeError("qd.loop_config takes keyword arguments only")
-    kwargs = tracer.eval_keywords(node)
+    kwargs = tracer.evaluation.eval_keywords(node)
     known = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name")
     for key, value in kwargs.items():
         if key not in known:
             raise QuadrantsTypeError(f"qd.loop_config got an unexpected keyword argument '{key}'; it takes {known}")
         if isinstance(value, Value):
-            value = kwargs[key] = tracer.known_now(value)
+            value = kwargs[key] = tracer.simt.known_now(value)
         if isinstance(value, Value):
             raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
-    tracer.loop_config = LoopConfig(
-        block_dim_of(tracer, kwargs.get("block_dim")),
+    tracer.flow.loop_config = LoopConfig(
+        block_dim_of(tracer.options.arch_name, kwargs.get("block_dim")),
         bool(kwargs.get("serialize", False)),
         kwargs.get("parallelize"),
         kwargs.get("name"),
     )
 
 
-def _print(tracer, node):
-    tracer.trace_print(node)
+def _print(tracer: Tracer, node):
+    tracer.output.trace_print(node)
 
 
-def _ndrange(tracer, node):
+def _ndrange(tracer: Tracer, node):
     """Outside the header of a loop: an object for `qd.static`, which a func may return."""
-    args, kwargs = tracer.eval_arguments(node.args), tracer.eval_keywords(node)
+    args, kwargs = tracer.evaluation.eval_arguments(node.args), tracer.evaluation.eval_keywords(node)
     bounds = [bound for a in args for bound in (a if isinstance(a, (list, tuple)) else (a,))]
-    if not tracer.frame.in_static and any(isinstance(bound, Value) for bound in bounds):
+    if not tracer.positions.frame.in_static and any(isinstance(bound, Value) for bound in bounds):
         raise QuadrantsSyntaxError("qd.ndrange with run-time bounds belongs in the header of a `for` loop.")
     return _host("ndrange")(*args, **kwargs)
 
 
-def _grouped(tracer, node):
-    args = tracer.eval_arguments(node.args)
-    if not tracer.frame.in_static:
+def _grouped(tracer: Tracer, node):
+    args = tracer.evaluation.eval_arguments(node.args)
+    if not tracer.positions.frame.in_static:
         raise QuadrantsSyntaxError("qd.grouped belongs in the header of a `for` loop.")
     if len(args) != 1 or not hasattr(args[0], "grouped"):
         raise QuadrantsSyntaxError(
@@ -293,11 +322,11 @@ def typed_literal(x, t: DType):
 # ---------------------------------------------------------------- constructors
 
 
-def _vector(tracer, arr, dt=None):
-    return tensor.construct(arr, None if dt is None else tracer.resolve_dtype(dt))
+def _vector(tracer: Tracer, arr, dt=None):
+    return tensor.construct(arr, None if dt is None else tracer.options.resolve_dtype(dt))
 
 
-def _struct(tracer, *args, **kwargs):
+def _struct(tracer: Tracer, *args, **kwargs):
     if args:
         if len(args) != 1 or not isinstance(args[0], dict):
             raise QuadrantsSyntaxError("qd.Struct takes keyword arguments or one dict.")
@@ -305,11 +334,26 @@ def _struct(tracer, *args, **kwargs):
     return structs.anonymous(kwargs)
 
 
+def _filled(number: int):
+    def handler(tracer: Tracer, dt, n, m=None):
+        return tensor.filled(number, tracer.options.resolve_dtype(dt), n, m)
+
+    return handler
+
+
+def _identity(tracer: Tracer, dt, n):
+    return tensor.identity(tracer.options.resolve_dtype(dt), n)
+
+
+def _unit(tracer: Tracer, n, i, dt=None):
+    return tensor.unit(n, i, None if dt is None else tracer.options.resolve_dtype(dt))
+
+
 _FACTORIES = {
-    "zero": lambda tr, dt, n, m=None: tensor.filled(0, tr.resolve_dtype(dt), n, m),
-    "one": lambda tr, dt, n, m=None: tensor.filled(1, tr.resolve_dtype(dt), n, m),
-    "identity": lambda tr, dt, n: tensor.identity(tr.resolve_dtype(dt), n),
-    "unit": lambda tr, n, i, dt=None: tensor.unit(n, i, None if dt is None else tr.resolve_dtype(dt)),
+    "zero": _filled(0),
+    "one": _filled(1),
+    "identity": _identity,
+    "unit": _unit,
     "diag": lambda tr, dim, val: tensor.diag(dim, val),
     "rows": lambda tr, rows: tensor.stack(rows, True),
     "cols": lambda tr, cols: tensor.stack(cols, False),
@@ -337,20 +381,20 @@ _BY_NAME: dict = {
     "static_print": _static_print,
     "assume_in_range": lambda tr, val, base, low, high: val,
     "loop_unique": lambda tr, val, covers=None: val,
-    "volatile_load": lambda tr, target: tr.volatile_load(target),
-    "clock_counter": lambda tr: tr.intrinsic("clock.counter", (), i64),
+    "volatile_load": _volatile_load,
+    "clock_counter": _clock_counter,
     "block_local": lambda tr, *a: None,
     "cache_read_only": lambda tr, *a: None,
     "mesh_local": lambda tr, *a: None,
     "no_activate": lambda tr, *a: None,
-    "stop_grad": lambda tr, x: tr.stop_grad(x),
-    "frexp": lambda tr, x: tr.frexp(x),
-    "global_thread_idx": lambda tr: tr.thread_index(),
+    "stop_grad": _stop_grad,
+    "frexp": _frexp,
+    "global_thread_idx": _global_thread_idx,
 }
 
 
 def _header_only(name: str, statement: str):
-    def handler(tracer, node):
+    def handler(tracer: Tracer, node):
         raise QuadrantsSyntaxError(f"qd.{name} belongs by itself in the header of a `{statement}` statement.")
 
     return handler
@@ -370,7 +414,7 @@ _WITH_NODE = {
     "checkpoint": _header_only("checkpoint", "with"),
     "stream_parallel": _header_only("stream_parallel", "with"),
 }
-_BUILTINS = {
+_BUILTINS: dict[Any, Callable] = {
     abs: _abs, pow: _pow, max: _extremum("max"), min: _extremum("min"), int: _int, float: _float, bool: _bool,
     any: _any_all("any"), all: _any_all("all"), len: _len, sum: _sum, round: _rounding("round"),
 }  # fmt: skip
@@ -394,8 +438,8 @@ def _build() -> None:
             _add(target, Handler(name, _BY_NAME[name], False))
         elif name in _WITH_NODE:
             _add(target, Handler(name, _WITH_NODE[name], True))
-    for target, function in _BUILTINS.items():
-        _add(target, Handler(target.__name__, function, False))
+    for builtin, function in _BUILTINS.items():
+        _add(builtin, Handler(builtin.__name__, function, False))
     _add(print, Handler("print", _print, True))
     _add(Vector, Handler("Vector", _vector, False))
     _add(Matrix, Handler("Matrix", _vector, False))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import ast
-import warnings
-from contextlib import contextmanager
 
 import numpy as np
 
-from quadrants.errors import (
-    QuadrantsCompilationError,
-    QuadrantsRuntimeError,
-    QuadrantsSyntaxError,
-    QuadrantsTypeError,
-)
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import ndrange
+from quadrants.frontend.assignment import Assignment
+from quadrants.frontend.evaluation import Evaluation
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.graphs import Graphs
+from quadrants.frontend.loop_writer import LoopWriter
+from quadrants.frontend.memory import Memory
+from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.frontend.views import ViewRef
+from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
 from quadrants.lang import tensor, typed
@@ -32,7 +34,39 @@ class _Unrolled(Exception):
 
 
 class Loops:
-    """Part of the tracer."""
+    """Loops of the user."""
+
+    __slots__ = (
+        "options", "names", "positions", "reports", "flow", "writer", "walker", "recognition", "evaluation",
+        "fields", "memory", "loop_writer", "assignment", "graphs",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        state: State,
+        walker: Walker,
+        recognition: Recognition,
+        evaluation: Evaluation,
+        fields: Fields,
+        memory: Memory,
+        loop_writer: LoopWriter,
+        assignment: Assignment,
+        graphs: Graphs,
+    ) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.reports = state.reports
+        self.flow = state.flow
+        self.writer = state.writer
+        self.walker = walker
+        self.recognition = recognition
+        self.evaluation = evaluation
+        self.fields = fields
+        self.memory = memory
+        self.loop_writer = loop_writer
+        self.assignment = assignment
+        self.graphs = graphs
 
     def exec_For(self, node) -> None:
         if node.orelse:
@@ -40,11 +74,11 @@ class Loops:
         self.run_for(node, node.iter)
 
     def run_for(self, node, it) -> None:
-        if isinstance(it, ast.IfExp) and self.is_static_call(it.test):
-            self.run_for(node, it.body if self.static_truth(it.test) else it.orelse)
+        if isinstance(it, ast.IfExp) and self.recognition.is_static_call(it.test):
+            self.run_for(node, it.body if self.evaluation.static_truth(it.test) else it.orelse)
             return
         if isinstance(it, ast.Call):
-            decorator = self.decorator_of(it)
+            decorator = self.recognition.decorator_of(it)
             if decorator == "static":
                 self.static_for(node, it)
                 return
@@ -57,52 +91,46 @@ class Loops:
             if isinstance(it.func, ast.Name) and it.func.id == "range":
                 self.range_for(node, it)
                 return
-        self.struct_for(node, self.eval(it), grouped=False)
-
-    def decorator_of(self, call) -> str:
-        """'static', 'ndrange', 'grouped' when the call is one of these, else ''."""
-        return self.intrinsic_name(call.func) if self.intrinsic_name(call.func) in _DECORATORS else ""
+        self.struct_for(node, self.walker.eval(it), grouped=False)
 
     # ------------------------------------------------------------ compile-time loops
 
     def static_for(self, node, call) -> None:
         inner = call.args[0] if len(call.args) == 1 else None
-        if isinstance(inner, ast.Call) and self.decorator_of(inner) == "static":
+        if isinstance(inner, ast.Call) and self.recognition.decorator_of(inner) == "static":
             raise QuadrantsSyntaxError("qd.static cannot be nested in a loop header.")
         items = self.static_iterable(call)
-        targets = self.target_names(node.target)
-        limit = self.unrolling_limit
+        targets = self.assignment.target_names(node.target)
+        limit = self.options.unrolling_limit
         items = list(items)
         if limit and len(items) > limit:
-            warnings.warn_explicit(
+            self.reports.warn(
                 f"You are unrolling more than {limit} iterations, so the compile time may be extremely long. "
                 "You can use a non-static for loop if you want to decrease the compile time. "
                 "You can disable this warning by setting qd.init(unrolling_limit=0).",
                 SyntaxWarning,
-                self.frame.source.file,
-                self.line_of(self.frame),
             )
-        around, depths = self.loop_stack, self.static_depths  # an error in a called function leaves it others
+        around, depths = self.flow.loops, self.flow.static_depths  # an error in a called function leaves it others
         around.append("static")
-        depths.append(self.runtime_depth)
+        depths.append(self.flow.runtime_depth)
         try:
             for item in items:
                 try:
-                    with self.static_scope():
-                        self._bind_static_targets(targets, item)
-                        self.exec_body(node.body)
+                    with self.positions.frame.static_scope():
+                        self.assignment.bind_static_targets(targets, item)
+                        self.walker.exec_body(node.body)
                 except _Unrolled as leave:
                     if leave.kind == "break":
                         break
-                if self.frame.returned:
+                if self.positions.frame.returned:
                     break
         finally:
             around.pop()
             depths.pop()
-            self.frame.node = node
+            self.positions.frame.node = node
 
     def static_iterable(self, call):
-        value = self.eval_static(call)
+        value = self.evaluation.eval_static(call)
         if isinstance(value, Value):
             raise QuadrantsCompilationError(
                 "qd.static needs a compile-time iterable, got a run-time value; for a vector v "
@@ -113,24 +141,6 @@ class Loops:
             raise QuadrantsCompilationError(f"Cannot loop over the object {type(value)} at compile time")
         return value
 
-    def _bind_static_targets(self, targets, item) -> None:
-        if len(targets) == 1 and not targets[0][1]:
-            self.frame.bind(targets[0][0], item, "static")
-            return
-        values = list(item) if isinstance(item, (tuple, list)) or isinstance(item, Value) else None
-        if values is None or len(values) != len(targets):
-            raise QuadrantsSyntaxError("The number of targets is not equal to the number of values per iteration")
-        for (name, _), value in zip(targets, values):
-            self.frame.bind(name, value, "static")
-
-    def target_names(self, target) -> list:
-        """[(name, is part of a tuple)]"""
-        if isinstance(target, ast.Name):
-            return [(target.id, False)]
-        if isinstance(target, ast.Tuple) and all(isinstance(e, ast.Name) for e in target.elts):
-            return [(e.id, True) for e in target.elts]
-        raise QuadrantsSyntaxError("Loop targets must be names.")
-
     # ------------------------------------------------------------ range
 
     def range_for(self, node, call) -> None:
@@ -139,30 +149,23 @@ class Loops:
                 f"Range should have 1 or 2 arguments, found {len(call.args)}; for a step write "
                 "`for k in range((b - a + s - 1) // s): i = a + k * s`."
             )
-        names = self.target_names(node.target)
+        names = self.assignment.target_names(node.target)
         if len(names) != 1 or names[0][1]:
             raise QuadrantsSyntaxError("A range loop has exactly one target.")
         name = names[0][0]
-        if self.frame.lookup_local(name) is not None:
+        if self.positions.frame.lookup_local(name) is not None:
             raise QuadrantsSyntaxError(
                 f'"{name}" is already declared in the outer scope; give the loop variable another name.'
             )
-        with self.header():
-            args = [self.range_bound(x) for x in self.eval_each(call.args)]
+        with self.flow.header():
+            args = [self.range_bound(x) for x in self.evaluation.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
 
         def run(values):
-            self.frame.bind(name, values[0], "target")
-            self.exec_body(node.body)
+            self.positions.frame.bind(name, values[0], "target")
+            self.walker.exec_body(node.body)
 
-        self.emit_for([name], [(begin, end)], run)
-
-    @contextmanager
-    def header(self):
-        """While bounds are evaluated, loops of funcs called there do not take the configuration of this one."""
-        config, self.loop_config = self.loop_config, None
-        yield
-        self.loop_config = config
+        self.loop_writer.emit_for([name], [(begin, end)], run)
 
     def range_bound(self, x):
         x = typed.unboxed(x)
@@ -178,7 +181,7 @@ class Loops:
             raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
             text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
-            self.warn_once(text, UserWarning)
+            self.reports.warn_once(text, UserWarning)
         return typed.cast_expr(e, i32)
 
     # ------------------------------------------------------------ ndrange
@@ -189,17 +192,17 @@ class Loops:
         for keyword in call.keywords:
             if keyword.arg != "axes":
                 raise QuadrantsSyntaxError(f"ndrange() got an unexpected keyword argument '{keyword.arg}'")
-            axes = self.eval(keyword.value)
-        args = self.eval_arguments(call.args)
+            axes = self.walker.eval(keyword.value)
+        args = self.evaluation.eval_arguments(call.args)
         bounds = [ndrange.entry(a) for a in args]
         if axes is not None:
             axes = _check_axes(axes, len(bounds))
         return bounds, axes
 
     def ndrange_for(self, node, call, grouped: bool) -> None:
-        with self.header():
+        with self.flow.header():
             bounds, axes = self.ndrange_bounds(call)
-        names = self.target_names(node.target)
+        names = self.assignment.target_names(node.target)
         if grouped:
             self._grouped_targets(names)
         elif len(names) != len(bounds):
@@ -207,10 +210,10 @@ class Loops:
                 f"The number of loop targets ({len(names)}) is not equal to the dimension of the ndrange "
                 f"({len(bounds)})"
             )
-        kind = "range_for" if self.top_level else "ndrange_for"
+        kind = "range_for" if self.flow.top_level else "ndrange_for"
         if grouped:
             bounds = [tuple(self.range_bound(Value(e)) for e in pair) for pair in bounds]
-        bounds, firsts = ndrange.counted(self, bounds)
+        bounds, firsts = ndrange.counted(self.writer, bounds)
         self.product_for(node, names, bounds, axes, grouped, kind, firsts=firsts)
 
     def product_for(
@@ -235,22 +238,22 @@ class Loops:
 
         def run(canonical):
             if firsts:
-                canonical = [ndrange.index(self, *axis) for axis in zip(labels, firsts, canonical)]
+                canonical = [ndrange.index(self.writer, *axis) for axis in zip(labels, firsts, canonical)]
             if grouped:
                 vector = tensor.make(canonical, tensor_type((n,), i32))
-                self.frame.bind(names[0][0], self.named(vector.expr, names[0][0]), "var")
+                self.positions.frame.bind(names[0][0], self.writer.named(vector.expr, names[0][0]), "var")
             else:
                 for (name, _), v in zip(names, canonical):
                     if assignable and self._assigned_in(node, name):
-                        self.frame.bind(name, self.declare(name, v.expr), "var")
+                        self.positions.frame.bind(name, self.writer.declare(name, v.expr), "var")
                     else:
-                        self.frame.bind(name, v, "target")
-            self.exec_body(node.body)
+                        self.positions.frame.bind(name, v, "target")
+            self.walker.exec_body(node.body)
 
         if levels:
             self._block_loop(labels, bounds, levels, run, kind)
         else:
-            self.product_loop(labels, bounds, axes, run, kind)
+            self.loop_writer.product_loop(labels, bounds, axes, run, kind)
 
     def _block_loop(self, labels, bounds, levels: tuple, run, kind: str) -> None:
         """A loop over the levels of a field in the order of its memory, block by block."""
@@ -261,22 +264,10 @@ class Loops:
                 part = typed.binary("mul", value, Value(Const(divisor, i32))) if divisor > 1 else value
                 sums[axis] = part if sums[axis] is None else typed.binary("add", sums[axis], part)
             # Never a temporary: the loop's own name stands for it, and a variable that copies it must be another one.
-            run([self.declare(label, index.expr, mutable=False) for index, label in zip(sums, labels)])
+            run([self.writer.declare(label, index.expr, mutable=False) for index, label in zip(sums, labels)])
 
         names = [f"{labels[axis]}_{k}" for k, (axis, _, _) in enumerate(levels)]
-        self.emit_for(names, [(Const(0, i32), Const(extent, i32)) for _, extent, _ in levels], joined, kind)
-
-    def product_loop(self, labels, bounds, axes, run, kind: str) -> None:
-        """A loop over a product of ranges in the order `axes`; `run` gets the indices in canonical order."""
-        order = list(axes) if axes is not None else list(range(len(bounds)))
-
-        def reordered(values):
-            canonical = [None] * len(bounds)
-            for a, v in zip(order, values):
-                canonical[a] = v
-            run(canonical)
-
-        self.emit_for([labels[a] for a in order], [bounds[a] for a in order], reordered, kind)
+        self.loop_writer.emit_for(names, [(Const(0, i32), Const(extent, i32)) for _, extent, _ in levels], joined, kind)
 
     @staticmethod
     def _assigned_in(node, name: str) -> bool:
@@ -297,13 +288,13 @@ class Loops:
             raise QuadrantsSyntaxError("qd.grouped takes exactly one argument.")
         inner = call.args[0]
         if isinstance(inner, ast.Call):
-            decorator = self.decorator_of(inner)
+            decorator = self.recognition.decorator_of(inner)
             if decorator == "ndrange":
                 self.ndrange_for(node, inner, grouped=True)
                 return
             if decorator:
                 raise QuadrantsSyntaxError(f"qd.{decorator} cannot be used inside qd.grouped.")
-        self.struct_for(node, self.eval(inner), grouped=True)
+        self.struct_for(node, self.walker.eval(inner), grouped=True)
 
     def struct_for(self, node, obj, grouped: bool) -> None:
         obj = getattr(obj, "_unwrapped", lambda: obj)() if kind_of(obj) == "tensor" else obj
@@ -312,11 +303,11 @@ class Loops:
             obj = self._first_leaf(obj)
             kind = kind_of(obj)
         if kind in FIELD_KINDS:
-            self.hint = _name_of(node.iter)
-            self._field_for(node, self.field_decl(obj), grouped)
+            self.names.hint = _name_of(node.iter)
+            self._field_for(node, self.fields.field_decl(obj), grouped)
         elif isinstance(obj, ArrayRef):
             decl = obj.decl
-            bounds = [(Const(0, i32), e) for e in self.extents(decl)]
+            bounds = [(Const(0, i32), e) for e in self.memory.extents(decl)]
             self._array_for(node, bounds, decl.layout, grouped)
         elif kind == "snode":
             bounds = [(Const(0, i32), Const(int(n), i32)) for n in obj.shape]
@@ -336,23 +327,17 @@ class Loops:
         return field
 
     def _field_for(self, node, decl, grouped: bool) -> None:
-        if not self.top_level:
-            if self.runtime_depth or self.parallel_depth:
+        if not self.flow.top_level:
+            if self.flow.runtime_depth or self.flow.parallel_depth:
                 raise QuadrantsRuntimeError(
                     "A struct-for over a field cannot be nested inside a kernel; "
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
-        bounds, axes = self.field_bounds(decl)
+        bounds, axes = self.loop_writer.field_bounds(decl)
         self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
 
-    @staticmethod
-    def field_bounds(decl):
-        """(begin, end) of every axis of a field, and the axes from the outermost to the innermost in memory."""
-        offset = decl.index_offset or (0,) * decl.ndim
-        return [(Const(o, i32), Const(o + n, i32)) for o, n in zip(offset, decl.shape)], _storage_order(decl)
-
     def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = ()) -> None:
-        names = self.target_names(node.target)
+        names = self.assignment.target_names(node.target)
         if grouped:
             self._grouped_targets(names)
         elif len(names) != len(bounds):
@@ -361,58 +346,33 @@ class Loops:
                 f"{len(names)} targets, {len(bounds)} axes"
             )
         for name, _ in names:
-            if self.frame.lookup_local(name) is not None:
+            if self.positions.frame.lookup_local(name) is not None:
                 raise QuadrantsSyntaxError(
                     f'"{name}" is already declared in the outer scope; give the loop variable another name.'
                 )
-        if self.loop_config is not None and self.loop_config.serialize and kind == "struct_for":
-            self.log_warning("serialize is ignored on a loop over a field")
+        if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
+            self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
 
-    # ------------------------------------------------------------ the loop itself
-
-    def emit_for(self, labels, bounds, run, kind: str = "range_for") -> None:
-        """Emit a loop; `run` traces its body for the loop variables."""
-        config, self.loop_config = self.loop_config, None
-        top = self.top_level
-        serial = config is not None and (config.serialize or config.parallelize == 1)
-        parallel = top and not serial
-        if config is not None and config.name and not top:
-            self.log_warning("loop_config(name=...) is ignored on a nested loop")
-        if not parallel:
-            bounds = [tuple(self.temp(Value(e)).expr for e in pair) for pair in bounds]
-        body: list = []
-        loop = For((), tuple(bounds), body, parallel, config, kind)
-        saved_depth = self.parallel_depth
-        self.parallel_depth += int(parallel)
-        self.loop_stack.append(loop)
-        with self.runtime_control(), self.in_block(body):
-            loop.vars = tuple(self.loop_var(label) for label in labels)
-            run([self.variable(v) for v in loop.vars])
-        self.loop_stack.pop()
-        self.parallel_depth = saved_depth
-        self.emit(loop)
-
-    def loop_var(self, name: str):
-        return self.new_var(name, i32, mutable=False)
+    # ------------------------------------------------------------ while, break, continue
 
     def exec_While(self, node) -> None:
         if node.orelse:
             raise QuadrantsSyntaxError("'else' clause for 'while' is not supported in Quadrants kernels")
-        if self.region_call(node.test) == "do_while":
-            self.do_while(node)
+        if self.recognition.region_call(node.test) == "do_while":
+            self.graphs.do_while(node)
             return
         pre: list = []
         body: list = []
-        self.loop_stack.append("while")
-        with self.runtime_control():
-            with self.in_block(pre):
-                cond = typed.condition(self.eval(node.test), "while")
+        self.flow.loops.append("while")
+        with self.flow.runtime_control():
+            with self.writer.in_block(pre):
+                cond = typed.condition(self.walker.eval(node.test), "while")
                 # What the condition declares is seen by the body.
-                with self.in_block(body):
-                    self.exec_body(node.body)
-        self.loop_stack.pop()
-        self.emit(While(pre, cond, body))
+                with self.writer.in_block(body):
+                    self.walker.exec_body(node.body)
+        self.flow.loops.pop()
+        self.writer.emit(While(pre, cond, body))
 
     def exec_Break(self, node) -> None:
         self._leave("break")
@@ -421,9 +381,9 @@ class Loops:
         self._leave("continue")
 
     def _leave(self, kind: str) -> None:
-        if not self.loop_stack or self.loop_stack[-1] == "function":
+        if not self.flow.loops or self.flow.loops[-1] == "function":
             raise QuadrantsSyntaxError(f"'{kind}' outside a loop")
-        loop = self.loop_stack[-1]
+        loop = self.flow.loops[-1]
         if loop == "static":
             if self._static_under_runtime_if():
                 raise QuadrantsSyntaxError(
@@ -439,15 +399,12 @@ class Loops:
                         "put qd.loop_config(serialize=True) before the loop to run it in order."
                     )
                 loop.has_break = True
-            self.emit(Break(loop if isinstance(loop, For) else None))
+            self.writer.emit(Break(loop if isinstance(loop, For) else None))
         else:
-            self.emit(Continue())
+            self.writer.emit(Continue())
 
     def _static_under_runtime_if(self) -> bool:
-        return self.runtime_depth > self.static_depths[-1]
-
-
-_DECORATORS = ("static", "ndrange", "grouped")
+        return self.flow.runtime_depth > self.flow.static_depths[-1]
 
 
 def _inside(tree, node) -> bool:
@@ -465,14 +422,6 @@ def _check_axes(axes, n: int) -> list:
     if sorted(axes) != list(range(n)):
         raise QuadrantsSyntaxError(f"ndrange axes={tuple(axes)} is not a permutation of range({n})")
     return list(axes)
-
-
-def _storage_order(decl):
-    """Axes from the outermost to the innermost in memory, or None for row-major."""
-    if decl.levels is None or len(decl.levels) != decl.ndim:
-        return None
-    order = [axis for axis, _, _, _ in sorted(decl.levels, key=lambda level: -level[3])]
-    return None if order == list(range(decl.ndim)) or sorted(order) != list(range(decl.ndim)) else order
 
 
 def _levels(decl) -> tuple:

@@ -1,86 +1,35 @@
-"""Fields and array arguments as places: declarations, index arithmetic rules, bounds checks."""
+"""Fields and array arguments as places: index arithmetic rules and bounds checks."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.outside import cell_outside, outside_axis
+from quadrants.frontend.fields import Fields
+from quadrants.frontend.outside import Outside, outside_axis
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
-from quadrants.ir.names import extents_of
-from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load, VarPlace
-from quadrants.ir.types import i32, tensor_type
+from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load
+from quadrants.ir.types import i32
 from quadrants.lang import access
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 
-def _levels(cell, size: int):
-    return tuple((axis, extent, divisor, stride // size) for axis, extent, divisor, stride in cell.levels)
-
-
-def _scalar_decl(field, cell, name: str) -> ArrayDecl:
-    return ArrayDecl(
-        name=name,
-        kind="field",
-        type=cell.dtype,
-        ndim=len(cell.shape),
-        shape=tuple(cell.shape),
-        levels=_levels(cell, cell.dtype.size),
-        index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
-        source=cell,
-        label=name,
-    )
-
-
 class Memory:
-    """Part of the tracer: what `x[i]` means for fields and arrays."""
+    """What `x[i]` means for fields and arrays."""
 
-    def field_decl(self, field, name: str = "") -> ArrayDecl:
-        """The declaration of a scalar or matrix field, made once a kernel; `name` is for the text."""
-        found = self.fields.get(id(field))
-        if found is not None:
-            return found[1]
-        self.check_placed(field)
-        field._check_usable()
-        name = self.array_name(name or getattr(field, "_name", "") or self.hint or "field")
-        if kind_of(field) == "field":
-            decl = _scalar_decl(field, field.cell, name)
-        else:
-            decl = self._matrix_decl(field, name)
-        self.fields[id(field)] = (field, decl)
-        self.add_array(decl)
-        if self.ad_mode:
-            self.field_companions(field, decl)
-        return decl
+    __slots__ = ("options", "reports", "writer", "fields", "outside")
 
-    def _matrix_decl(self, field, name: str) -> ArrayDecl:
-        cells = field.cells
-        shape = (field.n,) if field.ndim == 1 else (field.n, field.m)
-        first = _scalar_decl(field, cells[0], name)
-        first.type = tensor_type(shape, cells[0].dtype)
-        if not field.interleaved:
-            parts = [_scalar_decl(field, c, self.array_name(f"{name}_{k}")) for k, c in enumerate(cells)]
-            for part in parts:
-                self.add_array(part)
-            first.components = tuple(parts)
-        return first
+    def __init__(self, state: State, fields: Fields, outside: Outside) -> None:
+        self.options = state.options
+        self.reports = state.reports
+        self.writer = state.writer
+        self.fields = fields
+        self.outside = outside
 
-    def add_array(self, decl: ArrayDecl) -> None:
-        if decl.components is None:
-            decl.number = len(self.arrays)
-            self.arrays.append(decl)
-
-    def array_name(self, base: str) -> str:
-        base = "".join(c if c.isalnum() or c == "_" else "_" for c in base).strip("_") or "array"
-        if base[0].isdigit():
-            base = "f" + base
-        return self.global_name(base, along=extents_of)
-
-    # ------------------------------------------------------------ subscripts
-
-    def subscript_array(self, decl: ArrayDecl, indices, what: str) -> Value:
+    def subscript_array(self, decl: ArrayDecl, indices, what: str):
         """The cell of a field or array at canonical indices, as an assignable value."""
         flat = access.flatten_indices(indices)
         if any(isinstance(x, slice) for x in flat):
@@ -94,14 +43,14 @@ class Memory:
         if len(flat) != decl.ndim:
             raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
         values = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
-        if decl.may_be_empty and self.check_bounds:
+        if decl.may_be_empty and self.options.check_bounds:
             self._check_cells_exist(decl, values)
         return self.cell(decl, self.within(decl, values))
 
     def cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
         """The cell at i32 indices; a constant that is outside makes no address."""
         axis = outside_axis(decl, exprs)
-        return self._cell(decl, exprs) if axis is None else cell_outside(self, decl, exprs, axis)
+        return self._cell(decl, exprs) if axis is None else self.outside.cell(decl, exprs, axis)
 
     @staticmethod
     def _cell(decl: ArrayDecl, exprs: tuple) -> Value:
@@ -112,7 +61,7 @@ class Memory:
         """The cell of a view's array: clamped where that is asked for, checked where views are not."""
         if decl.clamp:
             exprs = access.clamped(exprs, self.extents(decl))
-        elif self.check_bounds and not self.debug:
+        elif self.options.check_bounds and not self.options.debug:
             exprs = self.check_cell(decl, exprs)
         return self._cell(decl, exprs)
 
@@ -120,7 +69,7 @@ class Memory:
         """Indices as i32, as the array asks for them: clamped, checked where all are, or cut."""
         if decl.clamp:
             return access.clamped(values, self.extents(decl))
-        if self.check_bounds:
+        if self.options.check_bounds:
             return self.check_cell(decl, values)
         return tuple(map(access.narrowed, values))
 
@@ -130,7 +79,7 @@ class Memory:
         if isinstance(constant, (int, np.integer)) and constant < 0 and decl.kind == "field":
             return Const(int(constant), i32)
         if not decl.clamp and isinstance(x, Value) and x.is_scalar and x.type.is_integral and x.type.bits > 32:
-            self.log_warning(f"Field index {axis} not int32, casting into int32 implicitly")
+            self.reports.log_warning(f"Field index {axis} not int32, casting into int32 implicitly")
         return access.index_value(x, axis)
 
     def extents(self, decl: ArrayDecl) -> list:
@@ -142,30 +91,30 @@ class Memory:
     def check_cell(self, decl: ArrayDecl, values: tuple) -> tuple:
         """The indices as i32, behind a check that the cell is there."""
         exprs = tuple(map(access.narrowed, self.check_width(values, self.bounds_site(decl))))
-        held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
+        held = tuple(e if isinstance(e, Const) else self.writer.temp(Value(e)).expr for e in exprs)
         local = held
         if decl.index_offset:
             local = tuple(Binary("sub", e, Const(o, i32), i32) for e, o in zip(held, decl.index_offset))
         extents = self.extents(decl)
-        self.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
+        self.writer.check(access.in_bounds(local, extents), self.bounds_site(decl), held)
         return held
 
     def check_width(self, values: tuple, site: tuple) -> tuple:
         """The indices, behind a check that they keep their values as i32."""
         if not any(map(access.may_exceed_i32, values)):
             return values
-        held = tuple(self.temp(Value(e)).expr for e in values)
-        self.check(access.fit_indices(filter(access.may_exceed_i32, held)), site, held)
+        held = tuple(self.writer.temp(Value(e)).expr for e in values)
+        self.writer.check(access.fit_indices(filter(access.may_exceed_i32, held)), site, held)
         return held
 
     def _check_cells_exist(self, decl: ArrayDecl, exprs: tuple) -> None:
         """An index can be limited to the valid range only where there is one."""
         first = tuple(Const(0, i32) for _ in exprs)
-        self.check(access.in_bounds(first, self.extents(decl)), self.bounds_site(decl), exprs)
+        self.writer.check(access.in_bounds(first, self.extents(decl)), self.bounds_site(decl), exprs)
 
     def check_tensor_index(self, exprs: tuple, shape: tuple) -> tuple:
-        held = tuple(e if isinstance(e, Const) else self.temp(Value(e)).expr for e in exprs)
-        self.check(access.in_bounds(held, shape), ("tensor", shape), held)
+        held = tuple(e if isinstance(e, Const) else self.writer.temp(Value(e)).expr for e in exprs)
+        self.writer.check(access.in_bounds(held, shape), ("tensor", shape), held)
         return held
 
     def bounds_site(self, decl: ArrayDecl):
@@ -175,18 +124,13 @@ class Memory:
             return ("shared", decl.shape)
         return ("ndarray", decl.source[0], decl.label)
 
-    # ------------------------------------------------------------ host objects met in kernel scope
-
-    def subscript_object(self, obj, indices) -> Value:
+    def subscript_object(self, obj, indices):
+        """`obj[indices]` of an array, a field or a struct field."""
         kind = kind_of(obj)
         if isinstance(obj, ArrayRef):
             return self.subscript_array(obj.decl, indices, "Array")
         if kind in ("field", "matrix_field"):
-            return self.subscript_array(self.field_decl(obj), indices, "Field")
+            return self.subscript_array(self.fields.field_decl(obj), indices, "Field")
         if kind == "struct_field":
             return StructCell(self, obj, indices)
         raise QuadrantsTypeError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")
-
-    def variable(self, var) -> Value:
-        place = VarPlace(var, var.type)
-        return Value(Load(place, var.type), place)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.writer import Writer
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import i32, i64, promote
 from quadrants.lang import typed
@@ -51,26 +52,26 @@ def _is_wide(t) -> bool:
     return t.bits > 32 or t.name == "u32"
 
 
-def counted(tracer, bounds: list) -> tuple:
+def counted(writer: Writer, bounds: list) -> tuple:
     """(bounds of i32, for every axis None or the value that `index` adds to its counter)."""
-    found = [_counted(tracer, *pair) for pair in bounds]
+    found = [_counted(writer, *pair) for pair in bounds]
     return [pair for pair, _ in found], [first for _, first in found]
 
 
-def _counted(tracer, begin, end) -> tuple:
+def _counted(writer: Writer, begin, end) -> tuple:
     if begin.type is i32 and end.type is i32:
         return (begin, end), None
     t = promote(begin.type, end.type)
-    first, last = (tracer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
+    first, last = (writer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
     distance = typed.select(typed.binary("lt", first, last), typed.binary("sub", last, first), Value(Const(0, t)))
-    distance, most = tracer.temp(distance), Value(Const(i32.max, t))
-    if tracer.debug:
-        tracer.check(typed.binary("le", distance, most).expr, ("assert", (_TOO_MANY,)))
+    distance, most = writer.temp(distance), Value(Const(i32.max, t))
+    if writer.options.debug:
+        writer.check(typed.binary("le", distance, most).expr, ("assert", (_TOO_MANY,)))
     return (Const(0, i32), typed.cast_expr(typed.binary("min", distance, most).expr, i32)), first
 
 
-def index(tracer, label: str, first, counter) -> Value:
+def index(writer: Writer, label: str, first, counter) -> Value:
     """The loop variable of one axis."""
     if first is None:
         return counter
-    return tracer.declare(label, typed.binary("add", first, counter).expr, mutable=False)
+    return writer.declare(label, typed.binary("add", first, counter).expr, mutable=False)

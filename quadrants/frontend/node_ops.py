@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.outside import is_outside
 from quadrants.ir.nodes import Cell, Const
 from quadrants.ir.types import u64
 from quadrants.lang import tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
+if TYPE_CHECKING:
+    from quadrants.frontend.tracer import Tracer
 
-def _get_addr(tracer, f, indices) -> Value:
+
+def _get_addr(tracer: Tracer, f, indices) -> Value:
     """The address of the element; of its first component where the components have arrays of their own."""
     f = f._unwrap() if kind_of(f) == "tensor" else f
     if kind_of(f) not in ("field", "matrix_field"):
         raise QuadrantsTypeError("qd.get_addr takes a field of numbers, vectors or matrices, and its indices.")
-    cell = tracer.subscript_object(f, (indices,)).place
-    if is_outside(tracer, cell):  # what stands for it is no memory of the field
+    cell = tracer.memory.subscript_object(f, (indices,)).place
+    if tracer.outside.stands_for(cell):  # what stands for it is no memory of the field
         return Value(Const(0, u64))
     if cell.array.components is not None:
         first = cell.array.components[0]
         cell = Cell(first, cell.indices, first.type)
-    return tracer.intrinsic("address", (cell,), u64)
+    return tracer.simt.intrinsic("address", (cell,), u64)
 
 
-def _rescale_index(tracer, a, b, I) -> Value:  # noqa: E741, N803 - the public name of the parameter
+def _rescale_index(tracer: Tracer, a, b, I) -> Value:  # noqa: E741, N803 - the public name of the parameter
     shapes = [_shape(a), _shape(b)]
     if isinstance(I, Value) and I.is_tensor and len(I.shape) == 1:
         parts = tensor.parts(I)
@@ -64,14 +68,14 @@ def _node(x, function: str):
 def _on_any(function: str):
     """Dense cells are always there: nothing to do."""
 
-    def handler(tracer, node, indices) -> None:
+    def handler(tracer: Tracer, node, indices) -> None:
         _node(node, function)
 
     return handler
 
 
 def _only_on(function: str, kinds: str):
-    def handler(tracer, node, *args):
+    def handler(tracer: Tracer, node, *args):
         found = _node(node, function).kind
         raise QuadrantsTypeError(f"qd.{function} only works on {kinds} nodes, not on a {found} node.")
 

@@ -7,19 +7,9 @@ operands needed. Where these write what an earlier operand reads, the operand is
 from __future__ import annotations
 
 from quadrants.frontend.structcell import StructCell
+from quadrants.frontend.writer import Writer
 from quadrants.ir import walk
-from quadrants.ir.nodes import (
-    Atomic,
-    Call,
-    Cell,
-    Declare,
-    ElemPlace,
-    Intrinsic,
-    Load,
-    MemberPlace,
-    Store,
-    VarPlace,
-)
+from quadrants.ir.nodes import Atomic, Call, Cell, Declare, ElemPlace, Intrinsic, Load, MemberPlace, Store, VarPlace
 from quadrants.lang import access
 from quadrants.lang.access import SlicedValue
 from quadrants.lang.value import Value
@@ -66,19 +56,19 @@ def reads(node) -> set:
 class Operands:
     """Values of one expression, evaluated from left to right: `add` them, then read `values`."""
 
-    def __init__(self, tracer):
-        self.tracer = tracer
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
         self.values: list = []
         self._modes: list = []
 
     def add(self, evaluate, by_place: bool = False):
         """Append `evaluate()`. `by_place`: the operand stands for the place it names, whatever is written there."""
-        block, start = self.tracer.block, len(self.tracer.block)
+        block, start = self.writer.block, len(self.writer.block)
         value = evaluate()
         if len(block) > start and self.values:
             changed = writes(block[start:])
             if changed:
-                hold = _Hold(self.tracer, block, start, changed)
+                hold = _Hold(self.writer, block, start, changed)
                 self.values = [hold.held(v, by) for v, by in zip(self.values, self._modes)]
         self.values.append(value)
         self._modes.append(by_place)
@@ -88,8 +78,8 @@ class Operands:
 class _Hold:
     """Copies operands to temporaries in front of statement `at` of `block`."""
 
-    def __init__(self, tracer, block: list, at: int, changed: set):
-        self.tracer, self.block, self.at, self.changed = tracer, block, at, changed
+    def __init__(self, writer: Writer, block: list, at: int, changed: set) -> None:
+        self.writer, self.block, self.at, self.changed = writer, block, at, changed
 
     def held(self, value, by_place: bool):
         if isinstance(value, StructCell):
@@ -112,10 +102,10 @@ class _Hold:
     def expr(self, e):
         if not reads(e) & self.changed:
             return e
-        var = self.tracer.new_var("t", e.type, mutable=False)
-        self.block.insert(self.at, Declare(var, e, self.tracer.loc()))
+        var = self.writer.new_var("t", e.type, mutable=False)
+        self.block.insert(self.at, Declare(var, e, self.writer.positions.loc()))
         self.at += 1
-        return self.tracer.variable(var).expr
+        return self.writer.variable(var).expr
 
     def place(self, p):
         """The same place, found by the indices it has now."""
@@ -129,14 +119,3 @@ class _Hold:
             base = self.place(p.base)
             return p if base is p.base else MemberPlace(base, p.name, p.type)
         return p
-
-
-class Order:
-    """Part of the tracer."""
-
-    def eval_each(self, nodes) -> list:
-        """The values of `nodes`, evaluated from left to right."""
-        operands = Operands(self)
-        for node in nodes:
-            operands.add(lambda node=node: self.eval(node))
-        return operands.values

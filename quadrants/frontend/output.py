@@ -5,31 +5,43 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.format_strings import FormatStrings, Formatted, check_spec, is_container
+from quadrants.frontend.evaluation import Evaluation
+from quadrants.frontend.format_strings import Formatted, check_spec, is_container, percent_message
+from quadrants.frontend.state import State
+from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Print
 from quadrants.ir.types import StructType, TensorType, f64
 from quadrants.lang import access, tensor, typed
 from quadrants.lang.value import Value
 
 
-class Output(FormatStrings):
-    """Part of the tracer."""
+class Output:
+    """Emits prints and assertions."""
+
+    __slots__ = ("options", "writer", "declared", "walker", "evaluation")
+
+    def __init__(self, state: State, walker: Walker, evaluation: Evaluation) -> None:
+        self.options = state.options
+        self.writer = state.writer
+        self.declared = state.declared
+        self.walker = walker
+        self.evaluation = evaluation
 
     def trace_print(self, node) -> None:
         sep, end = " ", "\n"
         for k in node.keywords:
             if k.arg not in ("sep", "end"):
                 raise QuadrantsSyntaxError(f"print() got an unexpected keyword argument '{k.arg}'")
-            value = self.eval(k.value)
+            value = self.walker.eval(k.value)
             sep, end = (value, end) if k.arg == "sep" else (sep, value)
         parts: list = []
-        for k, value in enumerate(self.eval_arguments(node.args)):
+        for k, value in enumerate(self.evaluation.eval_arguments(node.args)):
             if k:
                 parts.append(sep)
             self._print_value(value, "", parts)
         parts.append(end)
-        self.prints = True
-        self.emit(Print(tuple(_merge(parts))))
+        self.declared.prints = True
+        self.writer.emit(Print(tuple(_merge(parts))))
 
     def _print_value(self, value, spec: str, parts: list) -> None:
         value = typed.unboxed(value)
@@ -38,7 +50,8 @@ class Output(FormatStrings):
                 if isinstance(part, str):
                     parts.append(part)
                 else:
-                    self._print_value(*part, parts)
+                    inner, inner_spec = part
+                    self._print_value(inner, inner_spec, parts)
             return
         if isinstance(value, str):
             parts.append(value)
@@ -64,19 +77,19 @@ class Output(FormatStrings):
         if isinstance(v.type, StructType):
             raise QuadrantsTypeError("Structs cannot be printed; print their members.")
         if isinstance(v.type, TensorType):
-            rows = access.iterate(self.temp(v))
+            rows = access.iterate(self.writer.temp(v))
             self._print_value(list(rows), spec, parts)
             return
         parts.append((v.expr, check_spec(spec, v.type)))
 
     # ------------------------------------------------------------ assert
 
-    def trace_assert(self, node: ast.Assert) -> None:
-        cond = typed.condition(self.eval(node.test), "assert")
-        if not self.debug:
+    def exec_Assert(self, node: ast.Assert) -> None:
+        cond = typed.condition(self.walker.eval(node.test), "assert")
+        if not self.options.debug:
             return
         texts, values = self._assert_message(node)
-        self.check(cond, ("assert", tuple(texts)), values)
+        self.writer.check(cond, ("assert", tuple(texts)), values)
 
     def _assert_message(self, node):
         """(texts with a slot for each value, value expressions)"""
@@ -84,9 +97,9 @@ class Output(FormatStrings):
             return [ast.unparse(node.test)], []
         percent = isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod)
         if percent and isinstance(node.msg.left, ast.Constant):
-            message = self.percent_message(node.msg)
+            message = percent_message(str(node.msg.left.value), self.walker.eval(node.msg.right))
         else:
-            message = self.eval(node.msg)
+            message = self.walker.eval(node.msg)
         texts, values = [""], []
         parts: list = []
         if isinstance(message, Formatted):

@@ -9,9 +9,7 @@ another cell or of what lies beside the array.
 
 from __future__ import annotations
 
-import warnings
-
-from quadrants import banner
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Const
 from quadrants.ir.types import TensorType, i32
 from quadrants.ir.walk import root_var
@@ -30,37 +28,40 @@ def outside_axis(decl: ArrayDecl, exprs: tuple) -> int | None:
     return None
 
 
-def cell_outside(tracer, decl: ArrayDecl, exprs: tuple, axis: int) -> Value:
-    """What stands for that cell: 0 when it is read, and what is written is lost."""
-    _warn(tracer, decl, exprs[axis].value, axis)
-    zero = Const(0, i32)
-    expr = typed.splat(zero, decl.type) if isinstance(decl.type, TensorType) else typed.cast_expr(zero, decl.type)
-    found = tracer.declare("outside", expr)
-    tracer.outside.add(found.place.var.id)
-    return found
+class Outside:
+    """Makes what stands for cells that do not exist. `variables`: the ids of these."""
 
+    __slots__ = ("reports", "writer", "variables")
 
-def is_outside(tracer, place) -> bool:
-    """Whether a place is, or is part of, what stands for a cell that does not exist."""
-    var = root_var(place)
-    return var is not None and var.id in tracer.outside
+    def __init__(self, state: State) -> None:
+        self.reports = state.reports
+        self.writer = state.writer
+        self.variables: set[int] = set()
+
+    def cell(self, decl: ArrayDecl, exprs: tuple, axis: int) -> Value:
+        """What stands for a cell: 0 when it is read, and what is written is lost."""
+        self._warn(decl, exprs[axis].value, axis)
+        zero = Const(0, i32)
+        expr = typed.splat(zero, decl.type) if isinstance(decl.type, TensorType) else typed.cast_expr(zero, decl.type)
+        found = self.writer.declare("outside", expr)
+        self.variables.add(found.place.var.id)
+        return found
+
+    def stands_for(self, place) -> bool:
+        """Whether a place is, or is part of, what stands for a cell that does not exist."""
+        var = root_var(place)
+        return var is not None and var.id in self.variables
+
+    def _warn(self, decl: ArrayDecl, index: int, axis: int) -> None:
+        first = _first(decl, axis)
+        last = first + (decl.shape or ())[axis] - 1
+        kind, checked = ("field", "; with debug=True it is an error") if decl.kind == "field" else ("shared array", "")
+        self.reports.warn_in_banner_once(
+            "outside",
+            f"Index {index} is out of range on axis {axis} of {kind} '{decl.label}', which goes from {first} to "
+            f"{last}. Where this line runs, it reads 0, and what it writes is lost{checked}.",
+        )
 
 
 def _first(decl: ArrayDecl, axis: int) -> int:
     return decl.index_offset[axis] if decl.index_offset else 0
-
-
-def _warn(tracer, decl: ArrayDecl, index: int, axis: int) -> None:
-    frames = tracer.error_frames()
-    key = ("outside", *frames[-1])
-    if key in tracer.warned:
-        return
-    tracer.warned.add(key)
-    first = _first(decl, axis)
-    last = first + decl.shape[axis] - 1
-    kind, checked = ("field", "; with debug=True it is an error") if decl.kind == "field" else ("shared array", "")
-    text = (
-        f"Index {index} is out of range on axis {axis} of {kind} '{decl.label}', which goes from {first} to {last}. "
-        f"Where this line runs, it reads 0, and what it writes is lost{checked}."
-    )
-    warnings.warn_explicit(banner.format_banner(frames, text), UserWarning, frames[-1].file, frames[-1].line)

@@ -6,25 +6,37 @@ import enum
 import types
 
 from quadrants.errors import QuadrantsCompilationError
+from quadrants.frontend.options import Options
+from quadrants.frontend.positions import Positions
+from quadrants.frontend.record import Record
 from quadrants.frontend.refs import ObjectRef
+from quadrants.frontend.reports import Reports
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 EXEMPT_MODULES = ("math", "numpy", "quadrants")
 
 
 class Purity:
-    """Part of the tracer: notes every captured value that is read."""
+    """Hears of every captured value that is read. `record`: a Record, when the result is to be kept on disk."""
+
+    __slots__ = ("options", "positions", "reports", "record")
+
+    def __init__(self, options: Options, positions: Positions, reports: Reports, record: Record | None) -> None:
+        self.options = options
+        self.positions = positions
+        self.reports = reports
+        self.record = record
 
     def note_capture(self, name: str, value) -> None:
         if self.record is not None:
-            self.record.capture(self.frame.fn, name, value)
-        if self._impure(value):
+            self.record.capture(self.positions.frame.fn, name, value)
+        if self.options.fastcache and _is_impure(value):
             self._report(name)
 
     def note_attribute(self, base, name: str, value) -> None:
         if self.record is not None:
             self.record.attribute(base, name, value)
-        if isinstance(base, ObjectRef) or not self._impure(value):
+        if not self.options.fastcache or isinstance(base, ObjectRef) or not _is_impure(value):
             return
         if isinstance(base, types.ModuleType):
             if base.__name__.split(".")[0] in EXEMPT_MODULES:
@@ -35,17 +47,9 @@ class Purity:
             return
         self._report(name)
 
-    def _impure(self, value) -> bool:
-        if isinstance(value, enum.Enum):
-            return False
-        return isinstance(value, (bool, int, float, str)) or kind_of(value) in FIELD_KINDS
-
     def _report(self, name: str) -> None:
-        frame = self.frame
+        frame = self.positions.frame
         if (frame.globals.get("__name__") or "").split(".")[0] == "quadrants":
-            return
-        self.impure = True
-        if not self.purity:
             return
         text = (
             f"[PURE.VIOLATION] the kernel is declared with fastcache=True, but reads '{name}' from outside its "
@@ -53,9 +57,12 @@ class Purity:
             "Pass it as a parameter."
         )
         if name == name.upper() or frame.in_static:
-            self.warn_once(f"WARNING: {text}", UserWarning)
+            self.reports.warn_once(f"WARNING: {text}", UserWarning)
             return
         raise QuadrantsCompilationError(text)
 
-    impure = False
-    record = None  # a Record, when the result is to be kept on disk
+
+def _is_impure(value) -> bool:
+    if isinstance(value, enum.Enum):
+        return False
+    return isinstance(value, (bool, int, float, str)) or kind_of(value) in FIELD_KINDS

@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.frontend.funccall import CannotPass
+from quadrants.frontend.emitted_funcs import EmittedFuncs
+from quadrants.frontend.func_arguments import FuncArguments
+from quadrants.frontend.functions import CannotPass
+from quadrants.frontend.returns import Returns
+from quadrants.frontend.state import State
+from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Function, Return
 from quadrants.lang import structs, typed
 from quadrants.lang.annotations import RefType, tuple_items
@@ -14,59 +19,77 @@ from quadrants.lang.value import Value
 
 
 class RealCalls:
-    """Part of the tracer."""
+    """Calls of real funcs."""
+
+    __slots__ = ("options", "positions", "writer", "functions", "walker", "returns", "func_arguments", "emitted")
+
+    def __init__(
+        self, state: State, walker: Walker, returns: Returns, func_arguments: FuncArguments, emitted: EmittedFuncs
+    ) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.writer = state.writer
+        self.functions = state.functions
+        self.walker = walker
+        self.returns = returns
+        self.func_arguments = func_arguments
+        self.emitted = emitted
 
     def call_real(self, func: Func, bound: dict):
-        adapted, keys, args = {}, [], []
+        adapted: dict = {}
+        keys: list = []
+        args: list = []
         for name, x in bound.items():
             mode, value = adapted[name] = self._real_argument(func, name, x)
             try:
-                keys.append(self._pass(mode, value, args))
+                keys.append(self.emitted.pass_argument(mode, value, args))
             except CannotPass:
                 raise QuadrantsSyntaxError(
                     f"'{name}' of the real func {func.fn.__name__} cannot be passed by reference: only local variables "
                     "can. Copy the element to a variable first."
                 ) from None
         key = (func, "real", tuple(keys))
-        if key in self.call_stack[:-1]:
+        if key in self.functions.calls[:-1]:
             raise QuadrantsSyntaxError(
                 f"{func.fn.__name__} calls itself by way of another function; a real func may only call itself "
                 "directly."
             )
-        function = self.functions.get(key) or self._trace_real(func, key, adapted)
+        function = self.functions.known.get(key) or self._trace_real(func, key, adapted)
         items = tuple_items(func.annotation("return"))
-        return self._emit_call(function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None)
+        return self.emitted.emit_call(
+            function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None
+        )
 
     def _real_argument(self, func: Func, name: str, x):
         a = func.annotation(name)
         if not isinstance(a, RefType):
-            return self.adapt(func, name, x)
-        t = self.resolve_dtype(a.tp)
+            return self.func_arguments.adapt(func, name, x)
+        t = self.options.resolve_dtype(a.tp)
         if not isinstance(x, Value) or x.place is None or x.type is not t:
             raise QuadrantsSyntaxError(f"'{name}' of {func.fn.__name__} is by reference: pass a variable of type {t}.")
         return "alias", x
 
     def _trace_real(self, func: Func, key, adapted: dict) -> Function:
-        frame = self.make_frame(func, "real")
+        frame = self.emitted.make_frame(func, "real")
         annotations = self._return_annotations(frame)
-        function = self.functions[key] = Function(
-            name=self.function_name(func),
+        function = self.functions.known[key] = Function(
+            name=self.emitted.function_name(func),
             params=[],
             body=[],
-            result=tuple(self.return_type(a) for a in annotations),
+            result=tuple(self.returns.return_type(a) for a in annotations),
             pure=False,  # what it does is not known yet where it calls itself
             doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
         )
-        with self.function_scope(frame, key) as body:
+        with self.emitted.function_scope(frame, key) as body:
             function.body = body
-            function.params = self.bind_parameters(frame, adapted)
-            function.loc = self.loc()
-            self.exec_body(frame.source.tree.body)
+            function.params = self.emitted.bind_parameters(frame, adapted)
+            function.loc = self.positions.loc()
+            self.walker.exec_body(frame.source.tree.body)
             if annotations and frame.result is None:
-                self._check_returned(func, frame)
+                self.emitted.check_returned(func, frame)
             if annotations and not frame.returned:
-                self.emit(Return(tuple(structs.zero(t) for t in function.result)))
-        self.function_list.append(function)
+                self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
+        self.functions.emitted.append(function)
         return function
 
     @staticmethod
@@ -78,7 +101,7 @@ class RealCalls:
 
     def return_from_real(self, value) -> None:
         """`return` anywhere in a real func; what follows it in the same block is never run."""
-        frame = self.frame
+        frame = self.positions.frame
         annotations = self._return_annotations(frame)
         if value is not None and not annotations:
             raise QuadrantsSyntaxError(f"The real func {frame.name} returns a value: annotate it with a return type.")
@@ -86,9 +109,9 @@ class RealCalls:
         if annotations and (value is None or len(values) != len(annotations)):
             raise QuadrantsSyntaxError(f"{frame.name} is annotated to return {len(annotations)} value(s).")
         exprs = tuple(self._real_result(a, v) for a, v in zip(annotations, values))
-        self.emit(Return(exprs))
+        self.writer.emit(Return(exprs))
         frame.result = exprs
         frame.returned = frame.control_depth == 0
 
     def _real_result(self, a, value):
-        return self.return_expr(a, typed.to_value(value) if typed.is_number(value) else value)
+        return self.returns.return_expr(a, typed.to_value(value) if typed.is_number(value) else value)

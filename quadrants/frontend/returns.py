@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import Return
 from quadrants.ir.types import StructType, TensorType
 from quadrants.lang import parameters as ann
@@ -12,11 +13,18 @@ from quadrants.lang.value import Value
 
 
 class Returns:
-    """Part of the tracer."""
+    """Emits the Return of a kernel."""
+
+    __slots__ = ("options", "positions", "writer")
+
+    def __init__(self, state: State) -> None:
+        self.options = state.options
+        self.positions = state.positions
+        self.writer = state.writer
 
     def finish_return(self, value):
         """Emit the kernel's Return; the parts of the result are one expression each, in annotation order."""
-        frame = self.frame
+        frame = self.positions.frame
         a = frame.return_annotation
         if value is None:
             if frame.has_return_annotation:
@@ -38,7 +46,7 @@ class Returns:
                     f"{len(values) if values is not None else 1} is/are returned."
                 )
             exprs = tuple(self.return_expr(t, v) for t, v in zip(items, values))
-        self.emit(Return(exprs))
+        self.writer.emit(Return(exprs))
         return exprs
 
     def return_expr(self, a, value):
@@ -73,7 +81,7 @@ class Returns:
 
     def return_type(self, a):
         if ann.is_scalar(a):
-            return self.resolve_dtype(a)
+            return self.options.resolve_dtype(a)
         if ann.compound_kind(a):
             t = a.ir_type()
             if t is not None:

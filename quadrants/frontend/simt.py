@@ -6,8 +6,11 @@ from contextlib import contextmanager
 
 from quadrants import targets
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend.outside import is_outside
+from quadrants.frontend.loop_writer import LoopWriter
+from quadrants.frontend.outside import Outside
+from quadrants.frontend.places import Places
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     ArrayDecl,
@@ -29,37 +32,28 @@ from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 
-class CannotPass(Exception):
-    """A call that only inlining can express."""
-
-
-# What a function under translation replaces, and what it makes longer.
-_STATE = (
-    "block", "local_names", "loop_stack", "static_depths", "runtime_depth", "parallel_depth", "in_function",
-    "loop_config", "stack_matters", "hint",
-)  # fmt: skip
-_GROWING = ("block", "frames", "call_stack", "function_list", "functions")
-
-
 class Simt:
-    """Part of the tracer. `assigning`: the name on the left of the assignment under translation, or ""."""
+    """What the operations of `qd.simt` are made of."""
 
-    assigning = ""
+    __slots__ = ("names", "flow", "writer", "functions", "outside", "places", "loop_writer")
 
-    @property
-    def arch_name(self) -> str:
-        """The arch that the kernel is translated for."""
-        name: str = self.options.get("arch") or "x64"
-        return name
+    def __init__(self, state: State, outside: Outside, places: Places, loop_writer: LoopWriter) -> None:
+        self.names = state.names
+        self.flow = state.flow
+        self.writer = state.writer
+        self.functions = state.functions
+        self.outside = outside
+        self.places = places
+        self.loop_writer = loop_writer
 
     def intrinsic(self, op: str, args: tuple = (), t=None, params: tuple = ()):
         """Emit an intrinsic here; its value where `t` is a type. args: Values, or places handed over by reference."""
         exprs = tuple(a.expr if isinstance(a, Value) else a for a in args)
         node = Intrinsic(op, exprs, t, params)
         if t is None:
-            self.emit(Eval(node))
+            self.writer.emit(Eval(node))
             return None
-        return self.temp(Value(node), op.split(".")[-1])
+        return self.writer.temp(Value(node), op.split(".")[-1])
 
     @staticmethod
     def builtin(name: str, t) -> Value:
@@ -70,31 +64,31 @@ class Simt:
     def when(self, cond: Value):
         """Statements that run where `cond` holds."""
         then: list = []
-        with self.runtime_control(), self.in_block(then):
+        with self.flow.runtime_control(), self.writer.in_block(then):
             yield
-        self.emit(If(typed.condition(cond, "if"), then, []))
+        self.writer.emit(If(typed.condition(cond, "if"), then, []))
 
     def repeat(self, begin, end, run, unroll: str = "") -> None:
         """A sequential loop; `run(k)` translates its body. unroll: see `For`."""
         bounds = tuple(typed.cast_expr(typed.to_expr(x), i32) for x in (begin, end))
-        with self.header():
-            self.emit_for(["k"], [bounds], lambda values: run(values[0]))
-        self.block[-1].unroll = unroll
+        with self.flow.header():
+            self.loop_writer.emit_for(["k"], [bounds], lambda values: run(values[0]))
+        self.writer.block[-1].unroll = unroll
 
     def rename(self, variable: Value, name: str) -> None:
         """Give a variable that was made without a name one of the user's."""
-        variable.place.var.name = self.unique_name(name)
+        variable.place.var.name = self.names.unique_name(name)
 
     def declare_shared(self, shape: tuple, element, name: str = "") -> ArrayDecl:
         """A new shared array of the task under translation; unless it has a name, that of the variable it goes to."""
-        if self.in_function:
-            self.must_inline()
+        if self.flow.in_function:
+            self.functions.must_inline()
         count = element.count if isinstance(element, TensorType) else 1
         levels, stride = [], count
         for axis in reversed(range(len(shape))):
             levels.append((axis, shape[axis], 1, stride))
             stride *= shape[axis]
-        name = self.array_name(name or self.assigning or "shared")
+        name = self.names.array_name(name or self.names.assigning or "shared")
         return ArrayDecl(
             name=name, kind="shared", type=element, ndim=len(shape), shape=shape, levels=tuple(reversed(levels)),
             label=name,
@@ -103,10 +97,10 @@ class Simt:
     def known_now(self, value: Value) -> Value | int:
         """The number that a variable of the kernel's top level has here, if a constant is all it was ever assigned."""
         place = getattr(value.expr, "place", None)
-        if not self.top_level or not isinstance(place, VarPlace):
+        if not self.flow.top_level or not isinstance(place, VarPlace):
             return value
         known: Value | int = value
-        for node in walk.walk(self.block):
+        for node in walk.walk(self.writer.block):
             if isinstance(node, Declare) and node.var is place.var and isinstance(node.init, Const):
                 known = node.init.value
             elif isinstance(node, (Store, Atomic)) and walk.root_var(node.place) is place.var:
@@ -114,37 +108,6 @@ class Simt:
             elif isinstance(node, Call) and any(a is place.var for a in map(_variable, node.args)):
                 return value
         return known
-
-    def must_inline(self) -> None:
-        """The function under translation has, or returns, what belongs to a task: it and its callers are inlined."""
-        if any(f.kind == "real" for f in self.frames):
-            raise QuadrantsCompilationError(
-                "A @qd.real_func cannot have shared arrays or return tiles; make it a @qd.func."
-            )
-        inner = False
-        for frame in self.frames:
-            inner = inner or frame.kind == "function"
-            if inner:
-                self.inline_only.add(frame.fn)
-        raise CannotPass
-
-    def position(self) -> tuple:
-        """Where translation is, for `return_to`. Cheap: it is asked for at every call of a func."""
-        lengths = tuple(len(getattr(self, name)) for name in _GROWING)
-        return tuple(getattr(self, name) for name in _STATE), lengths, self.in_function > 0
-
-    def return_to(self, before: tuple) -> None:
-        """Give up the function under translation: as if its call had not begun."""
-        values, lengths, _ = before
-        for name, value in zip(_STATE, values):
-            setattr(self, name, value)
-        for name, length in zip(_GROWING, lengths):
-            items = getattr(self, name)
-            if isinstance(items, dict):
-                for key in list(items)[length:]:
-                    del items[key]
-            else:
-                del items[length:]
 
     def volatile_load(self, target):
         """`qd.volatile_load(target)`: component by component for vectors and matrices."""
@@ -156,22 +119,22 @@ class Simt:
             raise QuadrantsSyntaxError(
                 "'qd.volatile_load' requires an lvalue: an element of a field, an array or a shared array"
             )
-        if is_outside(self, target.place):
+        if self.outside.stands_for(target.place):
             return target
-        if self.is_local_place(target.place):
+        if self.writer.is_local_place(target.place):
             raise QuadrantsTypeError(
                 "'qd.volatile_load': function-scope local arrays are not visible to other threads; read the variable"
             )
         if isinstance(target.type, StructType):
             raise QuadrantsSyntaxError("'qd.volatile_load' requires an lvalue of a scalar, vector or matrix type")
-        stable = self.stable_target(target)
+        stable = self.places.stable_target(target)
         if not isinstance(target.type, TensorType):
-            return self.temp(Value(Volatile(stable.place, target.type)), "loaded")
-        parts = [self.temp(Value(Volatile(p, p.type)), "loaded") for p in self._component_targets(stable)]
+            return self.writer.temp(Value(Volatile(stable.place, target.type)), "loaded")
+        parts = [self.writer.temp(Value(Volatile(p, p.type)), "loaded") for p in self.places.component_targets(stable)]
         return tensor.make(parts, target.type)
 
 
-def block_dim_of(tracer, block_dim) -> int | None:
+def block_dim_of(arch: str, block_dim) -> int | None:
     """The argument of `qd.loop_config`, checked: a power of two, and at most 1024 where blocks cannot be larger."""
     if block_dim is None:
         return None
@@ -184,10 +147,10 @@ def block_dim_of(tracer, block_dim) -> int | None:
         raise QuadrantsCompilationError(
             f"block_dim={dim} must be a positive power of two: is_power_of_two({dim}) is false"
         )
-    target = targets.of_arch(tracer.arch_name)
+    target = targets.of_arch(arch)
     most = target.block_threads if target is not None else None
     if most is not None and dim > most:
-        raise QuadrantsCompilationError(f"block_dim={dim} is more than a block may have on {tracer.arch_name}: {most}")
+        raise QuadrantsCompilationError(f"block_dim={dim} is more than a block may have on {arch}: {most}")
     return dim
 
 

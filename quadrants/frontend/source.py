@@ -60,7 +60,8 @@ def _from_lines(fn) -> Source | None:
         text = "".join(lines[start:end])
         try:
             # Under a header the text may keep its indentation, so that strings over several lines keep theirs.
-            tree = ast.parse(f"if 1:\n{text}").body[0].body[0] if indent else ast.parse(text).body[0]
+            tree = ast.parse(f"if 1:\n{text}" if indent else text).body[0]
+            tree = tree.body[0] if isinstance(tree, ast.If) and indent else tree
         except SyntaxError:
             continue
         if not isinstance(tree, ast.FunctionDef) or tree.name != code.co_name:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from quadrants.errors import QuadrantsCompilationError
+from quadrants.frontend.struct_methods import bind_struct_method
 from quadrants.ir.nodes import Const, Make
 from quadrants.ir.types import StructType
 from quadrants.lang import access
 from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
 
+if TYPE_CHECKING:
+    from quadrants.frontend.memory import Memory
+
 
 class StructCell:
-    __slots__ = ("tracer", "field", "indices")
+    __slots__ = ("memory", "field", "indices")
 
-    def __init__(self, tracer, field, indices):
-        self.tracer = tracer
+    def __init__(self, memory: Memory, field, indices) -> None:
+        self.memory = memory
         self.field = field
         self.indices = tuple(
-            x if not isinstance(x, Value) or isinstance(x.expr, Const) else tracer.temp(x)
+            x if not isinstance(x, Value) or isinstance(x.expr, Const) else memory.writer.temp(x)
             for x in access.flatten_indices(indices)
         )
 
@@ -26,14 +32,14 @@ class StructCell:
         return list(self.field.keys)
 
     def member(self, name: str):
-        return self.tracer.subscript_object(self.field.get_member_field(name), self.indices)
+        return self.memory.subscript_object(self.field.get_member_field(name), self.indices)
 
     def attribute(self, name: str):
         if name in self.keys:
             return self.member(name)
         method = (getattr(self.field, "struct_methods", None) or {}).get(name)
         if method is not None:
-            return self.tracer.bind_struct_method(method, self)
+            return bind_struct_method(method, self)
         row = unpacked_row(self.keys, name, self.member)
         if row is not None:
             return row
@@ -49,3 +55,10 @@ class StructCell:
             tuple((k, e.type) for k, e in exprs.items()), "struct", getattr(self.field, "struct_methods", None)
         )
         return Value(Make(tuple(exprs.values()), t))
+
+
+def is_runtime(x) -> bool:
+    """Whether computing with `x` needs IR: a Value, or a container holding one."""
+    if isinstance(x, (Value, StructCell)):
+        return True
+    return isinstance(x, (list, tuple)) and any(is_runtime(e) for e in x)

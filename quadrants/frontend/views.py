@@ -1,8 +1,7 @@
 """Buffer views in kernel scope: a 1-d array, an offset and a size, all three known to the tracer as expressions.
 
 Without debug mode `v[i]` is `array[offset + i]` and nothing else. In debug mode every access and every new window is
-checked; what then fails the launch carries the stack of calls, a constant of the place in the program.
-"""
+checked; what then fails the launch carries the stack of calls, a constant of the place in the program."""
 
 from __future__ import annotations
 
@@ -16,7 +15,9 @@ from quadrants.errors import (
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
+from quadrants.frontend.memory import Memory
 from quadrants.frontend.refs import ArrayRef
+from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
@@ -47,11 +48,23 @@ def not_a_view(name: str, x: Any) -> str:
 
 
 class Views:
-    """Part of the tracer."""
+    """What a buffer view can do in a kernel."""
+
+    __slots__ = ("options", "names", "positions", "reports", "writer", "declared", "functions", "memory")
+
+    def __init__(self, state: State, memory: Memory) -> None:
+        self.options = state.options
+        self.names = state.names
+        self.positions = state.positions
+        self.reports = state.reports
+        self.writer = state.writer
+        self.declared = state.declared
+        self.functions = state.functions
+        self.memory = memory
 
     def view_parameter(self, source: tuple, name: str, annotation, x) -> ViewRef:
         """The view found at `source`: its array and two numbers are read at every launch."""
-        found = self.bound.get(source)
+        found = self.declared.bound.get(source)
         if found is not None:
             return found
         if kind_of(x) != "view":
@@ -59,14 +72,16 @@ class Views:
         self.check_view_element(annotation, x, name)
         clamp = getattr(annotation, "boundary", 0) == 1
         decl = ArrayDecl(
-            name=self.array_name(name), kind="array", type=x.arr.element_type, ndim=1, label=name, source=source,
-            clamp=clamp, extents=clamp or self.check_bounds and not self.debug,
+            name=self.names.array_name(name), kind="array", type=x.arr.element_type, ndim=1, label=name, source=source,
+            clamp=clamp, extents=clamp or self.options.check_bounds and not self.options.debug,
         )  # fmt: skip
-        self.add_array(decl)
-        variables = tuple(Var(self.global_name(f"{name}_{part}"), i32, natural=True) for part in ("offset", "size"))
-        offset, size = (Value(self.variable(v).expr) for v in variables)
-        ref = self.bound[source] = ViewRef(decl, offset, size, variables)
-        self.bind_source(source, "view", ref)
+        self.declared.add_array(decl)
+        variables = tuple(
+            Var(self.names.global_name(f"{name}_{part}"), i32, natural=True) for part in ("offset", "size")
+        )
+        offset, size = (Value(self.writer.variable(v).expr) for v in variables)
+        ref = self.declared.bound[source] = ViewRef(decl, offset, size, variables)
+        self.declared.bind_source(source, "view", ref)
         return ref
 
     def check_view_element(self, annotation, x, name: str) -> None:
@@ -74,7 +89,7 @@ class Views:
         wanted = getattr(annotation, "dtype", None)
         if wanted is None:
             return
-        wanted = wanted.ir_type() if hasattr(wanted, "ir_type") else self.resolve_dtype(wanted)
+        wanted = wanted.ir_type() if hasattr(wanted, "ir_type") else self.options.resolve_dtype(wanted)
         if wanted != x.arr.element_type:
             raise QuadrantsTypeError(f"Expect element type {wanted} for argument {name}, but get {x.arr.element_type}")
 
@@ -96,18 +111,18 @@ class Views:
         if len(flat) != 1:
             raise QuadrantsIndexError(f"BufferView with dim 1 accessed with indices of dim {len(flat)}")
         index = Value(access.index_value(flat[0], 0))
-        if self.debug:
+        if self.options.debug:
             (index,) = self._held_as_i32("access", (index,), (view.offset, view.size))
             inside = typed.binary("logic_and", typed.binary("ge", index, 0), typed.binary("lt", index, view.size))
             self._check_view("access", inside, (index, view.offset, view.size))
-        return self.array_cell(view.decl, (self._in_array(view, index.expr),))
+        return self.memory.array_cell(view.decl, (self._in_array(view, index.expr),))
 
     def _in_array(self, view: ViewRef, e):
         """The index in its array of index `e` of a view."""
         if view.decl.clamp:
             return typed.binary("add", view.offset, Value(access.saturated(e))).expr
-        if self.check_bounds:
-            (e,) = self.check_width((e,), self.bounds_site(view.decl))
+        if self.options.check_bounds:
+            (e,) = self.memory.check_width((e,), self.memory.bounds_site(view.decl))
         return typed.binary("add", view.offset, Value(access.narrowed(e))).expr
 
     def _sliced(self, view: ViewRef, s: slice) -> ViewRef:
@@ -119,19 +134,19 @@ class Views:
         end = view.size if s.stop is None else self._bound(s.stop, "end")
         if not access.may_exceed_i32(begin.expr) and not access.may_exceed_i32(end.expr):
             return self.subview(view, begin, typed.binary("sub", end, begin))
-        begin, end = self.temp(begin), self.temp(end)
+        begin, end = self.writer.temp(begin), self.writer.temp(end)
         return self.subview(view, begin, typed.binary("sub", typed.cast(end, i64), typed.cast(begin, i64)))
 
     def subview(self, view: ViewRef, offset, size) -> ViewRef:
         """The window of `size` elements from element `offset` of a view on."""
-        offset, size = self.temp(self._bound(offset, "offset")), self._held(self._bound(size, "size"))
-        if self.debug:
+        offset, size = self.writer.temp(self._bound(offset, "offset")), self._held(self._bound(size, "size"))
+        if self.options.debug:
             offset, size = self._check_window("subview", offset, size, view.size)
-        return ViewRef(view.decl, self.temp(typed.binary("add", view.offset, offset)), size)
+        return ViewRef(view.decl, self.writer.temp(typed.binary("add", view.offset, offset)), size)
 
     def _held(self, size: Value) -> Value:
         """A size that no later statement changes: most windows are not asked for it, so it costs nothing until then."""
-        return self.temp(size) if self.debug or not _is_lasting(size.expr) else size
+        return self.writer.temp(size) if self.options.debug or not _is_lasting(size.expr) else size
 
     def view_attribute(self, view: ViewRef, name: str):
         if name == "size":
@@ -161,16 +176,16 @@ class Views:
             raise QuadrantsCompilationError(f"BufferView requires a 1D ndarray; '{decl.label}' has {decl.ndim} axes.")
         if arr.grad is not None:
             raise QuadrantsCompilationError("BufferView does not support ndarrays with gradients.")
-        offset, size = self.temp(self._bound(offset, "offset")), self.temp(self._bound(size, "size"))
-        if self.debug:
-            length = self.temp(Value(Extent(decl, 0, i32)))
+        offset, size = self.writer.temp(self._bound(offset, "offset")), self.writer.temp(self._bound(size, "size"))
+        if self.options.debug:
+            length = self.writer.temp(Value(Extent(decl, 0, i32)))
             offset, size = self._check_window("construction", offset, size, length)
         return ViewRef(decl, offset, size)
 
     def _bound(self, x, what: str) -> Value:
         """A bound of a window: as i32, but in its own dtype where it is checked whether i32 holds it."""
         found = _integer(x, what)
-        return found if self.debug else Value(access.narrowed(found.expr))
+        return found if self.options.debug else Value(access.narrowed(found.expr))
 
     # ------------------------------------------------------------ debug mode
 
@@ -182,37 +197,33 @@ class Views:
 
     def _held_as_i32(self, kind: str, numbers: tuple, others: tuple) -> tuple:
         """Numbers that no later statement changes, behind a check that i32 holds them."""
-        numbers = tuple(map(self.temp, numbers))
+        numbers = tuple(map(self.writer.temp, numbers))
         wide = [x.expr for x in numbers if access.may_exceed_i32(x.expr)]
         if wide:
             self._check_view(kind, Value(access.fit_indices(wide)), (*numbers, *others))
-        return tuple(self.temp(Value(access.narrowed(x.expr))) for x in numbers)
+        return tuple(self.writer.temp(Value(access.narrowed(x.expr))) for x in numbers)
 
     def _check_view(self, kind: str, cond: Value, values: tuple) -> None:
         stack = () if kind == "construction" else self._callstack()
-        self.stack_matters = True
-        self.check(cond.expr, ("view", kind, stack), tuple(v.expr for v in values))
+        self.functions.stack_matters = True
+        self.writer.check(cond.expr, ("view", kind, stack), tuple(v.expr for v in values))
 
     def _callstack(self) -> tuple:
         """One line per function from the kernel inwards; neighbours of one name and file collapse."""
         lines: list = []
-        for frame in self.frames:
-            file, line = frame.source.file, self.line_of(frame)
+        for frame in self.positions.frames:
+            file, line = frame.source.file, self.positions.line_of(frame)
             if lines and lines[-1][:2] == (frame.name, file):
                 lines[-1] = (frame.name, file, line)
             else:
                 lines.append((frame.name, file, line))
         out = tuple(f"{'  ' * depth}{name} ({file}:{line})" for depth, (name, file, line) in enumerate(lines))
         if sum(map(len, out)) + len(out) > LONG_CALLSTACK:
-            self.log_warning(
+            self.reports.log_warning(
                 f"Large callstack strings increase compiled binary size: the calls that lead to this BufferView access "
                 f"take {sum(map(len, out))} characters. Run without debug=True, or nest fewer functions."
             )
         return out
-
-    def call_path(self) -> tuple:
-        """Where the call that is being traced comes from."""
-        return tuple((f.source.file, f.name, self.line_of(f)) for f in self.frames)
 
 
 def _integer(x, what: str) -> Value:

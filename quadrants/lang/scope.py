@@ -7,16 +7,20 @@ import os
 import sys
 import threading
 import types
+from typing import TYPE_CHECKING
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import f32, i32
+
+if TYPE_CHECKING:
+    from quadrants.lang.kernel_tracer import KernelTracer
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _state = threading.local()
 
 
-def current():
+def current() -> KernelTracer | None:
     """The tracer at work in this thread, or None in Python scope."""
     return getattr(_state, "tracer", None)
 
@@ -49,7 +53,7 @@ def _comes_between(frame: types.FrameType) -> bool:
     return any(x is frame.f_back for arg in given for x in (arg if isinstance(arg, tuple) else (arg,)))
 
 
-def require():
+def require() -> KernelTracer:
     """The tracer at work; raises outside a kernel."""
     tracer = current()
     if tracer is None:
@@ -57,7 +61,7 @@ def require():
     return tracer
 
 
-def enter(tracer):
+def enter(tracer: KernelTracer) -> KernelTracer | None:
     """Make `tracer` the current one; returns the previous one for `leave`."""
     previous = current()
     _state.entry = sys._getframe(1).f_code
@@ -65,7 +69,7 @@ def enter(tracer):
     return previous
 
 
-def leave(previous) -> None:
+def leave(previous: KernelTracer | None) -> None:
     _state.tracer = previous
 
 

@@ -54,7 +54,7 @@ def _element(x, dt):
     return constants.literal(x)
 
 
-def construct(arr, dt: DType = None) -> Value:
+def construct(arr, dt: DType | None = None) -> Value:
     """qd.Vector / qd.Matrix in kernel scope: rank follows the nesting of `arr`."""
     if isinstance(arr, np.ndarray):
         arr = arr.tolist()

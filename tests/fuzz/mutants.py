@@ -137,9 +137,9 @@ def narrow_bounds() -> None:
 
 def constants_of_numpy() -> None:
     """Numbers of NumPy that are known while a kernel is compiled wrap at their width."""
-    from quadrants.frontend import expressions
+    from quadrants.frontend import operators
 
-    expressions.on_host = lambda operation, *operands: operation(*operands)
+    operators.on_host = lambda operation, *operands: operation(*operands)
 
 
 MUTANTS = {

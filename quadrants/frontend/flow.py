@@ -1,0 +1,85 @@
+"""Where in the control flow of a kernel a trace is: in which loops, at which depth, in an emitted function or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from quadrants.frontend.positions import Positions
+from quadrants.ir.nodes import For, LoopConfig
+
+
+class Flow:
+    """The control flow around the statement under translation.
+
+    loops: the loops that `break` and `continue` may mean, from the outside in: a For, "while", "static", or
+    "function" where what is around it cannot be left. static_depths: `runtime_depth` at each compile-time loop.
+    parallel_depth: how many parallel loops are around. in_function: how many emitted functions. runtime_depth: how
+    many run-time `if`, `for` and `while` of the present one. loop_config: what the next loop was configured with.
+    """
+
+    __slots__ = ("positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config")
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+        self.loops: list[For | str] = []
+        self.static_depths: list[int] = []
+        self.parallel_depth = 0
+        self.in_function = 0
+        self.runtime_depth = 0
+        self.loop_config: LoopConfig | None = None
+
+    @property
+    def top_level(self) -> bool:
+        """Whether a runtime `for` met now becomes a task of the kernel."""
+        return self.runtime_depth == 0 and not self.in_function
+
+    @property
+    def level(self) -> int:
+        """0 for variables that all threads of a kernel share, else 1."""
+        return 1 if (self.parallel_depth or self.in_function) else 0
+
+    @contextmanager
+    def runtime_control(self) -> Iterator[None]:
+        """Inside a run-time if, for or while: no tasks, no returns."""
+        frame = self.positions.frame
+        self.runtime_depth += 1
+        frame.control_depth += 1
+        try:
+            yield
+        finally:
+            self.runtime_depth -= 1
+            frame.control_depth -= 1
+
+    @contextmanager
+    def header(self) -> Iterator[None]:
+        """While bounds are evaluated, loops of funcs called there do not take the configuration of this one."""
+        config = self.take_config()
+        yield
+        self.loop_config = config
+
+    def take_config(self) -> LoopConfig | None:
+        """The configuration of the loop that begins here; the next one has none."""
+        config, self.loop_config = self.loop_config, None
+        return config
+
+    # ------------------------------------------------------------ emitted functions
+
+    def position(self) -> tuple:
+        """What `return_to` takes."""
+        return (
+            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config
+        )  # fmt: skip
+
+    def return_to(self, before: tuple) -> None:
+        """Be where `position` was asked for."""
+        (
+            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config
+        ) = before  # fmt: skip
+
+    def enter_function(self) -> None:
+        """Begin the body of an emitted function, around which nothing can be left."""
+        self.loops, self.static_depths = ["function"], []
+        self.runtime_depth, self.parallel_depth = 0, 0
+        self.in_function += 1
+        self.loop_config = None

@@ -1,0 +1,122 @@
+"""Where in the user's code a trace is: the functions under translation, and the errors that name their lines."""
+
+from __future__ import annotations
+
+import os
+
+from quadrants import banner
+from quadrants.errors import (
+    QuadrantsCompilationError,
+    QuadrantsRuntimeError,
+    QuadrantsRuntimeTypeError,
+    QuadrantsSyntaxError,
+)
+from quadrants.frontend.frame import Frame
+from quadrants.ir.nodes import Loc
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Positions:
+    """The frames of the functions under translation, from the kernel inwards.
+
+    frame: the innermost one. def_lines: name of a function -> the line of its `def`.
+    """
+
+    __slots__ = ("frames", "frame", "def_lines")
+
+    frame: Frame  # unset until the kernel is entered
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.def_lines: dict[str, int] = {}
+
+    def enter(self, frame: Frame) -> None:
+        """Translate the function of `frame` until `leave`."""
+        self.frames.append(frame)
+        self.frame = frame
+
+    def leave(self) -> None:
+        """Go on in the caller. After an error nobody leaves: its message names all frames."""
+        self.frames.pop()
+        self.frame = self.frames[-1]
+
+    def return_to(self, depth: int) -> None:
+        """Give up the functions below the outer `depth` ones."""
+        del self.frames[depth:]
+        self.frame = self.frames[-1]
+
+    def note_def(self, frame: Frame) -> None:
+        """Of functions of one name the first counts."""
+        name, line = frame.label, frame.source.tree.lineno + frame.source.line0
+        self.def_lines[name] = min(line, self.def_lines.get(name, line))
+
+    # ------------------------------------------------------------ lines
+
+    @staticmethod
+    def line_of(frame: Frame) -> int:
+        line: int = getattr(frame.node, "lineno", 1)
+        return line + frame.source.line0
+
+    def loc(self) -> Loc:
+        return Loc(tuple([(f.source.file, self.line_of(f), f.label) for f in self.frames]))
+
+    def call_path(self) -> tuple:
+        """Where the call that is being traced comes from."""
+        return tuple((f.source.file, f.name, self.line_of(f)) for f in self.frames)
+
+    def reported_loc(self) -> Loc:
+        """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
+
+        A func that stays a function has many callers, so its report cannot name one.
+        """
+        frames = self.error_frames()
+        k = len(frames) - 1
+        while k > 0 and self.frames[k].kind == "inline" and frames[k].file.startswith(_PACKAGE):
+            k -= 1
+        return Loc(self.loc().frames, banner.format_frame(frames[k]).rstrip("\n"))
+
+    # ------------------------------------------------------------ errors
+
+    def error_frames(self) -> list:
+        out = []
+        for f in self.frames:
+            node = f.node or f.source.tree
+            out.append(
+                banner.Frame(
+                    file=f.source.file,
+                    line=node.lineno + f.source.line0,
+                    col=node.col_offset + f.source.indent,
+                    end_line=(node.end_lineno or node.lineno) + f.source.line0,
+                    end_col=(node.end_col_offset or node.col_offset) + f.source.indent,
+                    function=f.name,
+                )
+            )
+        return out
+
+    def translate_error(self, error: BaseException) -> BaseException:
+        """The user's banner around an error met while tracing; foreign exceptions become compilation errors."""
+        if getattr(error, "_qd_located", False):
+            return error
+        kind, message = _told(error)
+        located = kind(banner.format_banner(self.error_frames(), message))
+        return mark_located(located)
+
+
+def mark_located(error: BaseException) -> BaseException:
+    """The same error, whose message names its place already."""
+    error._qd_located = True  # type: ignore[attr-defined]  # read by translate_error alone
+    return error
+
+
+def _told(error: BaseException) -> tuple[type[BaseException], str]:
+    """What is raised for an error, and its message."""
+    ours = isinstance(error, QuadrantsCompilationError)
+    if ours or type(error) in (RuntimeError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError):
+        return type(error), str(error)
+    if isinstance(error, RecursionError):
+        return (
+            QuadrantsSyntaxError,
+            "Nested too deeply: split the expression, or end the recursion of a @qd.func with qd.static.",
+        )
+    return QuadrantsCompilationError, f"{type(error).__name__}: {error}"

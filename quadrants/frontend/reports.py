@@ -1,0 +1,50 @@
+"""What a user is told while a kernel is traced, short of an error."""
+
+from __future__ import annotations
+
+import warnings
+
+from quadrants import _logging, banner
+from quadrants.frontend.positions import Positions
+
+
+class Reports:
+    """Warnings and lines of the log, with their places. `told`: what is not to be said again in this trace."""
+
+    __slots__ = ("positions", "told")
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+        self.told: set[tuple] = set()
+
+    def warn(self, text: str, category: type[Warning]) -> None:
+        """A warning about the line under translation."""
+        frame = self.positions.frame
+        warnings.warn_explicit(text, category, frame.source.file, self.positions.line_of(frame))
+
+    def warn_once(self, text: str, category: type[Warning]) -> None:
+        """As `warn`, once for each line of the user's code in this specialisation."""
+        key = (text, self.positions.line_of(self.positions.frame))
+        if key not in self.told:
+            self.told.add(key)
+            self.warn(text, category)
+
+    def warn_in_banner_once(self, kind: str, text: str) -> None:
+        """A warning that shows the code and all functions around it, once for each place and `kind`."""
+        frames = self.positions.error_frames()
+        key = (kind, *frames[-1])
+        if key not in self.told:
+            self.told.add(key)
+            warnings.warn_explicit(banner.format_banner(frames, text), UserWarning, frames[-1].file, frames[-1].line)
+
+    def log_warning(self, text: str) -> None:
+        frame = self.positions.frame
+        _logging.warn(f"{frame.source.file}:{self.positions.line_of(frame)}: {text}")
+
+    def log_once(self, text: str) -> None:
+        """As `log_warning`, once for each line of the user's code in this specialisation."""
+        frame = self.positions.frame
+        key = (text, frame.source.file, self.positions.line_of(frame))
+        if key not in self.told:
+            self.told.add(key)
+            self.log_warning(text)
