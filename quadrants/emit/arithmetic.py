@@ -9,14 +9,14 @@ Where no overflow can be seen it is written plainly (see `ir.ranges`), and so ar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from quadrants.emit.spelling import CLEARER, EXACT, INFIX
 from quadrants.emit.text import Text, cast, infix, prefix
 from quadrants.ir import nodes as n
 from quadrants.ir.ranges import ARITHMETIC as WRAPPING
 from quadrants.ir.ranges import Ranges
-from quadrants.ir.types import DType, primitive
+from quadrants.ir.types import DType, primitive, scalar
 
 
 class SignedArithmetic:
@@ -28,7 +28,7 @@ class SignedArithmetic:
     constant: Any
     ranges: Ranges | None = None
 
-    def wraps(self, e) -> bool:
+    def wraps(self, e: n.Expr) -> TypeGuard[n.Binary | n.Unary]:
         """Whether an expression needs unsigned arithmetic."""
         if not isinstance(e, (n.Binary, n.Unary)) or not isinstance(e.type, DType):
             return False
@@ -41,16 +41,16 @@ class SignedArithmetic:
     def may_wrap(self, op: str, t: DType) -> bool:
         return t.kind == "i" and t.bits >= 32 and op in (*WRAPPING, "neg") and not self.dialect.signed_wraps
 
-    def wrapped(self, e) -> Text:
+    def wrapped(self, e: n.Binary | n.Unary) -> Text:
         """An expression that `wraps`."""
         return cast(self.type(e.type), self.unsigned(e))
 
-    def unsigned(self, e) -> Text:
+    def unsigned(self, e: n.Expr) -> Text:
         """An expression computed in the unsigned type of its width."""
         if isinstance(e, n.Const) and e.value >= 0:
             return self.constant(e.value, unsigned_of(e.type))
         if not self.wraps(e):
-            return cast(self.type(unsigned_of(e.type)), self.text(e))
+            return cast(self.type(unsigned_of(scalar(e.type))), self.text(e))
         if isinstance(e, n.Unary):
             return prefix("-", self.unsigned(e.a))
         # One unsigned operand makes the operation unsigned.

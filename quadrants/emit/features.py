@@ -3,7 +3,24 @@
 from __future__ import annotations
 
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Call, Check, For, Module, Rand, While
+from quadrants.ir.nodes import (
+    Binary,
+    Builtin,
+    Call,
+    Cell,
+    Check,
+    Extent,
+    For,
+    Module,
+    Print,
+    Rand,
+    Slot,
+    VarPlace,
+    While,
+)
+
+# What takes the record of a thread wherever it stands.
+_WITH_LANE = frozenset((Cell, Slot, Extent, Rand, Check, Print, Builtin))
 
 
 def unroll(task) -> int:
@@ -36,12 +53,11 @@ def functions_with_lane(module: Module) -> set:
     names: set = set()
     for f in module.functions:
         for node in walk.walk(f.body):
-            kind = type(node).__name__
-            if kind in ("Cell", "Slot", "Extent", "Rand", "Check", "Print", "Builtin"):
+            if type(node) in _WITH_LANE:
                 names.add(f.name)
-            elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
+            elif isinstance(node, VarPlace) and (node.var.shared or node.var.id in params):
                 names.add(f.name)
-            elif kind == "Binary" and node.loc is not None:
+            elif isinstance(node, Binary) and node.loc is not None:
                 names.add(f.name)
             elif isinstance(node, Call) and node.func.name in names:
                 names.add(f.name)

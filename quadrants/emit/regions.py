@@ -51,8 +51,9 @@ def steps(module: Module, regions: Sequence[LaunchRegion], tasks: Sequence) -> l
             inside = between(k, r.begin, r.end)
             at = r.end
             if r.kind in ("loop", "checkpoint"):
-                flag = module.regions[k].flag.name
-                out.append(Step(None, r.kind, flag, r.label, numbers.get(k, 0), r.random, inside))
+                flag = module.regions[k].flag
+                assert flag is not None
+                out.append(Step(None, r.kind, flag.name, r.label, numbers.get(k, 0), r.random, inside))
             else:
                 out += inside
         return out + [Step(t) for t in tasks[at:end]]

@@ -81,9 +81,9 @@ class Renderer:
         self.depths = stack_plan.variables(module, every) if every else []
         self.kept = []
         if not by_value:
-            found = depths_of([decl for used in self.stacks.values() for decl in used])
-            self.kept = [depth for depth in found if stack_plan.needs_cells(depth)]
-            self.depths = [depth.count.place.var for depth in self.kept]
+            depths = depths_of([decl for used in self.stacks.values() for decl in used])
+            self.kept = [depth for depth in depths if stack_plan.needs_cells(depth)]
+            self.depths = [depth.var for depth in self.kept]
         self.layout = args_layout(
             module, by_value=by_value, random=uses["random"], profile=profile, heaps=kinds_of(every),
             depths=self.depths, gates=[t.gate for t in module.tasks if t.gate is not None and by_value],

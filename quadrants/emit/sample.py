@@ -27,7 +27,7 @@ def module() -> n.Module:
     where = n.Loc((("sample.py", 1, "sample"),))
     product = n.Return((n.Binary("mul", _load(a), _load(b), f32),))
     blend = n.Function("blend", [a, b], [product], (f32,), doc="A product.")
-    body = [
+    body: list[n.Stmt] = [
         n.Store(cell, n.Call(blend, (n.Load(cell, f32), n.Rand(f32)), f32), where),
         n.Check(n.Binary("ge", _load(i), n.Const(0, i32), u1), 0, (_load(i),), where),
         n.Eval(n.Atomic("add", n.VarPlace(total, f32), (n.Load(cell, f32),), f32), where),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from quadrants.emit.layout import ArgsLayout
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType, struct_offsets
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, i32, struct_offsets
 
 OPERATIONS = {
     "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max", "bit_and": "and", "bit_or": "or",
@@ -75,17 +75,17 @@ def _program(e, arguments: _Arguments):
         if offset is None or not isinstance(t, DType) or not t.is_integral:
             return None
         return [(t.name, offset)], t.min, t.max
-    if isinstance(e, n.Cast) and not e.bits and e.type.name == "i32" and e.a.type.is_integral:
+    if isinstance(e, n.Cast) and not e.bits and e.type is i32 and element_dtype(e.a.type).is_integral:
         inner = _program(e.a, arguments)
         return None if inner is None else _wrapped(*inner)
-    if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type.name == "i32":
+    if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type is i32:
         return _binary(e, arguments)
     return None
 
 
 def _binary(e, arguments: _Arguments):
     a, b = _program(e.a, arguments), _program(e.b, arguments)
-    if a is None or b is None or e.a.type.name != "i32" or e.b.type.name != "i32":
+    if a is None or b is None or e.a.type is not i32 or e.b.type is not i32:
         return None
     low, high = _range(e.op, a[1:], b[1:])
     return _wrapped([*a[0], *b[0], (OPERATIONS[e.op],)], low, high)
@@ -124,11 +124,11 @@ def _offset(place, layout: ArgsLayout) -> int | None:
         return base + struct_offsets(t)[place.name] if base is not None and isinstance(t, StructType) else None
     if isinstance(place, n.ElemPlace) and isinstance(place.base.type, TensorType):
         base, t = _offset(place.base, layout), place.base.type
-        if base is None or not all(isinstance(i, n.Const) for i in place.indices):
+        if base is None:
             return None
         flat = 0
         for i, extent in zip(place.indices, t.shape):
-            if not 0 <= i.value < extent:
+            if not isinstance(i, n.Const) or not 0 <= i.value < extent:
                 return None
             flat = flat * extent + i.value
         return base + flat * t.dtype.size

@@ -60,6 +60,8 @@ def _target(s, k: int = 0):
         return None
     cell = place.base
     t = cell.type
+    if not isinstance(t, TensorType):
+        return None
     if t.dtype is not f32 or t.count not in _ADDED_WHOLE or len(t.shape) != 1 or alignment(cell.array) < 4 * t.count:
         return None
     if not isinstance(value, n.Load) or not isinstance(value.place, n.ElemPlace):

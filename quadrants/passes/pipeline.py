@@ -38,7 +38,7 @@ PASSES = (
 )
 
 
-def run(module: Module, abilities: Abilities = ALL, observe=None) -> Module:
+def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Module], object] | None = None) -> Module:
     """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
     for step in (*PASSES, *_lowering(abilities)):
         module = step(module)
@@ -47,7 +47,7 @@ def run(module: Module, abilities: Abilities = ALL, observe=None) -> Module:
     return module
 
 
-def _lowering(able: Abilities) -> Iterator[Callable]:
+def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     """The passes that bring IR to what a target can say."""
     yield from (claim_gates, size_stacks) if able.device else (count_gates,)
     yield guard_empty

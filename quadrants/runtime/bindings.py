@@ -14,12 +14,12 @@ from quadrants import session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
 from quadrants.errors import QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive, struct_offsets
+from quadrants.ir.types import DType, StructType, TensorType, ValueType, element_dtype, primitive, struct_offsets
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import holds_numbers, is_external, is_number, kind_of
 from quadrants.lang.store import check_integer, store_value
-from quadrants.launch.recipe import Recipe, Result, ValueType
+from quadrants.launch.recipe import Recipe, Result
 from quadrants.profiler import kernel_records
 from quadrants.runtime import failures, task_table
 from quadrants.runtime.foreign import external_packer, flags_packer
