@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit import (
     aliases,
@@ -34,12 +35,15 @@ from quadrants.emit.records import (
 )
 from quadrants.emit.spelling import comment
 from quadrants.ir import cost
-from quadrants.ir.nodes import Module
+from quadrants.ir.nodes import Atomic, Eval, For, Function, Module, Stmt, Task
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
-from quadrants.ir.types import result_struct
+from quadrants.ir.types import DType, result_struct
 from quadrants.launch.stacks import KeptDepths, StackPlan
-from quadrants.launch.tasks import GatePlaces, TaskLaunch
+from quadrants.launch.tasks import GatePlaces, LaunchRegion, TaskLaunch
+
+if TYPE_CHECKING:
+    from quadrants.emit.environment import Folders
 
 
 @dataclass(slots=True)
@@ -53,10 +57,10 @@ class Rendered:
     layout: ArgsLayout
     entry: str
     frame: FrameLayout | None = None
-    launches: tuple = ()
+    launches: tuple[TaskLaunch, ...] = ()
     prints: bool = False
     args_in_memory: bool = False
-    regions: tuple = ()
+    regions: tuple[LaunchRegion, ...] = ()
     stacks: StackPlan | None = None
     early: bool = False
     kept: KeptDepths | None = None
@@ -65,7 +69,7 @@ class Rendered:
 class Renderer:
     """Prints the functions and tasks of one module."""
 
-    def __init__(self, module: Module, dialect: Dialect, options):
+    def __init__(self, module: Module, dialect: Dialect, options: dict[str, Any]) -> None:
         self.module = module
         self.dialect = dialect
         self.options = options
@@ -94,7 +98,7 @@ class Renderer:
         self.needs_lane = features.functions_with_lane(module)
         self.first_lines = features.first_lines(module)
 
-    def printer(self, plain: bool, body: Sequence = (), loop=None) -> BlockPrinter:
+    def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
         p = BlockPrinter(self.dialect, self.prelude, self.options)
         if not self.dialect.signed_wraps:
             p.ranges = Ranges(body, loop)
@@ -107,18 +111,18 @@ class Renderer:
 
     # ------------------------------------------------------------ functions
 
-    def function(self, f) -> EmittedFunction:
+    def function(self, f: Function) -> EmittedFunction:
         p = self.printer(self.serial_atomics, f.body)
-        p.result_name = "" if not f.result else f.result[0]
-        if len(f.result) > 1:
-            p.result_name = result_struct(f.result)
+        p.in_function = True
+        if f.result:
+            p.result = f.result[0] if len(f.result) == 1 else result_struct(f.result)
         p.statements(f.body)
         lane = f.name in self.needs_lane
         if lane:
             self.prelude.need("lane")
         return EmittedFunction(
             f.name,
-            p.type(p.result_name) if f.result else "",
+            p.type(p.result) if p.result is not None else "",
             [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
             prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
             p.lines,
@@ -135,7 +139,7 @@ class Renderer:
 
     # ------------------------------------------------------------ tasks
 
-    def task(self, t, number: int) -> EmittedTask:
+    def task(self, t: Task, number: int) -> EmittedTask:
         alone = self.dialect.chunks and cost.runs_alone(t, self.options.get("threads", 2))
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
         in_heap = self.in_heaps.get(t.name, [])
@@ -182,25 +186,27 @@ class Renderer:
                 self.complete(task, t)
         return task
 
-    def disjoint(self, t) -> Set[int]:
+    def disjoint(self, t: Task) -> Set[int]:
         """The arrays whose pointers are said to meet no other in the text of a task."""
         return self.restrict if self.dialect.restrict_written else aliases.only_read(t, self.restrict)
 
-    def gate(self, t) -> GatePlaces | None:
+    def gate(self, t: Task) -> GatePlaces | None:
         if t.gate is None or self.frame is None:
             return None
         return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
 
-    def counting(self, t) -> Counting | None:
+    def counting(self, t: Task) -> Counting | None:
         if t.gate is None or self.frame is not None:
             return None
         return Counting(self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
 
-    def complete(self, task: EmittedTask, t) -> None:
+    def complete(self, task: EmittedTask, t: Task) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
         lanes = min(task.block_dim, self.prelude.spelling.lanes)
         for declare, final in t.reductions:
-            var, op = declare.var, final.then[0].value.op
+            (update,) = final.then
+            assert isinstance(update, Eval) and isinstance(update.value, Atomic)
+            var, op = declare.var, update.value.op
             warp = self.prelude.need("reduce", "warp", op, var.type, lanes)
             block = self.prelude.need("reduce", "block", op, var.type)
             parts = task.block_dim // lanes
@@ -210,12 +216,12 @@ class Renderer:
         if task.loop is not None and len(task.loop) > 1 and not _is_narrow(task.count):
             task.take_axis = self.prelude.need("index", "take_axis")
 
-    def body_depth(self, loop) -> int:
+    def body_depth(self, loop: For) -> int:
         return 3 if self.dialect.chunks and len(loop.vars) > 1 else 2
 
     # ------------------------------------------------------------ the whole text
 
-    def render(self, kernel_path=None) -> Rendered:
+    def render(self, kernel_path: Folders = None) -> Rendered:
         module = self.module
         for name in self.dialect.types:
             self.prelude.type(element_dtype_named(name))
@@ -267,7 +273,7 @@ class Renderer:
             stack_plan.kept_by_host(self.kept, self.layout) or stack_plan.kept_by_device(module, self.layout),
         )  # fmt: skip
 
-    def frame_members(self) -> list:
+    def frame_members(self) -> list[members.Member]:
         if self.frame is not None:
             return members.of_frame(self.frame, self.prelude)
         used = [d for found in self.stacks.values() for d in found]
@@ -298,7 +304,7 @@ class Renderer:
         return out
 
 
-def element_dtype_named(name: str):
+def element_dtype_named(name: str) -> DType:
     from quadrants.ir.types import primitive
 
     return primitive(name)
@@ -331,12 +337,12 @@ def _launch(task: EmittedTask) -> TaskLaunch:
     )
 
 
-def _is_narrow(count) -> bool:
+def _is_narrow(count: object) -> bool:
     """Whether iterations are numbered in 32 bits."""
     return isinstance(count, int) and count < 2**31
 
 
-def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:
+def render(module: Module, dialect: Dialect, options: dict[str, Any], kernel_path: Folders = None) -> Rendered:
     """Print `module` in `dialect`.
 
     options: mapping with fast_math, debug, threads, simd, template_path.

@@ -7,13 +7,15 @@ return total
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.emit import dialects
 from quadrants.emit.render import render
 from quadrants.ir import nodes as n
 from quadrants.ir.types import f32, i32, u1
 
 
-def rendered(dialect: str, template_path=None) -> str:
+def rendered(dialect: str, template_path: Any = None) -> str:
     """The text of the sample kernel in a dialect, with the templates of a folder."""
     return render(module(), dialects.get(dialect), {"debug": True}, template_path).text
 

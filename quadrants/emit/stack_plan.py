@@ -7,7 +7,7 @@ from typing import Any
 from quadrants.emit.layout import ArgsLayout, FrameLayout
 from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
 from quadrants.ir.size_trees import Size, reads_cells
-from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
+from quadrants.ir.stacks import FLOAT, INT, KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir
 from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
@@ -46,7 +46,7 @@ def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout)
         if var is not None and var.id not in frame.depths:
             computed[var.id] = ComputedDepth(layout.depths[var.id], tuple(_program(depth.size, layout)))
     return StackPlan(
-        heaps=tuple(layout.heaps.get(kind, -1) for kind in KINDS),
+        heaps=(layout.heaps.get(FLOAT, -1), layout.heaps.get(INT, -1)),
         begin=min(places),
         end=max(places) + 8,
         depths=tuple(computed.values()),

@@ -27,6 +27,7 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.ops import OPS
+from quadrants.ir.ranges import known_length
 from quadrants.ir.types import TensorType, ValueType
 
 # An atomic update against a plain one: a locked read-modify-write, and the cache line that other threads want too.
@@ -83,10 +84,8 @@ def _elements(t: ValueType) -> int:
 def _trips(loop: For) -> int:
     trips = 1
     for begin, end in loop.bounds:
-        if isinstance(begin, Const) and isinstance(end, Const):
-            trips *= max(0, int(end.value) - int(begin.value))
-        else:
-            trips *= TRIPS
+        known = known_length(begin, end)
+        trips *= TRIPS if known is None else known
     return min(trips, 10**9)
 
 

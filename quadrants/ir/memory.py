@@ -143,4 +143,5 @@ class Choice:
     type: ValueType
 
 
+PLACES = (VarPlace, Cell, ElemPlace, MemberPlace, Slot, Choice)
 Place: TypeAlias = "VarPlace | Cell | ElemPlace | MemberPlace | Slot | Choice"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quadrants.ir.memory import MEMORY as MEMORY
+from quadrants.ir.memory import PLACES as PLACES
 from quadrants.ir.memory import ArrayDecl as ArrayDecl
 from quadrants.ir.memory import Cell as Cell
 from quadrants.ir.memory import Choice as Choice
@@ -284,9 +285,9 @@ class Check:
 
 @dataclass(slots=True, eq=False)
 class Print:
-    """parts: literal strings and (expression, printf conversion or None)."""
+    """parts: literal strings and (expression, printf conversion, "" for the usual one)."""
 
-    parts: tuple[str | tuple[Expr, str | None], ...]
+    parts: tuple[str | tuple[Expr, str], ...]
     loc: Loc | None = None
 
 

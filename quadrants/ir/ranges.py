@@ -142,6 +142,13 @@ class Ranges:
             self.stored.add(var.id)
 
 
+def known_length(begin: n.Expr, end: n.Expr) -> int | None:
+    """How many numbers there are from `begin` to before `end`; None where one of these is no constant."""
+    if not isinstance(begin, n.Const) or not isinstance(end, n.Const):
+        return None
+    return max(0, int(end.value) - int(begin.value))
+
+
 def combined(op: str, a: Range, b: Range) -> Range:
     """Between what a sum, difference or product of numbers of two ranges lies, in whole numbers without end."""
     if op == "add":

@@ -169,6 +169,12 @@ def scalar(t: ValueType) -> DType:
     return t
 
 
+def tensor(t: ValueType) -> TensorType:
+    """The same of a vector or matrix."""
+    assert isinstance(t, TensorType)
+    return t
+
+
 def size_align(t: ValueType) -> tuple[int, int]:
     """(size, alignment) in bytes under C rules."""
     if isinstance(t, DType):

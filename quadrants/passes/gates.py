@@ -14,6 +14,7 @@ from __future__ import annotations
 from quadrants.ir import nodes as n
 from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.printer import expr
+from quadrants.ir.ranges import known_length
 from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
 from quadrants.ir.types import f32, f64, i32, i64, u1
 from quadrants.ir.walk import root, walk
@@ -205,9 +206,10 @@ def _fits(cell: n.Cell, loop: n.For) -> bool:
     for extent in cell.array.shape:
         cells *= extent
     for begin, end in loop.bounds:
-        if not isinstance(begin, n.Const) or not isinstance(end, n.Const):
+        length = known_length(begin, end)
+        if length is None:
             return True
-        trips *= max(0, end.value - begin.value)
+        trips *= length
     return trips <= cells
 
 
