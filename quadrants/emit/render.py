@@ -193,7 +193,7 @@ class Renderer:
     def gate(self, t: Task) -> GatePlaces | None:
         if t.gate is None or self.frame is None:
             return None
-        return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
+        return stack_plan.gate_of_launch(self.module, t.gate, self.layout, self.frame)
 
     def counting(self, t: Task) -> Counting | None:
         if t.gate is None or self.frame is not None:

@@ -74,9 +74,8 @@ class _Lowering:
         self.ranges = ranges
         self.wide = wide
         self.rows: dict[int, tuple[n.Var, n.Var | None]] = {}
-        self.slots: dict[
-            int, tuple[n.Cell, n.Slot]
-        ] = {}  # by id of a tensor's cell: the cell, and its slot for all components
+        # By id of a tensor's cell: the cell, and its slot for all components.
+        self.slots: dict[int, tuple[n.Cell, n.Slot]] = {}
 
     # ------------------------------------------------------------ nodes
 

@@ -11,10 +11,10 @@ from quadrants.launch.recipe import Recipe
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build, cc
-from quadrants.toolchain.library import Library
 
 if TYPE_CHECKING:
     from quadrants.runtime.interface import Kernel
+    from quadrants.toolchain.library import Library
 
 # Texts of more characters are of kernels with thousands of statements, most of them in branches. With -O2 gcc needs
 # little more than half the time of -O3 for them, and what it makes runs as fast.

@@ -9,12 +9,12 @@ from quadrants import session
 from quadrants._ext.core import StreamBase
 from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.program import Program
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from quadrants.backends.interface import Device
+    from quadrants.program import Program
 
 _DESTROYED = "owning Program has been destroyed by qd.init() or qd.reset(); create a new one"
 
