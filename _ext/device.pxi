@@ -59,7 +59,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         void *event
     void *current_stream  # where launches and copies of this thread go, null for the default stream
 
-cdef extern from "stacks.hpp" namespace "qd" nogil:
+cdef extern from "adstack_heaps.hpp" namespace "qd" nogil:
     enum:
         heap_kinds
     cdef cppclass DeviceHeaps:
@@ -67,6 +67,8 @@ cdef extern from "stacks.hpp" namespace "qd" nogil:
         void free_all()
         size_t bytes(int kind)
         void forget()
+
+cdef extern from "adstack_host.hpp" namespace "qd" nogil:
     void free_host_heaps()
 
 cdef dict _attributes = {

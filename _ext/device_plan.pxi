@@ -9,11 +9,17 @@ cdef extern from "<vector>" namespace "std" nogil:
     cdef cppclass vector[T]:
         void push_back(T &)
         void clear()
+        void resize(size_t)
         T &operator[](size_t)
         T &back()
         size_t size()
 
-cdef extern from "device_launch.hpp" namespace "qd" nogil:
+cdef extern from "<memory>" namespace "std" nogil:
+    cdef cppclass unique_ptr[T]:
+        T *get()
+        void reset(T *)
+
+cdef extern from "counts.hpp" namespace "qd" nogil:
     cdef enum class Step(int32_t):
         constant
         i8
@@ -40,23 +46,55 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         Step op
         int64_t value
 
-    cdef struct DeviceStack:
+    enum:
+        deepest_count
+
+cdef extern from "adstack_launch.hpp" namespace "qd" nogil:
+    cdef struct AdstackSlots:
         int32_t kind
         int64_t slot
         int64_t depth
         int64_t depth_offset
 
-    cdef cppclass DeviceDepth:
+    cdef cppclass AdstackDepth:
         int64_t offset
         vector[CountStep] count
 
-    cdef cppclass DeviceSizing:
+    cdef cppclass AdstackSizing:
         size_t begin
         size_t end
         int64_t frame_offset
         int64_t count
         int64_t block_offset
 
+    cdef cppclass AdstackTask:
+        vector[AdstackSlots] stacks
+        int32_t number
+        int64_t gate_task
+        int64_t gate_frame
+        int64_t gate_rows
+        bint counts
+
+    cdef cppclass AdstackPlan:
+        AdstackPlan() except +
+        vector[AdstackTask] tasks
+        vector[AdstackDepth] depths
+        vector[AdstackSizing] sizings
+        int64_t *heap_offsets
+        int64_t begin
+        int64_t end
+        int32_t heap_site
+        int64_t gate_bytes
+
+    cdef struct AdstackRun:
+        const char *arch
+        const char *name
+        DeviceHeaps *heaps
+        qd_error *error
+        bint known
+        int64_t maxima
+
+cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef cppclass DeviceTask:
         void *function
         uint32_t block
@@ -66,12 +104,6 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint counted
         vector[CountStep] count
         cpp_name name
-        vector[DeviceStack] stacks
-        int32_t number
-        int64_t gate_task
-        int64_t gate_frame
-        int64_t gate_rows
-        bint counts
 
     cdef enum class RegionKind(int32_t):
         loop
@@ -100,13 +132,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint waits
         bint early
         bint timed
-        vector[DeviceDepth] depths
-        vector[DeviceSizing] sizings
-        int64_t *heap_offsets
-        int64_t stacks_begin
-        int64_t stacks_end
-        int32_t heap_site
-        int64_t gate_bytes
+        unique_ptr[AdstackPlan] adstack
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -123,13 +149,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int failed
         bint polled
         bint hit
-        const char *arch
-        const char *name
-        DeviceHeaps *heaps
-        qd_error *error
-        bint full
-        bint known
-        int64_t maxima
+        AdstackRun *adstack
         string *text
         void **others
         int other_count
@@ -151,9 +171,6 @@ cdef dict _steps = {
     "or": (<int> Step.bit_or, 0, -1), "xor": (<int> Step.bit_xor, 0, -1),
     "floordiv": (<int> Step.floor_div, 0, -1), "mod": (<int> Step.mod, 0, -1),
 }
-cdef enum:
-    deepest_count = 64
-
 
 cdef class DeviceProgram:
     """The tasks of one kernel on a device, in order.
@@ -224,49 +241,52 @@ cdef class DeviceProgram:
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
         if stacks is not None:
-            kernel.gate_bytes = gate_bytes
-            self.add_stacks(stacks, task_stacks)
+            self.add_stacks(stacks, task_stacks, gate_bytes)
 
-    cdef add_stacks(self, plan, task_stacks):
-        cdef DeviceKernel *kernel = self.kernel
-        cdef DeviceDepth depth
-        cdef DeviceSizing sizing
-        cdef DeviceStack stack
+    cdef add_stacks(self, described, task_stacks, gate_bytes):
+        cdef AdstackPlan *plan = new AdstackPlan()
+        cdef AdstackDepth depth
+        cdef AdstackSizing sizing
+        cdef AdstackSlots stack
         cdef size_t at
+        cdef int64_t count = <int64_t> self.kernel.tasks.size()
+        self.kernel.adstack.reset(plan)
+        plan.tasks.resize(self.kernel.tasks.size())
+        plan.gate_bytes = gate_bytes
         for at in range(<size_t> heap_kinds):
-            kernel.heap_offsets[at] = plan.heaps[at]
-            self.check_place(plan.heaps[at], "the address of a heap", -1)
-        kernel.stacks_begin, kernel.stacks_end = plan.begin, plan.end
-        kernel.heap_site = plan.site
-        for offset, program in plan.depths:
+            plan.heap_offsets[at] = described.heaps[at]
+            self.check_place(described.heaps[at], "the address of a heap", -1)
+        plan.begin, plan.end = described.begin, described.end
+        plan.heap_site = described.site
+        for offset, program in described.depths:
             self.check_place(offset, "a depth")
             depth.offset = offset
             depth.count.clear()
             self.add_steps(program, "of a stack", &depth.count)
-            kernel.depths.push_back(depth)
-        for begin, end, frame_offset, count, block_offset in plan.sizings:
-            if not 0 <= begin < end <= <int64_t> kernel.tasks.size() or frame_offset + 8 * count > self.frame_bytes:
+            plan.depths.push_back(depth)
+        for begin, end, frame_offset, depths, block_offset in described.sizings:
+            if not 0 <= begin < end <= count or frame_offset + 8 * depths > self.frame_bytes:
                 raise ValueError(f"depths of tasks {begin} to {end} do not fit in a frame of {self.frame_bytes} bytes")
-            self.check_place(block_offset + 8 * (count - 1), "a depth")
+            self.check_place(block_offset + 8 * (depths - 1), "a depth")
             sizing.begin, sizing.end = begin, end
-            sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, count, block_offset
-            kernel.sizings.push_back(sizing)
+            sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, depths, block_offset
+            plan.sizings.push_back(sizing)
         for at, (number, stacks, gate) in enumerate(task_stacks):
-            kernel.tasks[at].number = number
+            plan.tasks[at].number = number
             if gate:
                 task, frame_offset, offset = gate
-                if not 0 <= task < <int64_t> kernel.tasks.size() or frame_offset + 16 > self.frame_bytes:
+                if not 0 <= task < count or frame_offset + 16 > self.frame_bytes:
                     raise ValueError(f"the gate of task {number} has no task {task} or does not fit in the frame")
                 self.check_place(offset, "a number of rows")
-                kernel.tasks[at].gate_task, kernel.tasks[at].gate_frame = task, frame_offset
-                kernel.tasks[at].gate_rows = offset
-                kernel.tasks[task].counts = True
+                plan.tasks[at].gate_task, plan.tasks[at].gate_frame = task, frame_offset
+                plan.tasks[at].gate_rows = offset
+                plan.tasks[task].counts = True
             for kind, slot, known, offset in stacks:
-                if not 0 <= kind < heap_kinds or kernel.heap_offsets[kind] < 0 or slot < 1:
+                if not 0 <= kind < heap_kinds or plan.heap_offsets[kind] < 0 or slot < 1:
                     raise ValueError(f"a stack of kind {kind} with slots of {slot} bytes has no heap")
                 self.check_place(offset, "a depth", -1 if known >= 0 else 0)
                 stack.kind, stack.slot, stack.depth, stack.depth_offset = kind, slot, known, offset
-                kernel.tasks[at].stacks.push_back(stack)
+                plan.tasks[at].stacks.push_back(stack)
 
     cdef int check_place(self, offset, str what, least=0) except -1:
         if not least <= offset <= <int64_t> self.kernel.block_bytes - 8:
@@ -363,7 +383,7 @@ cdef class DeviceProgram:
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
         found.landing = NULL
-        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.stacks_end:
+        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.adstack.get() != NULL:
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
                 landing = self.kept((<size_t> stream, "landing"), Landing(self.device, landing_bytes(self.kernel[0])))
@@ -396,6 +416,7 @@ cdef class DeviceProgram:
         # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that
         # tasks would find.
         cdef DeviceRun run
+        cdef AdstackRun adstack
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
         cdef int status
@@ -417,18 +438,19 @@ cdef class DeviceProgram:
         run.others = frame.streams.data
         run.other_count = frame.streams.count
         run.crossing = self.device.crossing
-        run.heaps = self.device.heaps
-        run.arch = self.device.arch_name
-        run.name = launch.name
-        run.error = &launch.rt.error
-        run.known = known
+        run.adstack = NULL
+        if kernel.adstack.get() != NULL:
+            adstack.arch, adstack.name = self.device.arch_name, launch.name
+            adstack.heaps, adstack.error = self.device.heaps, &launch.rt.error
+            adstack.known, adstack.maxima = known, 0
+            run.adstack = &adstack
         run.polled = kernel.polled and run.stream == NULL
-        run.maxima = 0
         if run.polled:
             watch(self.device, plan)
         with nogil:
             status = run_on_device(kernel, &run)
-        _maxima += run.maxima
+        if run.adstack != NULL:
+            _maxima += adstack.maxima
         if status != 0:
             self.device.check(status, self.what_failed(plan, run.failed))
         if run.hit:

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "qd_abi.h"
 #include "qd_device.h"
 
 namespace qd {
@@ -51,6 +52,9 @@ class HeapSource {
 };
 bool reserve(Heap *heap, const HeapUse &use, HeapSource *source);
 
+// The failure of a launch whose stacks find no memory: bytes, rows, bytes of a row, kind, number of the task.
+void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site);
+
 // Tells a result of the sizes of a launch if QD_DEBUG_ADSTACK=1.
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how);
 
@@ -59,17 +63,6 @@ void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t kn
 
 // Tells likewise of how many tasks the iterations that pass their gates were counted, for one reading.
 void tell_counts(const char *arch, const char *kernel, size_t tasks);
-
-// The heaps of a launch on the host: lent to it on its first use, so that launches on several threads do not share one.
-struct HostHeaps {
-    Heap kinds[heap_kinds];
-    HostHeaps *next = nullptr;
-};
-HostHeaps *lend_host_heaps();
-void give_back(HostHeaps *heaps);
-bool reserve_on_host(HostHeaps *heaps, const HeapUse &use);
-// Frees those that no launch has.
-void free_host_heaps();
 
 // The heaps of a device, of each stream its own: launches of one stream never overlap.
 class DeviceHeaps {

@@ -1,15 +1,9 @@
-#include "stacks.hpp"
+#include "adstack_heaps.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include "memory.hpp"
-
-#ifndef _WIN32
-#include <pthread.h>
-#endif
 
 namespace qd {
 namespace {
@@ -47,26 +41,6 @@ void tell_growth(const HeapUse &use, size_t before, size_t now, bool retried) {
     std::fflush(stderr);
 }
 
-class HostSource : public HeapSource {
-  public:
-    uint64_t allocate(size_t bytes) override {
-        char *block = static_cast<char *>(std::malloc(bytes + memory_alignment));
-        if (!block) return 0;
-        // The distance to the start of the block is in front of what is handed out.
-        uint64_t start = reinterpret_cast<uint64_t>(block);
-        uint64_t address = start / memory_alignment * memory_alignment + memory_alignment;
-        uint64_t distance = address - start;
-        std::memcpy(reinterpret_cast<void *>(address - sizeof distance), &distance, sizeof distance);
-        return address;
-    }
-
-    void release(uint64_t address) override {
-        uint64_t distance;
-        std::memcpy(&distance, reinterpret_cast<void *>(address - sizeof distance), sizeof distance);
-        std::free(reinterpret_cast<void *>(address - distance));
-    }
-};
-
 class DeviceSource : public HeapSource {
   public:
     DeviceSource(const qd_device_api *api, void *stream) : api_(api), stream_(stream) {}
@@ -88,14 +62,6 @@ class DeviceSource : public HeapSource {
     const qd_device_api *api_;
     void *stream_;
 };
-
-std::mutex *free_gate = new std::mutex;
-HostHeaps *free_heaps = nullptr;
-
-#ifndef _WIN32
-// In a forked child no thread holds it that would let go.
-[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] { free_gate = new std::mutex; });
-#endif
 
 }  // namespace
 
@@ -125,6 +91,16 @@ bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
     return true;
 }
 
+void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site) {
+    error->flag = 2;
+    error->site = site;
+    error->count = 5;
+    error->worker = 0;
+    error->kinds = 0;
+    const int64_t values[] = {use.required(), use.rows, use.stride, use.kind, use.number};
+    for (int at = 0; at < 5; ++at) error->values[at].i = values[at];
+}
+
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how) {
     if (!debugging()) return;
     std::fprintf(stderr, "[adstack_size] arch=%s kernel='%s' by=%s depths=", arch, kernel, how);
@@ -148,38 +124,6 @@ void tell_counts(const char *arch, const char *kernel, size_t tasks) {
     if (!debugging()) return;
     std::fprintf(stderr, "[adstack_gate] arch=%s kernel='%s' counted=%zu readings=1\n", arch, kernel, tasks);
     std::fflush(stderr);
-}
-
-HostHeaps *lend_host_heaps() {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    HostHeaps *found = free_heaps;
-    if (!found) return new HostHeaps;
-    free_heaps = found->next;
-    return found;
-}
-
-void give_back(HostHeaps *heaps) {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    heaps->next = free_heaps;
-    free_heaps = heaps;
-}
-
-bool reserve_on_host(HostHeaps *heaps, const HeapUse &use) {
-    HostSource source;
-    return reserve(&heaps->kinds[use.kind], use, &source);
-}
-
-void free_host_heaps() {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    HostSource source;
-    while (free_heaps) {
-        HostHeaps *found = free_heaps;
-        free_heaps = found->next;
-        for (Heap &heap : found->kinds) {
-            if (heap.address) source.release(heap.address);
-        }
-        delete found;
-    }
 }
 
 int DeviceHeaps::reserve(void *stream, const HeapUse &use, uint64_t *address, bool *full) {
