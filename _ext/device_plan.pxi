@@ -5,94 +5,10 @@ cdef extern from "<string>" namespace "std" nogil:
         cpp_name(const char *)
         const char *c_str()
 
-cdef extern from "<vector>" namespace "std" nogil:
-    cdef cppclass vector[T]:
-        void push_back(T &)
-        void clear()
-        void resize(size_t)
-        T &operator[](size_t)
-        T &back()
-        size_t size()
-
 cdef extern from "<memory>" namespace "std" nogil:
     cdef cppclass unique_ptr[T]:
         T *get()
         void reset(T *)
-
-cdef extern from "counts.hpp" namespace "qd" nogil:
-    cdef enum class Step(int32_t):
-        constant
-        i8
-        u8
-        i16
-        u16
-        i32
-        u32
-        i64
-        u64
-        wrap
-        add
-        sub
-        mul
-        min
-        max
-        bit_and
-        bit_or
-        bit_xor
-        floor_div
-        mod
-
-    cdef struct CountStep:
-        Step op
-        int64_t value
-
-    enum:
-        deepest_count
-
-cdef extern from "adstack_launch.hpp" namespace "qd" nogil:
-    cdef struct AdstackSlots:
-        int32_t kind
-        int64_t slot
-        int64_t depth
-        int64_t depth_offset
-
-    cdef cppclass AdstackDepth:
-        int64_t offset
-        vector[CountStep] count
-
-    cdef cppclass AdstackSizing:
-        size_t begin
-        size_t end
-        int64_t frame_offset
-        int64_t count
-        int64_t block_offset
-
-    cdef cppclass AdstackTask:
-        vector[AdstackSlots] stacks
-        int32_t number
-        int64_t gate_task
-        int64_t gate_frame
-        int64_t gate_rows
-        bint counts
-
-    cdef cppclass AdstackPlan:
-        AdstackPlan() except +
-        vector[AdstackTask] tasks
-        vector[AdstackDepth] depths
-        vector[AdstackSizing] sizings
-        int64_t *heap_offsets
-        int64_t begin
-        int64_t end
-        int32_t heap_site
-        int64_t gate_bytes
-
-    cdef struct AdstackRun:
-        const char *arch
-        const char *name
-        DeviceHeaps *heaps
-        qd_error *error
-        bint known
-        int64_t maxima
 
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef cppclass DeviceTask:
@@ -159,18 +75,6 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
     size_t landing_bytes(const DeviceKernel &kernel)
 
-# Instructions of a count: what it is, how many bytes of the block it reads, what it does to the height of the stack.
-cdef dict _steps = {
-    "const": (<int> Step.constant, 0, 1),
-    "i8": (<int> Step.i8, 1, 1), "u8": (<int> Step.u8, 1, 1), "u1": (<int> Step.u8, 1, 1),
-    "i16": (<int> Step.i16, 2, 1), "u16": (<int> Step.u16, 2, 1), "i32": (<int> Step.i32, 4, 1),
-    "u32": (<int> Step.u32, 4, 1), "i64": (<int> Step.i64, 8, 1), "u64": (<int> Step.u64, 8, 1),
-    "wrap": (<int> Step.wrap, 0, 0),
-    "add": (<int> Step.add, 0, -1), "sub": (<int> Step.sub, 0, -1), "mul": (<int> Step.mul, 0, -1),
-    "min": (<int> Step.min, 0, -1), "max": (<int> Step.max, 0, -1), "and": (<int> Step.bit_and, 0, -1),
-    "or": (<int> Step.bit_or, 0, -1), "xor": (<int> Step.bit_xor, 0, -1),
-    "floordiv": (<int> Step.floor_div, 0, -1), "mod": (<int> Step.mod, 0, -1),
-}
 
 cdef class DeviceProgram:
     """The tasks of one kernel on a device, in order.
@@ -241,57 +145,9 @@ cdef class DeviceProgram:
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
         if stacks is not None:
-            self.add_stacks(stacks, task_stacks, gate_bytes)
-
-    cdef add_stacks(self, described, task_stacks, gate_bytes):
-        cdef AdstackPlan *plan = new AdstackPlan()
-        cdef AdstackDepth depth
-        cdef AdstackSizing sizing
-        cdef AdstackSlots stack
-        cdef size_t at
-        cdef int64_t count = <int64_t> self.kernel.tasks.size()
-        self.kernel.adstack.reset(plan)
-        plan.tasks.resize(self.kernel.tasks.size())
-        plan.gate_bytes = gate_bytes
-        for at in range(<size_t> heap_kinds):
-            plan.heap_offsets[at] = described.heaps[at]
-            self.check_place(described.heaps[at], "the address of a heap", -1)
-        plan.begin, plan.end = described.begin, described.end
-        plan.heap_site = described.site
-        for offset, program in described.depths:
-            self.check_place(offset, "a depth")
-            depth.offset = offset
-            depth.count.clear()
-            self.add_steps(program, "of a stack", &depth.count)
-            plan.depths.push_back(depth)
-        for begin, end, frame_offset, depths, block_offset in described.sizings:
-            if not 0 <= begin < end <= count or frame_offset + 8 * depths > self.frame_bytes:
-                raise ValueError(f"depths of tasks {begin} to {end} do not fit in a frame of {self.frame_bytes} bytes")
-            self.check_place(block_offset + 8 * (depths - 1), "a depth")
-            sizing.begin, sizing.end = begin, end
-            sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, depths, block_offset
-            plan.sizings.push_back(sizing)
-        for at, (number, stacks, gate) in enumerate(task_stacks):
-            plan.tasks[at].number = number
-            if gate:
-                task, frame_offset, offset = gate
-                if not 0 <= task < count or frame_offset + 16 > self.frame_bytes:
-                    raise ValueError(f"the gate of task {number} has no task {task} or does not fit in the frame")
-                self.check_place(offset, "a number of rows")
-                plan.tasks[at].gate_task, plan.tasks[at].gate_frame = task, frame_offset
-                plan.tasks[at].gate_rows = offset
-                plan.tasks[task].counts = True
-            for kind, slot, known, offset in stacks:
-                if not 0 <= kind < heap_kinds or plan.heap_offsets[kind] < 0 or slot < 1:
-                    raise ValueError(f"a stack of kind {kind} with slots of {slot} bytes has no heap")
-                self.check_place(offset, "a depth", -1 if known >= 0 else 0)
-                stack.kind, stack.slot, stack.depth, stack.depth_offset = kind, slot, known, offset
-                plan.tasks[at].stacks.push_back(stack)
-
-    cdef int check_place(self, offset, str what, least=0) except -1:
-        if not least <= offset <= <int64_t> self.kernel.block_bytes - 8:
-            raise ValueError(f"{what} at offset {offset} is outside a block of {self.kernel.block_bytes} bytes")
-        return 0
+            kernel.adstack.reset(new AdstackPlan())
+            describe_adstack(kernel.adstack.get(), stacks, task_stacks, gate_bytes, kernel.tasks.size(), frame_bytes,
+                             block_bytes)
 
     cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
         cdef DeviceRegion region
@@ -331,25 +187,8 @@ cdef class DeviceProgram:
         else:
             steps = (("const", count),)
         if steps:
-            self.add_steps(steps, f"of task {name}", &task.count)
+            add_count_steps(&task.count, steps, f"of task {name}", self.kernel.block_bytes)
         self.kernel.tasks.push_back(task)
-
-    cdef int add_steps(self, steps, str whose, vector[CountStep] *program) except -1:
-        cdef CountStep step
-        cdef int depth = 0
-        for op, *value in steps:
-            kind, size, change = _steps[op]
-            step.op = <Step> <int> kind
-            step.value = value[0] if value else 0
-            depth += change
-            if depth < 1 or depth >= deepest_count:
-                raise ValueError(f"the count {whose}, {steps}, is no postfix program")
-            if size and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - <int64_t> size:
-                raise ValueError(f"the count {whose}: offset {step.value} is outside the argument block")
-            program.push_back(step)
-        if depth != 1:
-            raise ValueError(f"the count {whose}, {steps}, is no postfix program")
-        return 0
 
     def __dealloc__(self):
         del self.kernel
@@ -420,7 +259,6 @@ cdef class DeviceProgram:
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
         cdef int status
-        global _maxima
         self.device.usable()
         if kernel.seed_offset >= 0:
             memcpy(block + kernel.seed_offset, &seed, 8)
@@ -440,9 +278,7 @@ cdef class DeviceProgram:
         run.crossing = self.device.crossing
         run.adstack = NULL
         if kernel.adstack.get() != NULL:
-            adstack.arch, adstack.name = self.device.arch_name, launch.name
-            adstack.heaps, adstack.error = self.device.heaps, &launch.rt.error
-            adstack.known, adstack.maxima = known, 0
+            adstack = adstack_run(self.device, launch, known)
             run.adstack = &adstack
         run.polled = kernel.polled and run.stream == NULL
         if run.polled:
@@ -450,7 +286,7 @@ cdef class DeviceProgram:
         with nogil:
             status = run_on_device(kernel, &run)
         if run.adstack != NULL:
-            _maxima += adstack.maxima
+            count_maxima(&adstack)
         if status != 0:
             self.device.check(status, self.what_failed(plan, run.failed))
         if run.hit:
