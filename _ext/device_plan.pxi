@@ -91,9 +91,9 @@ cdef class DeviceProgram:
     of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
     inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
     number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
-    stacks: None, or an object with the attributes of `quadrants.launch.stacks.StackPlan`; task_stacks: for every task
-    (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real numbers
-    from this size on have rows for the iterations that pass the gate of their task only.
+    stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
+    task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
+    numbers from this size on have rows for the iterations that pass the gate of their task only.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""
     cdef readonly Device device

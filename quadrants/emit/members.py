@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from quadrants.emit import stacks
+from quadrants.emit import adstack_rows
+from quadrants.ir.adstack_heaps import kinds_of
 from quadrants.ir.places import elements
-from quadrants.ir.stacks import kinds_of
 from quadrants.ir.types import element_dtype, f64, i32, i64, u64
 
 
@@ -41,7 +41,7 @@ def of_args(layout, prelude) -> list[Member]:
         elif kind == "heap":
             out.append(Member(f"qd_{what}_heap", "", pointer=True))
         elif kind == "rows":
-            out.append(Member(stacks.rows_name(what), prelude.type(i64)))
+            out.append(Member(adstack_rows.rows_name(what), prelude.type(i64)))
         elif kind == "result":
             out.append(_result(prelude, *what))
         else:

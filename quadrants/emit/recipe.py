@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from quadrants.emit import adstack_plan
 from quadrants.ir.task_ids import task_ids
 from quadrants.launch.recipe import Recipe, Result, Site, Slot
-from quadrants.launch.stacks import KeptDepths
 
 
 def recipe_of(traced, rendered) -> Recipe:
@@ -37,19 +35,9 @@ def recipe_of(traced, rendered) -> Recipe:
         early=rendered.early,
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,
-        kept=_bound_depths(traced, rendered.kept),
+        kept=adstack_plan.bound(rendered.kept, module.arrays, lambda numbers: _slots(traced, numbers)),
         attributes=traced.attributes,
     )
-
-
-def _bound_depths(traced, kept: KeptDepths | None) -> KeptDepths | None:
-    if kept is None:
-        return None
-    of_kept = [d for d in traced.module.arrays if d.number in kept.arrays]
-    slots = _slots(traced, {d.number for d in of_kept if d.kind == "array"})
-    cells = tuple(d.source for d in of_kept if d.kind == "field")
-    assert len(slots) + len(cells) >= len(kept.arrays), "an array that a depth depends on is no argument"
-    return replace(kept, slots=slots, cells=cells)
 
 
 def _slots(traced, numbers: set) -> tuple:

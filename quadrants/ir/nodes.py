@@ -358,9 +358,9 @@ class Task:
     shared_arrays: tuple = ()
     shared_bytes: int = 0
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints
-    sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
+    sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.adstack_sizes`
     trips: Var | None = None  # the iterations of the loop, where sizing finds that
-    gate: Gate | None = None  # set by `passes.gates`
+    gate: Gate | None = None  # set by `passes.adstack_gates`
     cost: tuple = ()  # what `ir.cost.estimate` says of the body, before addresses are part of it
 
 

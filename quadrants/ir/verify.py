@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.ir.adstack_heaps import ROWS
 from quadrants.ir.printer import expr, place, type_text
-from quadrants.ir.stacks import ROWS
 from quadrants.ir.types import DType, TensorType, element_dtype, i32, u1
 
 

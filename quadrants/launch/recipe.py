@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from quadrants.banner import Frame
 from quadrants.ir.types import DType, StructType, TensorType, size_align
-from quadrants.launch.stacks import KeptDepths, StackPlan
+from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 
 ValueType = DType | TensorType | StructType

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.stacks import of_task
+from quadrants.ir.adstack_heaps import of_task
 from quadrants.ir.types import TensorType, i32, u1
 
 _VALUES = (n.Load, n.Volatile, n.Atomic)

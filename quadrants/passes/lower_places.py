@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
+from quadrants.ir.adstack_heaps import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.places import elements, flat_index
 from quadrants.ir.ranges import ARITHMETIC, Ranges, combined
-from quadrants.ir.stacks import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.types import DType, i32, i64
 
 _ANY = (i32.min, i32.max)

@@ -12,7 +12,7 @@ import numpy as np
 from quadrants import banner, session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
-from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
+from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
@@ -392,18 +392,18 @@ def _tensor(t: TensorType, block, offset: int):
 # ---------------------------------------------------------------- failures
 
 
-_OF_THE_RUNTIME = frozenset(("adstack memory", "adstack walk", "adstack diverged"))
-
-
 def _site(message: tuple, frames: list, kernel_name: str):
     """A function from the recorded values to the exception to raise."""
 
     def failure(values, worker):
         if message[0] == "view":
             return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
-        text = _describe(message, values, kernel_name) + banner.format_banner(frames, "")
-        # What the user's code does wrong is an assertion; that there is no memory is none.
-        return (QuadrantsRuntimeError if message[0] in _OF_THE_RUNTIME else QuadrantsAssertionError)(text)
+        error, describe = QuadrantsAssertionError, _describe
+        if message[0].startswith("adstack"):
+            from quadrants.runtime import adstack_messages  # which few launches need
+
+            error, describe = adstack_messages.error(message), adstack_messages.describe
+        return error(describe(message, values, kernel_name) + banner.format_banner(frames, ""))
 
     return failure
 
@@ -425,8 +425,6 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
             f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
             f"[{', '.join(map(str, values))}]"
         )
-    if kind.startswith("adstack"):
-        return _describe_stack(message, values, kernel_name)
     if kind == "tensor":
         shape = ", ".join(map(str, message[1]))
         return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
@@ -435,44 +433,6 @@ def _describe(message: tuple, values, kernel_name: str) -> str:
     for value, text in zip(values, texts[1:]):
         out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
     return out
-
-
-def _describe_stack(message: tuple, values, kernel_name: str) -> str:
-    if message[0] == "adstack memory":
-        nbytes, rows, stride, kind, number = values
-        return (
-            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes for the {('float', 'int')[kind]} stacks of "
-            f"task {kernel_name}_{number}, {rows} rows of {stride} bytes, cannot be allocated. Carry fewer variables "
-            "through loops, split or checkpoint the kernel, or give it more memory (device_memory_fraction, "
-            "device_memory_GB)."
-        )
-    if message[0] == "adstack diverged":
-        return (
-            f"(kernel={kernel_name}) The adstack rows of a condition diverged: a thread took row {values[0]} of "
-            f"{values[1]}. What the condition reads changed in the launch, by the kernel itself or by another stream; "
-            "set ad_stack_sparse_threshold_bytes to more than the heap needs."
-        )
-    if message[0] == "adstack walk":
-        return (
-            f"(kernel={kernel_name}) Finding the size of an adstack takes a walk over {values[0]} cells, which exceeds "
-            f"the {message[1]} guard. Bound the loop by a shape, an argument or an array that its index is used for "
-            "directly, or set ad_stack_size in qd.init."
-        )
-    _, label, forced, number, slots = message
-    length, limit = values[:2]
-    cause = (
-        "The bound of the loop changed after the launch had found its size, by the kernel itself or through a view "
-        "that shares its memory (DLPack, to_torch(copy=False)). Restart from the forward kernel; if that does not "
-        "help, the size was worked out wrongly: report it with what QD_DUMP_IR=1 writes"
-    )
-    if forced:
-        cause = f"ad_stack_size={forced} is too small; make it larger, or 0, so that each launch finds the size"
-    sizes = (known if at is None else values[at] for _, known, at in slots)
-    stacks = ", ".join(f"{name} {'?' if size is None else size}" for (name, *_), size in zip(slots, sizes))
-    return (
-        f"Adstack overflow in kernel {kernel_name}, task {number}: the loop that carries '{label}' runs {length} "
-        f"times, and its stacks have room for {limit}. Slots of the stacks of this task: {stacks}. {cause}."
-    )
 
 
 def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str:

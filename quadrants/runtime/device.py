@@ -10,8 +10,8 @@ from quadrants import _logging as logging
 from quadrants import profiler, session
 from quadrants._ext.core import DeviceBuffer, DeviceProgram, device_count
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.launch.adstack_plan import MOST_ROWS
 from quadrants.launch.recipe import Recipe
-from quadrants.launch.stacks import MOST_ROWS
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from quadrants.ir.adstack_heaps import constant, of_task
 from quadrants.ir.nodes import Check, Const, Module
-from quadrants.ir.stacks import constant, of_task
 from quadrants.ir.walk import walk
 
 # More would not fit in the record of a failure.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from quadrants.emit.layout import ArgsLayout, FrameLayout
+from quadrants.ir.adstack_heaps import KINDS, constant, depths_of, kind_of
+from quadrants.ir.adstack_size_trees import Size, reads_cells
 from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
-from quadrants.ir.size_trees import Size, reads_cells
-from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
 from quadrants.ir.types import size_align
 from quadrants.ir.walk import walk as walk_ir
-from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.adstack_plan import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
 from quadrants.launch.tasks import GatePlaces, HeapStack
 
 _BINARY = {
@@ -128,3 +130,14 @@ def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
             values.add(ArgumentPart(layout.arrays[node.array.number][1] + 4 * node.axis, 4))
     places = sorted(layout.depths[var.id] for var in variables)
     return KeptDepths(tuple(places), tuple(sorted(values)), tuple(arrays))
+
+
+def bound(kept: KeptDepths | None, arrays: list, slots: Callable[[set], tuple]) -> KeptDepths | None:
+    """The record with what the arrays that it depends on are bound to. slots: gives those of arrays by numbers."""
+    if kept is None:
+        return None
+    of_kept = [d for d in arrays if d.number in kept.arrays]
+    found = slots({d.number for d in of_kept if d.kind == "array"})
+    cells = tuple(d.source for d in of_kept if d.kind == "field")
+    assert len(found) + len(cells) >= len(kept.arrays), "an array that a depth depends on is no argument"
+    return replace(kept, slots=found, cells=cells)

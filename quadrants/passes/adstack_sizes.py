@@ -1,8 +1,8 @@
 """Depths of stacks that depend on cells of arrays, found by tasks of a device in front of those that have the stacks.
 
-What the arguments alone decide is for the host (`emit.stacks`). Everything else goes into one serial task, but for the
-maxima over whole arrays: each of these is a parallel loop that ends in an atomic, so that the passes and templates of
-reductions make it fast.
+What the arguments alone decide is for the host (`emit.adstack_plan`). Everything else goes into one serial task, but
+for the maxima over whole arrays: each of these is a parallel loop that ends in an atomic, so that the passes and
+templates of reductions make it fast.
 
     over(i; 0, extent, read(n; loop(i)))       for i in 0..n.shape[0]:              # parallel
                                                    atomic_max(qd_most, n[i])
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 from quadrants.ir import rename
-from quadrants.ir.evaluation import Evaluation
-from quadrants.ir.size_trees import Size, reads_cells, walk
-from quadrants.ir.stacks import of_task, split
+from quadrants.ir.adstack_evaluation import Evaluation
+from quadrants.ir.adstack_heaps import of_task, split
+from quadrants.ir.adstack_size_trees import Size, reads_cells, walk
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
+from quadrants.passes.adstack_rows import iterations
 from quadrants.passes.reductions import recognise_in
-from quadrants.passes.stack_rows import iterations
 
 # From so many cells on a launch of many threads is done sooner than one thread.
 LONG = 256

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from quadrants.emit.records import Depth, Gate, Heap, Local, Rows, Stack
 from quadrants.emit.text import UNARY, Text, call, cast, name, size_of
-from quadrants.ir.stacks import constant, depths_of, kind_of, kinds_of
+from quadrants.ir.adstack_heaps import constant, depths_of, kind_of, kinds_of
 from quadrants.ir.types import i64, size_align
 
 

@@ -9,8 +9,8 @@ A cell outside of its array counts 0: the loop that would read it may be behind 
 
 from __future__ import annotations
 
+from quadrants.ir.adstack_size_trees import Size
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Declare, Extent, For, Load, Select, Store, Var, VarPlace
-from quadrants.ir.size_trees import Size
 from quadrants.ir.types import i32, i64, u1
 
 _BINARY = {"add": "add", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"}

@@ -12,9 +12,9 @@ than there are rows.
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
+from quadrants.ir.adstack_heaps import FLOAT, kind_of, of_task, split
 from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.printer import expr
-from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
 from quadrants.ir.types import f32, f64, i32, i64, u1
 from quadrants.ir.walk import root, walk
 from quadrants.passes.reductions import recognise_in
