@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t most_bytes = int64_t(1) << 60;
 
-bool debugging() {
-    const char *value = std::getenv("QD_DEBUG_ADSTACK");
-    return value && *value && std::strcmp(value, "0") != 0;
-}
-
 void tell_use(const HeapUse &use) {
     int64_t required = use.required();
     double megabytes = static_cast<double>(required) / (1024.0 * 1024.0);
@@ -65,6 +60,11 @@ class DeviceSource : public HeapSource {
 
 }  // namespace
 
+bool wants_lines() {
+    const char *value = std::getenv("QD_DEBUG_ADSTACK");
+    return value && *value && std::strcmp(value, "0") != 0;
+}
+
 int64_t stack_bytes(int64_t slots, int64_t slot) {
     return slots > most_bytes / slot ? most_bytes : (slots * slot + 7) / 8 * 8;
 }
@@ -74,8 +74,7 @@ int64_t sum_bytes(int64_t a, int64_t b) { return std::min(a + b, most_bytes); }
 int64_t HeapUse::required() const { return stride > most_bytes / std::max<int64_t>(rows, 1) ? most_bytes : stride * rows; }
 
 bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
-    const bool told = debugging();
-    if (told) tell_use(use);
+    if (use.told) tell_use(use);
     const size_t required = static_cast<size_t>(use.required()), before = heap->bytes;
     if (required <= heap->bytes) return true;
     if (heap->address) source->release(heap->address);
@@ -84,7 +83,7 @@ bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
     uint64_t address = source->allocate(bytes);
     const bool retried = !address && bytes > required;
     if (retried) address = source->allocate(bytes = required);
-    if (told) tell_growth(use, before, address ? bytes : 0, retried);
+    if (use.told) tell_growth(use, before, address ? bytes : 0, retried);
     if (!address) return false;
     heap->address = address;
     heap->bytes = bytes;
@@ -102,7 +101,6 @@ void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site) {
 }
 
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how) {
-    if (!debugging()) return;
     std::fprintf(stderr, "[adstack_size] arch=%s kernel='%s' by=%s depths=", arch, kernel, how);
     for (int64_t at = 0; at < count; ++at) {
         int64_t value;
@@ -114,14 +112,13 @@ void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t
 }
 
 void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known) {
-    if (!debugging() || count == 0) return;
+    if (count == 0) return;
     std::fprintf(stderr, "[adstack_max] arch=%s kernel='%s' specs=%lld hits=%lld dispatches=%lld\n", arch, kernel,
                  static_cast<long long>(count), static_cast<long long>(known), static_cast<long long>(count - known));
     std::fflush(stderr);
 }
 
 void tell_counts(const char *arch, const char *kernel, size_t tasks) {
-    if (!debugging()) return;
     std::fprintf(stderr, "[adstack_gate] arch=%s kernel='%s' counted=%zu readings=1\n", arch, kernel, tasks);
     std::fflush(stderr);
 }

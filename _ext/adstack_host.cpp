@@ -88,7 +88,7 @@ extern "C" char *qd_stacks(qd_runtime *rt, int32_t kind, int32_t task, int64_t s
                            int32_t site) {
     Launch *launch = reinterpret_cast<Launch *>(rt);
     if (!launch->adstack) launch->adstack = lend_host_heaps();
-    HeapUse use{host_arch, launch->name, task, kind, stride, rows, row_sources[source]};
+    HeapUse use{host_arch, launch->name, task, kind, stride, rows, row_sources[source], wants_lines()};
     if (!reserve_on_host(launch->adstack, use)) {
         fail_without_memory(&rt->error, use, site);
         return nullptr;

@@ -35,16 +35,8 @@ struct AdstackLaunch::Demand {
 };
 
 AdstackLaunch::AdstackLaunch(const AdstackPlan &plan, AdstackRun *run, TaskStarter *starter)
-    : plan_(plan), run_(run), starter_(starter) {
+    : plan_(plan), run_(run), starter_(starter), told_(wants_lines()) {
     compute_depths();
-}
-
-bool AdstackLaunch::owns(size_t task) const {
-    if (plan_.tasks[task].counts) return true;
-    for (const AdstackSizing &sizing : plan_.sizings) {
-        if (task >= sizing.begin && task < sizing.end) return true;
-    }
-    return false;
 }
 
 int AdstackLaunch::prepare(size_t task) {
@@ -54,15 +46,13 @@ int AdstackLaunch::prepare(size_t task) {
     return 0;
 }
 
-int AdstackLaunch::queue(size_t task, uint32_t grid) {
-    const AdstackTask &found = plan_.tasks[task];
-    if (found.stacks.empty()) return starter_->queue(task, grid);
-    Demand demand = demand_of(task, grid);
-    int status = found.gate_task >= 0 ? limit_rows(task, &demand) : 0;
+int AdstackLaunch::queue(size_t task, const TaskExtent &extent) {
+    Demand demand = demand_of(task, extent.threads);
+    int status = plan_.tasks[task].gate_task >= 0 ? limit_rows(task, &demand) : 0;
     // Until the task is queued nobody else may make the heaps larger, and so move them.
     std::lock_guard<std::mutex> alone(run_->heaps->gate);
     if (status == 0) status = bind_heaps(task, demand);
-    return status ? status : starter_->queue(task, grid);
+    return status ? status : starter_->queue(task, extent.blocks, plan_.begin, plan_.end);
 }
 
 // Puts the depths that the arguments decide into the block.
@@ -70,7 +60,7 @@ void AdstackLaunch::compute_depths() {
     for (const AdstackDepth &depth : plan_.depths) {
         int64_t value = evaluate(depth.count, starter_->block);
         std::memcpy(starter_->block + depth.offset, &value, sizeof value);
-        tell_sizes(run_->arch, run_->name, starter_->block, depth.offset, 1, "arguments");
+        if (told_) tell_sizes(run_->arch, run_->name, starter_->block, depth.offset, 1, "arguments");
     }
 }
 
@@ -80,22 +70,21 @@ int AdstackLaunch::find_depths(const AdstackSizing &sizing) {
     for (size_t at = sizing.begin; status == 0 && at < sizing.end; ++at) status = starter_->start(at);
     if (status) return status;
     run_->maxima += maxima_of(sizing);
-    tell_maxima(run_->arch, run_->name, maxima_of(sizing), 0);
+    if (told_) tell_maxima(run_->arch, run_->name, maxima_of(sizing), 0);
     char *depths = starter_->block + sizing.block_offset;
     status = starter_->fetch(sizing.frame_offset, depths, 8 * static_cast<size_t>(sizing.count));
-    tell_sizes(run_->arch, run_->name, starter_->block, sizing.block_offset, sizing.count, "tasks");
+    if (told_) tell_sizes(run_->arch, run_->name, starter_->block, sizing.block_offset, sizing.count, "tasks");
     return status;
 }
 
 int AdstackLaunch::recall_depths(const AdstackSizing &sizing) {
-    tell_sizes(run_->arch, run_->name, starter_->block, sizing.block_offset, sizing.count, "kept");
-    tell_maxima(run_->arch, run_->name, maxima_of(sizing), maxima_of(sizing));
+    if (told_) tell_sizes(run_->arch, run_->name, starter_->block, sizing.block_offset, sizing.count, "kept");
+    if (told_) tell_maxima(run_->arch, run_->name, maxima_of(sizing), maxima_of(sizing));
     return 0;
 }
 
 // Threads without an iteration have no row.
-AdstackLaunch::Demand AdstackLaunch::demand_of(size_t task, uint32_t grid) const {
-    int64_t rows = starter_->threads(task, grid);
+AdstackLaunch::Demand AdstackLaunch::demand_of(size_t task, int64_t rows) const {
     Demand demand{{0, 0}, {rows, rows}, {false, false}, row_sources[0]};
     for (const AdstackSlots &stack : plan_.tasks[task].stacks) {
         int64_t depth = stack.depth;
@@ -108,7 +97,7 @@ AdstackLaunch::Demand AdstackLaunch::demand_of(size_t task, uint32_t grid) const
 
 HeapUse AdstackLaunch::use_of(size_t task, int kind, const Demand &demand) const {
     return {run_->arch,           run_->name,        plan_.tasks[task].number, kind,
-            demand.strides[kind], demand.rows[kind], demand.source};
+            demand.strides[kind], demand.rows[kind], demand.source,              told_};
 }
 
 // Rows of real numbers for no more threads than get behind the condition, where that is worth counting them.
@@ -146,8 +135,8 @@ int AdstackLaunch::count_passing(size_t first) {
     std::vector<size_t> counted;
     for (size_t at = first; at < end; ++at) {
         if (tasks[at].gate_task < 0) continue;
-        const uint32_t grid = starter_->grid(at);
-        if (grid && pays(at, demand_of(at, grid))) counted.push_back(at);
+        const TaskExtent extent = starter_->extent(at);
+        if (extent.blocks && pays(at, demand_of(at, extent.threads))) counted.push_back(at);
     }
     // Counts of later tasks are further on in the frame.
     const int64_t begin = tasks[counted.front()].gate_frame;
@@ -156,7 +145,7 @@ int AdstackLaunch::count_passing(size_t first) {
     for (size_t at : counted) {
         if (status == 0) status = starter_->start(static_cast<size_t>(tasks[at].gate_task));
     }
-    tell_counts(run_->arch, run_->name, counted.size());
+    if (told_) tell_counts(run_->arch, run_->name, counted.size());
     if (status == 0) status = starter_->fetch(begin, read.data(), read.size());
     passing_.resize(tasks.size(), -1);
     for (size_t at : counted) {
@@ -180,7 +169,7 @@ int AdstackLaunch::bind_heaps(size_t task, const Demand &demand) {
         }
         std::memcpy(starter_->block + plan_.heap_offsets[kind], &address, sizeof address);
     }
-    return starter_->renew(plan_.begin, plan_.end);
+    return 0;
 }
 
 }  // namespace qd

@@ -76,16 +76,23 @@ class AdstackLaunch {
     AdstackLaunch(const AdstackPlan &plan, AdstackRun *run, TaskStarter *starter);
 
     // Whether a task is there for the stacks alone; then `prepare` is called where its turn is.
-    bool owns(size_t task) const;
+    bool owns(size_t task) const {
+        if (plan_.tasks[task].counts) return true;
+        for (const AdstackSizing &sizing : plan_.sizings) {
+            if (task >= sizing.begin && task < sizing.end) return true;
+        }
+        return false;
+    }
     int prepare(size_t task);
-    // Queues a task that has iterations, with memory for its stacks.
-    int queue(size_t task, uint32_t grid);
+    // Whether a task has stacks; then it is queued here, with memory for them.
+    bool serves(size_t task) const { return !plan_.tasks[task].stacks.empty(); }
+    int queue(size_t task, const TaskExtent &extent);
     // Whether the host waits for tasks of this launch.
     bool waits() const { return !plan_.sizings.empty() && !run_->known; }
 
   private:
     struct Demand;
-    Demand demand_of(size_t task, uint32_t grid) const;
+    Demand demand_of(size_t task, int64_t rows) const;
     HeapUse use_of(size_t task, int kind, const Demand &demand) const;
     void compute_depths();
     int find_depths(const AdstackSizing &sizing);
@@ -99,6 +106,7 @@ class AdstackLaunch {
     const AdstackPlan &plan_;
     AdstackRun *run_;
     TaskStarter *starter_;
+    const bool told_;  // in debug lines
     std::vector<int64_t> passing_;  // by task, once they are counted; -1: they are not
 };
 

@@ -53,13 +53,14 @@ def maxima_count():
     return _maxima
 
 
-cdef AdstackRun adstack_run(Device device, Launch *launch, bint known) noexcept:
+cdef void prepare_adstack(AdstackRun *run, Device device, Launch *launch, bint known) noexcept:
     # known: the block has the depths that tasks would find.
-    cdef AdstackRun run
-    run.arch, run.name = device.arch_name, launch.name
-    run.heaps, run.error = device.heaps, &launch.rt.error
-    run.known, run.maxima = known, 0
-    return run
+    run.arch = device.arch_name
+    run.name = launch.name
+    run.heaps = device.heaps
+    run.error = &launch.rt.error
+    run.known = known
+    run.maxima = 0
 
 
 cdef void count_maxima(const AdstackRun *run) noexcept:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -105,50 +104,119 @@ class Capture {
 std::mutex Capture::alone_;
 #endif
 
-uint32_t grid_of(const DeviceTask &task, const char *block) {
-    int64_t most = task.most_blocks ? task.most_blocks : INT32_MAX;
-    if (!task.counted) return static_cast<uint32_t>(most);
-    int64_t wanted = (iterations(task, block) + task.block - 1) / task.block;
-    return static_cast<uint32_t>(std::min(wanted, most));
+TaskExtent extent_of(const DeviceTask &task, const char *block) {
+    const int64_t most = task.most_blocks ? task.most_blocks : INT32_MAX;
+    if (!task.counted) return {static_cast<uint32_t>(most), most * task.block};
+    const int64_t count = iterations(task, block);
+    const int64_t blocks = std::min((count + task.block - 1) / task.block, most);
+    return {static_cast<uint32_t>(blocks), std::min(blocks * task.block, count)};
 }
 
 // The tasks of one launch, as the walk over its regions asks for them.
-class Tasks final : public TaskStarter {
+class Tasks {
   public:
-    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer)
-        : TaskStarter(launch->stream, launch->block), kernel_(kernel), launch_(launch), timer_(timer) {
+    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
         start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
-        if (kernel->adstack) adstack_.emplace(*kernel->adstack, launch->adstack, this);
     }
 
-    int task(size_t at) { return adstack_ && adstack_->owns(at) ? adstack_->prepare(at) : start(at); }
+    int task(size_t at) {
+        return timed(at, [this, at](const TaskExtent &extent) { return start_blocks(at, extent.blocks); });
+    }
 
-    int start(size_t at) override {
-        const uint32_t threads = grid(at);
-        int status = 0;
-        timer_->begin(at, stream);
-        if (threads) status = adstack_ ? adstack_->queue(at, threads) : queue(at, threads);
-        timer_->end(at, stream);
+    // Whether the host has waited for tasks in between.
+    static constexpr bool waited() { return false; }
+
+    bool local(size_t at) const { return kernel_->tasks[at].local; }
+
+    int flag(const DeviceRegion &region, int32_t *value) {
+        uint64_t address;
+        std::memcpy(&address, launch_->block + region.flag_offset, sizeof address);
+        return copy(address, value, sizeof *value);
+    }
+
+    bool failed() {
+        if (kernel_->error_offset < 0) return false;
+        int32_t record = 0;
+        int status = copy(in_frame(kernel_->error_offset), &record, sizeof record);
+        return status != 0 || record != 0;
+    }
+
+    int next_pass(const DeviceRegion &region) {
+        if (!region.random || kernel_->seed_offset < 0) return 0;
+        size_t at = static_cast<size_t>(kernel_->seed_offset) + 8;
+        uint64_t ordinal;
+        std::memcpy(&ordinal, launch_->block + at, sizeof ordinal);
+        ordinal += uint64_t(1) << 40;
+        std::memcpy(launch_->block + at, &ordinal, sizeof ordinal);
+        if (!kernel_->block_in_memory) return 0;
+        return kernel_->api->to_device(launch_->memory.block + at, launch_->block + at, sizeof ordinal, launch_->stream);
+    }
+
+  protected:
+    // queue: starts a task that has any blocks.
+    template <class Queue>
+    int timed(size_t at, Queue queue) {
+        const TaskExtent extent = extent_of(kernel_->tasks[at], launch_->block);
+        timer_->begin(at, launch_->stream);
+        const int status = extent.blocks ? queue(extent) : 0;
+        timer_->end(at, launch_->stream);
         if (status && status != stopped) launch_->failed = static_cast<int>(at);
         return status;
     }
 
-    int queue(size_t at, uint32_t blocks) override {
+    int start_blocks(size_t at, uint32_t blocks) {
         const DeviceTask &task = kernel_->tasks[at];
-        void *params[] = {kernel_->block_in_memory ? static_cast<void *>(&launch_->memory.block) : block,
+        void *params[] = {kernel_->block_in_memory ? static_cast<void *>(&launch_->memory.block) : launch_->block,
                           &launch_->memory.frame};
-        return start_(task.function, blocks, task.block, task.shared_bytes, stream, params);
+        return start_(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params);
     }
 
-    uint32_t grid(size_t at) const override { return grid_of(kernel_->tasks[at], block); }
+    uint64_t in_frame(int64_t offset) const { return launch_->memory.frame + static_cast<uint64_t>(offset); }
 
-    int64_t threads(size_t at, uint32_t blocks) const override {
-        const DeviceTask &task = kernel_->tasks[at];
-        const int64_t all = int64_t(blocks) * task.block;
-        return task.counted ? std::min(all, iterations(task, block)) : all;
+    // What the device has, by way of `landing`, which is as large as the most that is asked for.
+    int copy(uint64_t address, void *value, size_t bytes) {
+        char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
+        int status = kernel_->api->to_host(landing, address, bytes, launch_->stream);
+        std::memcpy(value, landing, bytes);
+        return status;
     }
 
-    // By way of `landing`, which is as large as the most that is asked for.
+    DeviceKernel *kernel_;
+    DeviceRun *launch_;
+
+  private:
+    Timer *timer_;
+    decltype(qd_device_api::launch) start_;
+};
+
+// Those of a kernel that has stacks.
+class StackedTasks final : public Tasks, public TaskStarter {
+  public:
+    StackedTasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer)
+        : Tasks(kernel, launch, timer), TaskStarter(launch->stream, launch->block),
+          adstack_(*kernel->adstack, launch->adstack, this) {}
+
+    int task(size_t at) { return adstack_.owns(at) ? adstack_.prepare(at) : start(at); }
+
+    bool waited() const { return adstack_.waits(); }
+
+    int start(size_t at) override {
+        return timed(at, [this, at](const TaskExtent &extent) {
+            return adstack_.serves(at) ? adstack_.queue(at, extent) : start_blocks(at, extent.blocks);
+        });
+    }
+
+    int queue(size_t at, uint32_t blocks, int64_t begin, int64_t end) override {
+        int status = 0;
+        if (kernel_->block_in_memory) {
+            const uint64_t there = launch_->memory.block + static_cast<uint64_t>(begin);
+            status = kernel_->api->to_device(there, block + begin, static_cast<size_t>(end - begin), stream);
+        }
+        return status ? status : start_blocks(at, blocks);
+    }
+
+    TaskExtent extent(size_t at) const override { return extent_of(kernel_->tasks[at], block); }
+
     int fetch(int64_t frame_offset, void *value, size_t bytes) override {
         return copy(in_frame(frame_offset), value, bytes);
     }
@@ -157,57 +225,20 @@ class Tasks final : public TaskStarter {
         return kernel_->api->fill(in_frame(frame_offset), 0, bytes, stream);
     }
 
-    int renew(int64_t begin, int64_t end) override {
-        if (!kernel_->block_in_memory) return 0;
-        const uint64_t there = launch_->memory.block + static_cast<uint64_t>(begin);
-        return kernel_->api->to_device(there, block + begin, static_cast<size_t>(end - begin), stream);
-    }
-
-    // Whether the host has waited for tasks in between.
-    bool waited() const { return adstack_ && adstack_->waits(); }
-
-    bool local(size_t at) const { return kernel_->tasks[at].local; }
-
-    int flag(const DeviceRegion &region, int32_t *value) {
-        uint64_t address;
-        std::memcpy(&address, block + region.flag_offset, sizeof address);
-        return copy(address, value, sizeof *value);
-    }
-
-    bool failed() {
-        if (kernel_->error_offset < 0) return false;
-        int32_t record = 0;
-        int status = fetch(kernel_->error_offset, &record, sizeof record);
-        return status != 0 || record != 0;
-    }
-
-    int next_pass(const DeviceRegion &region) {
-        if (!region.random || kernel_->seed_offset < 0) return 0;
-        size_t at = static_cast<size_t>(kernel_->seed_offset) + 8;
-        uint64_t ordinal;
-        std::memcpy(&ordinal, block + at, sizeof ordinal);
-        ordinal += uint64_t(1) << 40;
-        std::memcpy(block + at, &ordinal, sizeof ordinal);
-        if (!kernel_->block_in_memory) return 0;
-        return kernel_->api->to_device(launch_->memory.block + at, block + at, sizeof ordinal, stream);
-    }
-
   private:
-    uint64_t in_frame(int64_t offset) const { return launch_->memory.frame + static_cast<uint64_t>(offset); }
-
-    int copy(uint64_t address, void *value, size_t bytes) {
-        char *landing = static_cast<char *>(launch_->memory.landing) + kernel_->prefix_bytes;
-        int status = kernel_->api->to_host(landing, address, bytes, stream);
-        std::memcpy(value, landing, bytes);
-        return status;
-    }
-
-    DeviceKernel *kernel_;
-    DeviceRun *launch_;
-    Timer *timer_;
-    decltype(qd_device_api::launch) start_;
-    std::optional<AdstackLaunch> adstack_;
+    AdstackLaunch adstack_;
 };
+
+// Status of the driver, or `stopped`. waited: whether the host has waited for tasks.
+template <class Host>
+int walk(DeviceKernel *kernel, DeviceRun *launch, Timer *timer, bool *waited) {
+    Host tasks(kernel, launch, timer);
+    RegionWalk<Host> found(tasks, kernel->regions, kernel->tasks.size(), launch->status ? launch->status[0] : 0);
+    const int status = found.run();
+    if (launch->status) launch->status[1] = found.yielded();
+    *waited = tasks.waited();
+    return status;
+}
 
 }  // namespace
 
@@ -244,21 +275,20 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     }
     Capture capture(kernel->waits ? launch->text : nullptr);
     Timer timer(api, kernel->tasks.size(), kernel->timed);
-    Tasks tasks(kernel, launch, &timer);
-    RegionWalk<Tasks> walk(tasks, kernel->regions, kernel->tasks.size(), launch->status ? launch->status[0] : 0);
-    if (status == 0) status = walk.run();
+    bool waited = false;
+    const auto walk_tasks = kernel->adstack ? walk<StackedTasks> : walk<Tasks>;
+    if (status == 0) status = walk_tasks(kernel, launch, &timer, &waited);
     // What tasks before it left in the failure record is of no interest any more, unless launches before it may have left it.
     if (status == stopped) {
         const uint64_t record = frame + static_cast<uint64_t>(kernel->error_offset);
         status = kernel->error_offset < 0 || kernel->polled ? 0 : api->fill(record, 0, 4, launch->stream);
         return status ? status : api->synchronize(launch->stream);
     }
-    if (launch->status) launch->status[1] = walk.yielded();
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->stream, launch->others[at]);
     }
     // A launch that has waited anyway may as well say at once what went wrong.
-    const bool reads = kernel->prefix_bytes && (!launch->polled || tasks.waited());
+    const bool reads = kernel->prefix_bytes && (!launch->polled || waited);
     if (status == 0 && reads) {
         status = api->to_host(launch->memory.landing, frame, kernel->prefix_bytes, launch->stream);
         if (status == 0) std::memcpy(launch->prefix, launch->memory.landing, kernel->prefix_bytes);

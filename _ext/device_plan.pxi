@@ -278,7 +278,7 @@ cdef class DeviceProgram:
         run.crossing = self.device.crossing
         run.adstack = NULL
         if kernel.adstack.get() != NULL:
-            adstack = adstack_run(self.device, launch, known)
+            prepare_adstack(&adstack, self.device, launch, known)
             run.adstack = &adstack
         run.polled = kernel.polled and run.stream == NULL
         if run.polled:
