@@ -115,12 +115,6 @@ def shutdown_workers():
         stop_workers()
 
 
-def release_heaps():
-    """Free the host memory of stacks that no launch uses now."""
-    with nogil:
-        free_host_heaps()
-
-
 def set_seed(seed, /):
     """Seed of random numbers, taken modulo 2**64. Restarts the count of launches, and with it all sequences."""
     global _seed, _launches

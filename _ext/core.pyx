@@ -4,19 +4,26 @@
 
 Contract: docs/development/contracts.md, section 2. One file a duty, included in order:
 
-    abi        declarations of the C and C++ parts
-    tokens     what stands for an argument in the lookup of a specialisation
-    buffer     memory
-    writes     what was written since
-    arrays     array arguments
-    export     DLPack capsules of device memory
-    dlpack     array arguments of packages other than NumPy
-    pack       argument block
-    kept       depths of stacks from one launch to the next
-    plan       one specialisation: members, packing, run, errors, result
-    failures   what launches that nobody waited for did wrong
-    launcher   calls, hits and misses, binding of methods
-    control    threads, seed, hooks
+    abi             declarations of the C and C++ parts
+    tokens          what stands for an argument in the lookup of a specialisation
+    buffer          memory
+    device_api      declarations of the drivers of devices
+    adstack_heaps   the memory of stacks
+    device          devices: memory, code, streams
+    writes          what was written since
+    arrays          array arguments
+    export          DLPack capsules of device memory
+    dlpack          array arguments of packages other than NumPy
+    capture         launches while torch records a graph
+    pack            argument block
+    counts          numbers that the arguments decide
+    adstack_plan    stacks in a launch on a device
+    device_plan     the tasks of a kernel on a device
+    adstack_kept    depths of stacks from one launch to the next
+    plan            one specialisation: members, packing, run, errors, result
+    failures        what launches that nobody waited for did wrong
+    launcher        calls, hits and misses, binding of methods
+    control         threads, seed, hooks
 """
 
 import atexit
@@ -38,6 +45,8 @@ from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 include "abi.pxi"
 include "tokens.pxi"
 include "buffer.pxi"
+include "device_api.pxi"
+include "adstack_heaps.pxi"
 include "device.pxi"
 include "writes.pxi"
 include "arrays.pxi"
@@ -45,8 +54,10 @@ include "export.pxi"
 include "dlpack.pxi"
 include "capture.pxi"
 include "pack.pxi"
+include "counts.pxi"
+include "adstack_plan.pxi"
 include "device_plan.pxi"
-include "kept.pxi"
+include "adstack_kept.pxi"
 include "plan.pxi"
 include "failures.pxi"
 include "launcher.pxi"

@@ -2,48 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "adstack_launch.hpp"
+#include "counts.hpp"
 #include "device_regions.hpp"
-#include "qd_abi.h"
 #include "qd_device.h"
-#include "stacks.hpp"
 
 namespace qd {
-
-// One step of the arithmetic that gives the iterations of a task: a postfix program over the packed argument block.
-enum class Step : int32_t {
-    constant, i8, u8, i16, u16, i32, u32, i64, u64, wrap, add, sub, mul, min, max, bit_and, bit_or, bit_xor, floor_div, mod
-};
-
-struct CountStep {
-    Step op;
-    int64_t value;  // of a constant; the byte offset in the block of a number
-};
-
-// A stack of a task in one of the heaps. depth: its slots, or -1: they are in the argument block, at `depth_offset`.
-struct DeviceStack {
-    int32_t kind;
-    int64_t slot;
-    int64_t depth;
-    int64_t depth_offset;
-};
-
-// A depth that the arguments decide, and where it goes in the block.
-struct DeviceDepth {
-    int64_t offset;
-    std::vector<CountStep> count;
-};
-
-// Tasks that find depths: `count` of them, side by side in the frame, and where they go in the block.
-struct DeviceSizing {
-    size_t begin, end;
-    int64_t frame_offset;
-    int64_t count;
-    int64_t block_offset;
-};
 
 struct DeviceTask {
     void *function;
@@ -54,14 +23,6 @@ struct DeviceTask {
     bool counted;          // `count` gives the iterations; else only the device knows them
     std::vector<CountStep> count;
     std::string name;
-    std::vector<DeviceStack> stacks;
-    int32_t number = 0;  // as messages have it
-    // Where a condition is around the stacks of real numbers: the task that counts the iterations that pass, where in the
-    // frame it leaves the count and, 8 bytes on, threads claim rows, and where in the block the rows go. -1: no condition.
-    int64_t gate_task = -1;
-    int64_t gate_frame = 0;
-    int64_t gate_rows = 0;
-    bool counts = false;  // it is the task of a gate, launched where that is used
 };
 
 struct DeviceKernel {
@@ -77,12 +38,7 @@ struct DeviceKernel {
     bool waits = false;         // for what it prints
     bool early = false;         // its tasks wait themselves for the work before them
     bool timed = false;         // begin and end of every task are wanted
-    std::vector<DeviceDepth> depths;
-    std::vector<DeviceSizing> sizings;    // in order
-    int64_t heap_offsets[heap_kinds] = {-1, -1};  // where the block has the addresses of the heaps, -1: nowhere
-    int64_t stacks_begin = 0, stacks_end = 0;     // the part of the block that has these and all depths
-    int32_t heap_site = 0;      // the message when there is no memory
-    int64_t gate_bytes = 0;     // a gate is used for heaps of at least that size
+    std::unique_ptr<AdstackPlan> adstack;  // null where no task has stacks in a heap
     // Tasks of two launches on one stream must not mix where they share a frame.
     std::mutex gate;
 };
@@ -115,13 +71,7 @@ struct DeviceRun {
     void **others;  // streams that have worked on arguments: the launch is in order with them
     int other_count;
     Crossing *crossing;
-    const char *arch;    // as debug lines have it
-    const char *name;    // of the kernel
-    DeviceHeaps *heaps;
-    qd_error *error;     // filled where stacks find no memory
-    bool full;           // whether that is so
-    bool known;          // whether the block has the depths that tasks would find
-    int64_t maxima;      // how many tasks have worked out a maximum for them
+    AdstackRun *adstack;  // set where the kernel has an `adstack`
     std::string *text;  // where what a kernel prints goes instead of C stdout, or null
 };
 

@@ -5,58 +5,12 @@ cdef extern from "<string>" namespace "std" nogil:
         cpp_name(const char *)
         const char *c_str()
 
-cdef extern from "<vector>" namespace "std" nogil:
-    cdef cppclass vector[T]:
-        void push_back(T &)
-        void clear()
-        T &operator[](size_t)
-        T &back()
-        size_t size()
+cdef extern from "<memory>" namespace "std" nogil:
+    cdef cppclass unique_ptr[T]:
+        T *get()
+        void reset(T *)
 
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
-    cdef enum class Step(int32_t):
-        constant
-        i8
-        u8
-        i16
-        u16
-        i32
-        u32
-        i64
-        u64
-        wrap
-        add
-        sub
-        mul
-        min
-        max
-        bit_and
-        bit_or
-        bit_xor
-        floor_div
-        mod
-
-    cdef struct CountStep:
-        Step op
-        int64_t value
-
-    cdef struct DeviceStack:
-        int32_t kind
-        int64_t slot
-        int64_t depth
-        int64_t depth_offset
-
-    cdef cppclass DeviceDepth:
-        int64_t offset
-        vector[CountStep] count
-
-    cdef cppclass DeviceSizing:
-        size_t begin
-        size_t end
-        int64_t frame_offset
-        int64_t count
-        int64_t block_offset
-
     cdef cppclass DeviceTask:
         void *function
         uint32_t block
@@ -66,12 +20,6 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint counted
         vector[CountStep] count
         cpp_name name
-        vector[DeviceStack] stacks
-        int32_t number
-        int64_t gate_task
-        int64_t gate_frame
-        int64_t gate_rows
-        bint counts
 
     cdef enum class RegionKind(int32_t):
         loop
@@ -100,13 +48,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint waits
         bint early
         bint timed
-        vector[DeviceDepth] depths
-        vector[DeviceSizing] sizings
-        int64_t *heap_offsets
-        int64_t stacks_begin
-        int64_t stacks_end
-        int32_t heap_site
-        int64_t gate_bytes
+        unique_ptr[AdstackPlan] adstack
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -123,13 +65,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int failed
         bint polled
         bint hit
-        const char *arch
-        const char *name
-        DeviceHeaps *heaps
-        qd_error *error
-        bint full
-        bint known
-        int64_t maxima
+        AdstackRun *adstack
         string *text
         void **others
         int other_count
@@ -138,21 +74,6 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
     int run_on_device "qd::run"(DeviceKernel *kernel, DeviceRun *launch)
     int64_t iterations_of "qd::iterations"(const DeviceTask &task, const char *block)
     size_t landing_bytes(const DeviceKernel &kernel)
-
-# Instructions of a count: what it is, how many bytes of the block it reads, what it does to the height of the stack.
-cdef dict _steps = {
-    "const": (<int> Step.constant, 0, 1),
-    "i8": (<int> Step.i8, 1, 1), "u8": (<int> Step.u8, 1, 1), "u1": (<int> Step.u8, 1, 1),
-    "i16": (<int> Step.i16, 2, 1), "u16": (<int> Step.u16, 2, 1), "i32": (<int> Step.i32, 4, 1),
-    "u32": (<int> Step.u32, 4, 1), "i64": (<int> Step.i64, 8, 1), "u64": (<int> Step.u64, 8, 1),
-    "wrap": (<int> Step.wrap, 0, 0),
-    "add": (<int> Step.add, 0, -1), "sub": (<int> Step.sub, 0, -1), "mul": (<int> Step.mul, 0, -1),
-    "min": (<int> Step.min, 0, -1), "max": (<int> Step.max, 0, -1), "and": (<int> Step.bit_and, 0, -1),
-    "or": (<int> Step.bit_or, 0, -1), "xor": (<int> Step.bit_xor, 0, -1),
-    "floordiv": (<int> Step.floor_div, 0, -1), "mod": (<int> Step.mod, 0, -1),
-}
-cdef enum:
-    deepest_count = 64
 
 
 cdef class DeviceProgram:
@@ -170,9 +91,9 @@ cdef class DeviceProgram:
     of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
     inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
     number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
-    stacks: None, or an object with the attributes of `quadrants.launch.stacks.StackPlan`; task_stacks: for every task
-    (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real numbers
-    from this size on have rows for the iterations that pass the gate of their task only.
+    stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
+    task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
+    numbers from this size on have rows for the iterations that pass the gate of their task only.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""
     cdef readonly Device device
@@ -224,54 +145,9 @@ cdef class DeviceProgram:
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
         if stacks is not None:
-            kernel.gate_bytes = gate_bytes
-            self.add_stacks(stacks, task_stacks)
-
-    cdef add_stacks(self, plan, task_stacks):
-        cdef DeviceKernel *kernel = self.kernel
-        cdef DeviceDepth depth
-        cdef DeviceSizing sizing
-        cdef DeviceStack stack
-        cdef size_t at
-        for at in range(<size_t> heap_kinds):
-            kernel.heap_offsets[at] = plan.heaps[at]
-            self.check_place(plan.heaps[at], "the address of a heap", -1)
-        kernel.stacks_begin, kernel.stacks_end = plan.begin, plan.end
-        kernel.heap_site = plan.site
-        for offset, program in plan.depths:
-            self.check_place(offset, "a depth")
-            depth.offset = offset
-            depth.count.clear()
-            self.add_steps(program, "of a stack", &depth.count)
-            kernel.depths.push_back(depth)
-        for begin, end, frame_offset, count, block_offset in plan.sizings:
-            if not 0 <= begin < end <= <int64_t> kernel.tasks.size() or frame_offset + 8 * count > self.frame_bytes:
-                raise ValueError(f"depths of tasks {begin} to {end} do not fit in a frame of {self.frame_bytes} bytes")
-            self.check_place(block_offset + 8 * (count - 1), "a depth")
-            sizing.begin, sizing.end = begin, end
-            sizing.frame_offset, sizing.count, sizing.block_offset = frame_offset, count, block_offset
-            kernel.sizings.push_back(sizing)
-        for at, (number, stacks, gate) in enumerate(task_stacks):
-            kernel.tasks[at].number = number
-            if gate:
-                task, frame_offset, offset = gate
-                if not 0 <= task < <int64_t> kernel.tasks.size() or frame_offset + 16 > self.frame_bytes:
-                    raise ValueError(f"the gate of task {number} has no task {task} or does not fit in the frame")
-                self.check_place(offset, "a number of rows")
-                kernel.tasks[at].gate_task, kernel.tasks[at].gate_frame = task, frame_offset
-                kernel.tasks[at].gate_rows = offset
-                kernel.tasks[task].counts = True
-            for kind, slot, known, offset in stacks:
-                if not 0 <= kind < heap_kinds or kernel.heap_offsets[kind] < 0 or slot < 1:
-                    raise ValueError(f"a stack of kind {kind} with slots of {slot} bytes has no heap")
-                self.check_place(offset, "a depth", -1 if known >= 0 else 0)
-                stack.kind, stack.slot, stack.depth, stack.depth_offset = kind, slot, known, offset
-                kernel.tasks[at].stacks.push_back(stack)
-
-    cdef int check_place(self, offset, str what, least=0) except -1:
-        if not least <= offset <= <int64_t> self.kernel.block_bytes - 8:
-            raise ValueError(f"{what} at offset {offset} is outside a block of {self.kernel.block_bytes} bytes")
-        return 0
+            kernel.adstack.reset(new AdstackPlan())
+            describe_adstack(kernel.adstack.get(), stacks, task_stacks, gate_bytes, kernel.tasks.size(), frame_bytes,
+                             block_bytes)
 
     cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
         cdef DeviceRegion region
@@ -311,25 +187,8 @@ cdef class DeviceProgram:
         else:
             steps = (("const", count),)
         if steps:
-            self.add_steps(steps, f"of task {name}", &task.count)
+            add_count_steps(&task.count, steps, f"of task {name}", self.kernel.block_bytes)
         self.kernel.tasks.push_back(task)
-
-    cdef int add_steps(self, steps, str whose, vector[CountStep] *program) except -1:
-        cdef CountStep step
-        cdef int depth = 0
-        for op, *value in steps:
-            kind, size, change = _steps[op]
-            step.op = <Step> <int> kind
-            step.value = value[0] if value else 0
-            depth += change
-            if depth < 1 or depth >= deepest_count:
-                raise ValueError(f"the count {whose}, {steps}, is no postfix program")
-            if size and not 0 <= step.value <= <int64_t> self.kernel.block_bytes - <int64_t> size:
-                raise ValueError(f"the count {whose}: offset {step.value} is outside the argument block")
-            program.push_back(step)
-        if depth != 1:
-            raise ValueError(f"the count {whose}, {steps}, is no postfix program")
-        return 0
 
     def __dealloc__(self):
         del self.kernel
@@ -363,7 +222,7 @@ cdef class DeviceProgram:
         found.frame = self.buffer(stream, "frame", self.frame_bytes) if self.frame_bytes else 0
         found.block = self.buffer(stream, "block", self.kernel.block_bytes) if self.kernel.block_in_memory else 0
         found.landing = NULL
-        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.stacks_end:
+        if self.kernel.prefix_bytes or self.kernel.regions.size() or self.kernel.adstack.get() != NULL:
             landing = self.buffers.get((<size_t> stream, "landing"))
             if landing is None:
                 landing = self.kept((<size_t> stream, "landing"), Landing(self.device, landing_bytes(self.kernel[0])))
@@ -396,10 +255,10 @@ cdef class DeviceProgram:
         # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that
         # tasks would find.
         cdef DeviceRun run
+        cdef AdstackRun adstack
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
         cdef int status
-        global _maxima
         self.device.usable()
         if kernel.seed_offset >= 0:
             memcpy(block + kernel.seed_offset, &seed, 8)
@@ -417,18 +276,17 @@ cdef class DeviceProgram:
         run.others = frame.streams.data
         run.other_count = frame.streams.count
         run.crossing = self.device.crossing
-        run.heaps = self.device.heaps
-        run.arch = self.device.arch_name
-        run.name = launch.name
-        run.error = &launch.rt.error
-        run.known = known
+        run.adstack = NULL
+        if kernel.adstack.get() != NULL:
+            prepare_adstack(&adstack, self.device, launch, known)
+            run.adstack = &adstack
         run.polled = kernel.polled and run.stream == NULL
-        run.maxima = 0
         if run.polled:
             watch(self.device, plan)
         with nogil:
             status = run_on_device(kernel, &run)
-        _maxima += run.maxima
+        if run.adstack != NULL:
+            count_maxima(&adstack)
         if status != 0:
             self.device.check(status, self.what_failed(plan, run.failed))
         if run.hit:

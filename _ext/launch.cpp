@@ -4,12 +4,14 @@
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #ifndef _WIN32
 #include <pthread.h>
 #endif
 
+#include "adstack_host.hpp"
 #include "fpmode.hpp"
 #include "pool.hpp"
 
@@ -52,37 +54,7 @@ extern "C" void qd_print(qd_runtime *rt, const char *format, ...) {
     emit(launch, large.data(), static_cast<size_t>(length));
 }
 
-#if defined(__aarch64__) || defined(_M_ARM64)
-constexpr const char *host_arch = "arm64";
-#else
-constexpr const char *host_arch = "x64";
-#endif
-
-alignas(64) char nothing[64];
-
-extern "C" char *qd_stacks(qd_runtime *rt, int32_t kind, int32_t task, int64_t stride, int64_t rows, int32_t source,
-                           int32_t site) {
-    Launch *launch = reinterpret_cast<Launch *>(rt);
-    if (!launch->heaps) launch->heaps = lend_host_heaps();
-    HeapUse use{host_arch, launch->name, task, kind, stride, rows, row_sources[source]};
-    if (!reserve_on_host(launch->heaps, use)) {
-        fail_without_memory(&rt->error, use, site);
-        return nullptr;
-    }
-    return use.required() > 0 ? reinterpret_cast<char *>(launch->heaps->kinds[kind].address) : nothing;
-}
-
 }  // namespace
-
-void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site) {
-    error->flag = 2;
-    error->site = site;
-    error->count = 5;
-    error->worker = 0;
-    error->kinds = 0;
-    const int64_t values[] = {use.required(), use.rows, use.stride, use.kind, use.number};
-    for (int at = 0; at < 5; ++at) error->values[at].i = values[at];
-}
 
 void Launch::prepare(int32_t threads, uint64_t seed, uint64_t ordinal, bool capture_print) {
     rt.abi = QD_ABI;
@@ -106,10 +78,7 @@ void run(qd_kernel_fn fn, Launch *launch, void *args) {
         FlushDenormals flushed;
         fn(&launch->rt, args);
     }
-    if (launch->heaps) {
-        give_back(launch->heaps);
-        launch->heaps = nullptr;
-    }
+    if (launch->adstack) give_back(std::exchange(launch->adstack, nullptr));
     if (launch->printed && !launch->capture) std::fflush(stdout);
 }
 

@@ -8,9 +8,10 @@
 #include <string>
 
 #include "qd_abi.h"
-#include "stacks.hpp"
 
 namespace qd {
+
+struct HostHeaps;
 
 struct Launch {
     qd_runtime rt;  // first: kernels get a pointer to it, `print` casts it back
@@ -18,16 +19,13 @@ struct Launch {
     bool printed = false;
     std::string text;
     const char *name = "";  // of the kernel
-    HostHeaps *heaps = nullptr;  // while it runs, if it has stacks
+    HostHeaps *adstack = nullptr;  // while it runs, if it has asked for stacks
 
     void prepare(int32_t threads, uint64_t seed, uint64_t ordinal, bool capture_print);
 };
 
 // Runs a kernel with subnormals flushed, then flushes what it printed to C stdout. Needs no GIL.
 void run(qd_kernel_fn fn, Launch *launch, void *args);
-
-// The failure of a launch whose stacks find no memory: bytes, rows, bytes of a row, kind, number of the task.
-void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site);
 
 constexpr int max_dims = 16;
 

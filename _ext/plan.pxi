@@ -246,9 +246,7 @@ cdef class Plan:
             if not 0 <= source < param_count + self.member_count:
                 raise ValueError(f"plan of {self.name}: there is no source {source}")
         if self.kept is not None:
-            for at in range(self.kept.source_count):
-                if not 0 <= self.kept.sources[at] < param_count + self.member_count:
-                    raise ValueError(f"plan of {self.name}: there is no source {self.kept.sources[at]}")
+            self.kept.check_sources(param_count + self.member_count, self.name)
         self.param_count = param_count
         return 0
 
@@ -342,9 +340,7 @@ cdef class Plan:
                 self.begin_at(<object> frame.resume, block)
             launch.name = self.encoded_name
             if self.kept is not None:
-                known = self.kept.recall(self, args, frame, block)
-                if not known:
-                    entry = self.kept.begin(self, args, frame, block)
+                entry = self.kept.before(self, args, frame, block, &known)
             _launches += 1
             _last_tasks = self.task_count
             if self.device is not None:
@@ -353,10 +349,8 @@ cdef class Plan:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 with nogil:
                     run_kernel(self.entry, launch, block)
-            if self.kept is not None and launch.rt.error.flag != 0:
-                self.kept.clear()
-            elif entry is not None:
-                self.kept.keep(entry, block)
+            if self.kept is not None:
+                self.kept.after(entry, block, launch.rt.error.flag != 0)
         finally:
             if _dependants and self.writes_watched:
                 self.count_writes(args, frame)

@@ -113,7 +113,8 @@ def with_header(text: str, module: Module, mode: str) -> str:
 
     The comment is in dumps only, so that neither the text nor the key of its binary depends on being looked at.
     """
-    from quadrants.ir.summary import stacks_of  # with the statements of the IR, which a warm start has no need of
+    # With the statements of the IR, which a warm start has no need of.
+    from quadrants.ir.adstack_summary import stacks_of
 
     tasks = []
     for task, number in zip(module.tasks, task_ids(module.name, text, len(module.tasks))):

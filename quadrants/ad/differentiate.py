@@ -9,12 +9,14 @@ thread.
     prepare     atomics on locals, lazy choices and the like, as plain statements
     shared_loads   cells that are read several times are read once
     activity    which variables carry derivatives
-    reverse     adjoint code by recomputation (its docstring has an example); `sweep`, `replay`, `stacks` are its parts
+    reverse     adjoint code by recomputation (its docstring has an example); `sweep` and `replay` are
+                its parts
     forward     duals beside the primal
     rules, matrix_rules   one row for each operation, for both modes
     prune       what no effect depends on is left out; collect takes additions to gradients out of loops; tidy joins
                 what can be said in one line
-    sizes       how deep stacks must be; size_trees are what they say, below_zero what loops from below zero add
+    adstack_saved, adstack_sizes, adstack_below_zero   what loops save, how deep that is, what loops that begin below
+                zero add
     refusals, races       what is not differentiated, and why
     validate    the checks of `Tape(validation=True)`
 """
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 from quadrants.ad import races
 from quadrants.ad.activity import Activity
+from quadrants.ad.adstack_saved import Depths
 from quadrants.ad.checks import check, learn_purity
 from quadrants.ad.collect import collect
 from quadrants.ad.forward import Forward
@@ -32,7 +35,6 @@ from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import assigned
 from quadrants.ad.reverse import Reverse
 from quadrants.ad.shared_loads import share_loads
-from quadrants.ad.stacks import Depths
 from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate

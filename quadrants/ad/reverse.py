@@ -20,7 +20,7 @@ needs is removed afterwards (`prune`).
 
 from __future__ import annotations
 
-from quadrants.ad import stacks
+from quadrants.ad import adstack_saved
 from quadrants.ad.activity import Activity, is_real
 from quadrants.ad.build import derivative_call, is_differentiated, neg, variable, zero
 from quadrants.ad.refusals import Refusals
@@ -294,7 +294,7 @@ class _Block(Sweep):
             env = {**entry, **merged}
             loop = loop_over(s, env, bounds)
             for var in assigned(s.body):
-                saved[var.id] = stacks.new(env[var.id])
+                saved[var.id] = adstack_saved.new(env[var.id])
                 loop.body.append(saved[var.id].push(loop, variable(env[var.id])))
             loop.body += self.reverse.replay.block(s.body, env)
             self.lines.append(loop)

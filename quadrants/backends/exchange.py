@@ -31,7 +31,7 @@ def after_use(array) -> None:
 
 
 def _wait(first: int, then: int) -> None:
-    backend = registry.current()
+    backend = registry.with_device()
     event = backend.exchange_event()
     backend.device.event_record(event, first)
     backend.device.event_wait(event, then)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from quadrants import session, targets
 from quadrants.errors import QuadrantsRuntimeError
 
+if TYPE_CHECKING:
+    from quadrants.backends.interface import Backend, Device, DeviceBackend
+
 # A module registers its archs when it is imported. The emulator stands in for a device under the device's name.
-_makers: dict = {}
-_current: dict = {}
+_makers: dict[str, Callable[[], Backend]] = {}
+_current: dict[tuple[str, int], Backend] = {}
 
 
-def register(names: tuple, make) -> None:
+def register(names: tuple[str, ...], make: Callable[[], Backend]) -> None:
     """`make()` creates the backend object of these archs on first use after an init."""
     for name in names:
         _makers[name] = make
 
 
-def current():
-    """The backend of the runtime in force: see `quadrants.runtime.cpu.CpuBackend` for what it offers."""
+def current() -> Backend:
+    """The backend of the runtime in force."""
     runtime = session.require_runtime()
     key = (runtime.arch.name, session.generation())
     found = _current.get(key)
@@ -33,7 +38,18 @@ def current():
     return found
 
 
-def _maker(runtime):
+def with_device() -> DeviceBackend:
+    """The same, where it has a device."""
+    found: Any = current()  # every backend with a device is one
+    return found
+
+
+def device() -> Device:
+    """The device of that backend."""
+    return with_device().device
+
+
+def _maker(runtime: Any) -> Callable[[], Backend]:
     name = runtime.arch.name
     target = targets.of_arch(name)
     if name not in _makers and target is not None and target.backend:
@@ -49,7 +65,7 @@ def arch_of(dialect: str) -> str:
     return "" if target is None or target.host_memory else target.archs[0]
 
 
-def dialect_name(arch=None) -> str:
+def dialect_name(arch: Any = None) -> str:
     """The dialect of an arch constant, an arch name or a dialect name; None means the current arch."""
     if arch is None:
         arch = session.require_runtime().arch

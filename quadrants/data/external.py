@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import BuiltinFunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class External(NamedTuple):
     """
 
     dtype_name: str
-    shape: tuple
+    shape: tuple[int, ...]
     pointer: int
     keepalive: object
     finish: Callable[[], None] | None
@@ -125,7 +125,7 @@ def has_grad(obj) -> bool:
     return bool(getattr(obj, "requires_grad", False))
 
 
-def describe_external(obj, param: str = "", written: bool = True) -> External:
+def describe_external(obj: Any, param: str = "", written: bool = True) -> External:
     """Memory of a NumPy array or torch tensor for one launch; `param` is the parameter's name for messages.
 
     written: whether the kernel may write there: copies are then copied back. `ValueError` for memory that is not
@@ -186,7 +186,7 @@ def placed(described: External, written: bool = True) -> External:
     return described._replace(pointer=copy.buffer.ptr, keepalive=keepalive, finish=finish, reached=True)
 
 
-def flags_of(obj):
+def flags_of(obj: Any) -> Any:
     """The ndarray of flags that validation keeps for a foreign array."""
     from quadrants.data import check_flags  # debug mode only
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from quadrants.ir import walk
-from quadrants.ir.nodes import MEMORY, Atomic, Call, Choice, Intrinsic, Module, Store
+from quadrants.ir.nodes import MEMORY, PLACES, Atomic, Call, Choice, Intrinsic, Module, Place, Store, Task
 from quadrants.ir.types import element_dtype
 
 
-def disjoint(module: Module) -> set:
+def disjoint(module: Module) -> set[int]:
     """Numbers of the field declarations that no other array of the kernel can overlap."""
     if any(d.kind != "field" for d in module.arrays):
         return set()
-    seen: dict = {}
+    seen: dict[tuple[int, int], list[int]] = {}
     for d in module.arrays:
         cell = d.source
         count = d.type.count if hasattr(d.type, "count") else 1
@@ -22,11 +24,12 @@ def disjoint(module: Module) -> set:
     return {d.number for d in module.arrays} - shared - _written_in_functions(module)
 
 
-def _written_in_functions(module: Module) -> set:
+def _written_in_functions(module: Module) -> set[int]:
     """Numbers of the arrays that somebody writes and that functions use: a task and a function it calls have a pointer
     each, and neither may then claim to be the only one.
     """
-    used, written = set(), set()
+    used: set[int] = set()
+    written: set[int] = set()
     for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):
         for node in walk.walk(body):
             if isinstance(node, MEMORY) and is_function:
@@ -36,15 +39,15 @@ def _written_in_functions(module: Module) -> set:
     return used & written
 
 
-def only_read(task, candidates: set) -> set:
+def only_read(task: Task, candidates: Set[int]) -> Set[int]:
     """Of some arrays, those whose pointer may be declared `restrict` in a task of a device.
 
     Compilers for devices read through such a pointer by way of a cache that no write reaches. Whether the task writes
     the array by another pointer they may not see: so it may not write it at all, and no function that it calls may have
     pointers of its own.
     """
-    written: set = set()
-    seen: set = set()
+    written: set[int] = set()
+    seen: set[int] = set()
     bodies = [task.body]
     while bodies:
         called = bool(seen)
@@ -57,13 +60,13 @@ def only_read(task, candidates: set) -> set:
                 seen.add(id(node.func))
                 bodies.append(node.func.body)
             if isinstance(node, (Call, Intrinsic)):
-                written.update(*map(_numbers, node.args))
+                written.update(k for a in node.args if isinstance(a, PLACES) for k in _numbers(a))
     return candidates - written
 
 
-def _numbers(place) -> set:
+def _numbers(place: Place) -> set[int]:
     """The arrays that a place may be in."""
     found = walk.root(place)
     if isinstance(found, Choice):
-        return set().union(*map(_numbers, found.places))
+        return {number for x in found.places for number in _numbers(x)}
     return {found.array.number} if isinstance(found, MEMORY) else set()

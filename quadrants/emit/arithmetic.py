@@ -9,26 +9,30 @@ Where no overflow can be seen it is written plainly (see `ir.ranges`), and so ar
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeGuard
 
 from quadrants.emit.spelling import CLEARER, EXACT, INFIX
 from quadrants.emit.text import Text, cast, infix, prefix
 from quadrants.ir import nodes as n
 from quadrants.ir.ranges import ARITHMETIC as WRAPPING
 from quadrants.ir.ranges import Ranges
-from quadrants.ir.types import DType, primitive
+from quadrants.ir.types import DType, ValueType, i32, primitive, scalar
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
 
 
 class SignedArithmetic:
     """The part of a printer that writes sums, differences, products and negatives of signed integers."""
 
-    dialect: Any
-    type: Any
-    text: Any
-    constant: Any
+    dialect: Dialect
+    type: Callable[[ValueType], str]
+    text: Callable[[n.Expr], Text]
+    constant: Callable[[float, DType], Text]
     ranges: Ranges | None = None
 
-    def wraps(self, e) -> bool:
+    def wraps(self, e: n.Expr) -> TypeGuard[n.Binary | n.Unary]:
         """Whether an expression needs unsigned arithmetic."""
         if not isinstance(e, (n.Binary, n.Unary)) or not isinstance(e.type, DType):
             return False
@@ -41,16 +45,16 @@ class SignedArithmetic:
     def may_wrap(self, op: str, t: DType) -> bool:
         return t.kind == "i" and t.bits >= 32 and op in (*WRAPPING, "neg") and not self.dialect.signed_wraps
 
-    def wrapped(self, e) -> Text:
+    def wrapped(self, e: n.Binary | n.Unary) -> Text:
         """An expression that `wraps`."""
         return cast(self.type(e.type), self.unsigned(e))
 
-    def unsigned(self, e) -> Text:
+    def unsigned(self, e: n.Expr) -> Text:
         """An expression computed in the unsigned type of its width."""
         if isinstance(e, n.Const) and e.value >= 0:
             return self.constant(e.value, unsigned_of(e.type))
         if not self.wraps(e):
-            return cast(self.type(unsigned_of(e.type)), self.text(e))
+            return cast(self.type(unsigned_of(scalar(e.type))), self.text(e))
         if isinstance(e, n.Unary):
             return prefix("-", self.unsigned(e.a))
         # One unsigned operand makes the operation unsigned.
@@ -59,13 +63,13 @@ class SignedArithmetic:
         right = self.unsigned(e.b) if natural[1] else self.text(e.b)
         return infix(*INFIX[e.op], left, right)
 
-    def unsigned_operand(self, op: str, e) -> Text:
+    def unsigned_operand(self, op: str, e: n.Expr) -> Text:
         """The right side of `x += e`, `x -= e` or `x *= e`."""
-        if self.may_wrap(op, e.type) and self.ranges is not None:
+        if self.ranges is not None and self.may_wrap(op, scalar(e.type)):
             return self.unsigned(e)
         return self.text(e)
 
-    def counts_freely(self, count, t: DType) -> bool:
+    def counts_freely(self, count: n.Expr | None, t: DType) -> bool:
         """Whether a shift may be asked for more places than there are: then its count is taken modulo the width, as the
         CPU does, where a device would clamp it. count: None where nothing is known of it.
         """
@@ -86,11 +90,11 @@ class SignedArithmetic:
 
     # ------------------------------------------------------------ addresses
 
-    def index(self, e) -> Text:
+    def index(self, e: n.Expr) -> Text:
         """Between brackets any width will do."""
         return self.exact(e, settled=not _is_computed(e))
 
-    def exact(self, e, settled: bool = False) -> Text:
+    def exact(self, e: n.Expr, settled: bool = False) -> Text:
         """Arithmetic that does not overflow its type. settled: what it is an operand of has that type in any case, so
         that C converts; else one operand has to be written in it.
         """
@@ -101,7 +105,7 @@ class SignedArithmetic:
             second = self.exact(e.b, settled=not _is_computed(e.b))
             return infix(symbol, precedence, first, second, CLEARER.get(precedence, 0))
         if isinstance(e, n.Const):
-            return self.constant(e.value, primitive("i32") if settled and _fits_int(e.value) else e.type)
+            return self.constant(e.value, i32 if settled and _fits_int(e.value) else e.type)
         if isinstance(e, n.Cast) and settled and not e.bits and _widens(e):
             return self.text(e.a)
         return self.text(e)
@@ -111,7 +115,7 @@ def unsigned_of(t: DType) -> DType:
     return primitive(f"u{t.bits}")
 
 
-def _is_computed(e) -> bool:
+def _is_computed(e: n.Expr) -> bool:
     """Whether an operand, without the casts that C makes by itself, is computed in a type of its own."""
     if isinstance(e, n.Cast) and not e.bits and _widens(e):
         return False
@@ -122,6 +126,7 @@ def _fits_int(value: int) -> bool:
     return -(2**31) < value < 2**31
 
 
-def _widens(e) -> bool:
+def _widens(e: n.Cast) -> bool:
     """Whether C makes this cast by itself for an operand beside one of the wider type."""
-    return e.a.type.kind == "i" and e.a.type.bits < e.type.bits or e.a.type.kind in "bu" and e.a.type.bits < 32
+    have, t = scalar(e.a.type), scalar(e.type)
+    return have.kind == "i" and have.bits < t.bits or have.kind in "bu" and have.bits < 32

@@ -10,7 +10,9 @@ dare to: the arrays may be the same. What is written is this, for `y[i] = a * x[
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from quadrants.emit.records import Local
 from quadrants.emit.text import element
@@ -18,6 +20,10 @@ from quadrants.emit.text import name as identifier
 from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType, TensorType, size_align
+
+if TYPE_CHECKING:
+    from quadrants.emit.blocks import BlockPrinter
+    from quadrants.launch.tasks import Program
 
 # Bytes of one thread that should be on their way, and most iterations of one thread.
 BYTES, MOST = 32, 4
@@ -40,17 +46,16 @@ class Batch:
     """
 
     times: int
-    body: list
-    loads: list = field(default_factory=list)
-    before: list = field(default_factory=list)
+    body: list[n.Stmt]
+    loads: list[n.Load] = field(default_factory=list)
+    before: list[n.Declare] = field(default_factory=list)
 
 
-def batch_of(task, count) -> Batch | None:
+def batch_of(task: n.Task, loop: n.For, count: int | Program | None) -> Batch | None:
     """How a thread does several iterations of a parallel loop at once; None where one is as good.
 
     count: of the iterations, if known before the launch.
     """
-    loop = task.loop
     if loop.config is not None and loop.config.block_dim is not None or task.collective or task.reductions:
         return None
     if isinstance(count, int) and count < FEWEST or not loop.vars or not _is_light(task):
@@ -66,17 +71,18 @@ def batch_of(task, count) -> Batch | None:
     return Batch(times, body, finder.found, finder.before()) if times > 1 else None
 
 
-def print_loads(p, batch: Batch) -> tuple[list[Local], list[str]]:
+def print_loads(p: BlockPrinter, batch: Batch) -> tuple[list[Local], list[str]]:
     """Declarations of registers for what the iterations of a thread load, and the lines of the loop that loads it. From
     then on `p`, a BlockPrinter, prints the registers in place of the loads.
     """
     for s in batch.before:
         p.statement(s)
-    registers: dict = {}
+    registers: dict[str, tuple[str, str]] = {}
     for e in batch.loads:
         text = p.text(e).bare
         if text not in registers:
-            slot = e.place if isinstance(e.place, n.Slot) else e.place.base
+            slot = e.place.base if isinstance(e.place, n.ElemPlace) else e.place
+            assert isinstance(slot, n.Slot)
             taken = [name for name, _ in registers.values()]
             name = f"qd_{slot.array.name}_in"
             registers[text] = (f"{name}{len(taken) + 1}" if name in taken else name, p.type(e.type))
@@ -87,7 +93,7 @@ def print_loads(p, batch: Batch) -> tuple[list[Local], list[str]]:
     return [Local("array", t, name, length=batch.times) for name, t in registers.values()], lines
 
 
-def _is_light(task) -> bool:
+def _is_light(task: n.Task) -> bool:
     """Whether there are only assignments, conditions and arithmetic on values, and few of those."""
     for node in walk.walk(task.body):
         if not isinstance(node, (*_HARMLESS, *_VALUES)) or isinstance(node, n.Binary) and node.loc is not None:
@@ -98,7 +104,7 @@ def _is_light(task) -> bool:
     return work <= _LIGHT and atomics <= 2
 
 
-def _as_store(s):
+def _as_store(s: n.Stmt) -> n.Stmt:
     """An update that no other thread can see as a load and a store."""
     symbols = {"add": "add", "sub": "sub", "mul": "mul", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
     if not isinstance(s, n.Eval) or not isinstance(s.value, n.Atomic) or not s.value.plain:
@@ -109,7 +115,7 @@ def _as_store(s):
     return n.Store(e.place, n.Binary(symbols[e.op], n.Load(e.place, e.type), e.args[0], e.type), s.loc)
 
 
-def _array_loads(body) -> list:
+def _array_loads(body: Sequence[n.Stmt]) -> list[n.Load | n.Atomic]:
     """Loads of arrays, atomics that load and store among them."""
     return [
         node
@@ -118,29 +124,29 @@ def _array_loads(body) -> list:
     ]
 
 
-def _in_array(place) -> bool:
+def _in_array(place: n.Place) -> bool:
     return walk.root_var(place) is None
 
 
 class _Loads:
     """Collects the loads that every iteration does, before its first store, from cells that its number decides."""
 
-    def __init__(self, body, variables: tuple):
+    def __init__(self, body: Sequence[n.Stmt], variables: tuple[n.Var, ...]) -> None:
         self.known = {v.id for v in variables}
-        self.local: set = set()
-        self.changed: set = set()
+        self.local: set[int] = set()
+        self.changed: set[int] = set()
         for node in walk.walk(body):
             if isinstance(node, n.Declare):
                 (self.changed if node.var.id in self.local else self.local).add(node.var.id)
             elif isinstance(node, (n.Store, n.Atomic)):
                 var = walk.root_var(node.place)
                 self.changed |= {var.id} if var is not None else set()
-        self.early: list = []  # declarations of what the number of the iteration decides
-        self.found: list = []
+        self.early: list[n.Declare] = []  # declarations of what the number of the iteration decides
+        self.found: list[n.Load] = []
         self.bytes = 0
         self.done = False  # a store has been met
 
-    def block(self, body) -> None:
+    def block(self, body: Sequence[n.Stmt]) -> None:
         for s in body:
             if self.done:
                 return
@@ -161,7 +167,7 @@ class _Loads:
             elif isinstance(s, n.Continue):
                 self.done = True
 
-    def value(self, e) -> None:
+    def value(self, e: n.Node) -> None:
         """Look at what is evaluated in any case."""
         if isinstance(e, n.Load) and _in_array(e.place):
             self.load(e)
@@ -177,14 +183,14 @@ class _Loads:
             for below in walk.children(e):
                 self.value(below)
 
-    def indices(self, place) -> None:
+    def indices(self, place: n.Place) -> None:
         for below in walk.children(place):
             if isinstance(below, (n.ElemPlace, n.MemberPlace, n.Slot)):
                 self.indices(below)
             else:
                 self.value(below)
 
-    def load(self, e) -> None:
+    def load(self, e: n.Load) -> None:
         slot = e.place
         if isinstance(slot, n.ElemPlace) and all(isinstance(i, n.Const) for i in slot.indices):
             slot = slot.base
@@ -194,17 +200,17 @@ class _Loads:
             self.found.append(e)
             self.bytes += size_align(e.type)[0]
 
-    def before(self) -> list:
+    def before(self) -> list[n.Declare]:
         """The early declarations that the places of loads use, and those that these use."""
         used = {node.var.id for node in walk.walk([load.place for load in self.found]) if isinstance(node, n.VarPlace)}
-        needed: list = []
+        needed: list[n.Declare] = []
         for s in reversed(self.early):
             if s.var.id in used:
                 needed.insert(0, s)
                 used |= {node.var.id for node in walk.walk([s.init]) if isinstance(node, n.VarPlace)}
         return needed
 
-    def decided(self, e) -> bool:
+    def decided(self, e: n.Expr) -> bool:
         """Whether the number of the iteration and the arguments decide a value."""
         for node in walk.walk([e]):
             if isinstance(node, (n.Slot, n.Atomic)):
@@ -216,7 +222,7 @@ class _Loads:
         return True
 
 
-def _writes(body) -> bool:
+def _writes(body: Sequence[n.Stmt]) -> bool:
     for node in walk.walk(body):
         if isinstance(node, (n.Store, n.Atomic)):
             var = walk.root_var(node.place)

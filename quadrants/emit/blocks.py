@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from quadrants.emit import text as t_
 from quadrants.emit.printed import pieces
 from quadrants.emit.printer import Printer
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType
+from quadrants.ir.types import DType, ValueType, scalar, u64
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
+    from quadrants.emit.prelude import Prelude
 
 INDENT = "    "
 
@@ -15,31 +22,31 @@ INDENT = "    "
 class BlockPrinter(Printer):
     """Prints statements into `self.lines`."""
 
-    def __init__(self, *args):
-        super().__init__(*args)
-        self.lines: list = []
+    def __init__(self, dialect: Dialect, prelude: Prelude, options: dict[str, Any]) -> None:
+        super().__init__(dialect, prelude, options)
+        self.lines: list[str] = []
         self.depth = 1
-        self.line_of = None
+        self.line_of: tuple[int, str] | None = None
         self.label = 0
         self.uses_check = False
 
     def put(self, text: str) -> None:
         self.lines.append(INDENT * self.depth + text)
 
-    def block(self, body: list) -> None:
+    def block(self, body: Sequence[n.Stmt]) -> None:
         self.depth += 1
         self.statements(body)
         self.depth -= 1
 
-    def statements(self, body) -> None:
+    def statements(self, body: Sequence[n.Stmt]) -> None:
         for s in whole_updates(body) if self.dialect.whole_updates and not self.plain else body:
             self.statement(s)
 
-    def statement(self, s) -> None:
+    def statement(self, s: n.Stmt) -> None:
         self.mark(s)
         getattr(self, "stmt_" + type(s).__name__)(s)
 
-    def mark(self, s) -> None:
+    def mark(self, s: n.Stmt) -> None:
         """A comment with function and line wherever the user's line changes."""
         if s.loc is None:
             return
@@ -51,7 +58,7 @@ class BlockPrinter(Printer):
             self.pending = ""
 
     pending = ""
-    first_lines: dict = {}
+    first_lines: dict[str, int] = {}
 
     def put_marked(self, text: str) -> None:
         line = INDENT * self.depth + text
@@ -62,7 +69,7 @@ class BlockPrinter(Printer):
 
     # ------------------------------------------------------------ statements
 
-    def stmt_Declare(self, s) -> None:
+    def stmt_Declare(self, s: n.Declare) -> None:
         var = s.var
         if var.shared:
             self.uses_frame = True
@@ -71,7 +78,7 @@ class BlockPrinter(Printer):
         const = "" if var.mutable else "const "
         self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.text(s.init).bare};")
 
-    def stmt_Store(self, s) -> None:
+    def stmt_Store(self, s: n.Store) -> None:
         place = s.place
         if isinstance(place, n.VarPlace) and isinstance(s.value, n.Binary):
             compound = self._compound(place, s.value)
@@ -80,7 +87,7 @@ class BlockPrinter(Printer):
                 return
         self.put_marked(t_.assign(self.place(place), self.text(s.value)) + ";")
 
-    def _compound(self, place, value) -> str:
+    def _compound(self, place: n.VarPlace, value: n.Binary) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
         symbols = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
         a = value.a
@@ -96,10 +103,10 @@ class BlockPrinter(Printer):
             return t_.assign(self.place(place), operand, symbols[value.op]) + ";"
         return ""
 
-    def stmt_Eval(self, s) -> None:
+    def stmt_Eval(self, s: n.Eval) -> None:
         self.put_marked(f"{self._plain_update(s.value) or self.text(s.value).bare};")
 
-    def _plain_update(self, e) -> str:
+    def _plain_update(self, e: n.Expr) -> str:
         """`place += value` for an update that no other thread can see half done."""
         symbols = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^"}
         if not isinstance(e, n.Atomic) or e.op not in symbols or not (self.plain or e.plain or self.private(e.place)):
@@ -108,7 +115,7 @@ class BlockPrinter(Printer):
             return ""
         return t_.assign(self.place(e.place), self.unsigned_operand(e.op, e.args[0]), symbols[e.op])
 
-    def stmt_If(self, s) -> None:
+    def stmt_If(self, s: n.If) -> None:
         cond = self.text(s.cond).bare
         if not s.then and s.orelse:
             self.put_marked(f"if (!({cond})) {{")
@@ -126,7 +133,7 @@ class BlockPrinter(Printer):
             self.block(s.orelse)
         self.put("}")
 
-    def stmt_For(self, s) -> None:
+    def stmt_For(self, s: n.For) -> None:
         """A sequential loop, nested for every axis; break leaves the whole product."""
         label = ""
         if s.has_break and len(s.vars) > 1:
@@ -154,15 +161,15 @@ class BlockPrinter(Printer):
         if label:
             self.put(f"{label}:;")
 
-    def backward_header(self, var, begin: t_.Text, end: t_.Text) -> str:
+    def backward_header(self, var: n.Var, begin: t_.Text, end: t_.Text) -> str:
         test = t_.infix(">", t_.RELATION, t_.name(f"{var.name}--"), begin)
         return f"for ({self.type(var.type)} {var.name} = {end.bare}; {test.bare};) {{"
 
-    def for_header(self, var, begin: t_.Text, end: t_.Text) -> str:
+    def for_header(self, var: n.Var, begin: t_.Text, end: t_.Text) -> str:
         test = t_.infix("<", t_.RELATION, t_.name(var.name), end)
         return f"for ({self.type(var.type)} {var.name} = {begin.bare}; {test.bare}; ++{var.name}) {{"
 
-    def stmt_While(self, s) -> None:
+    def stmt_While(self, s: n.While) -> None:
         self.break_labels.append("")
         if not s.pre:
             self.put_marked(f"while ({self.text(s.cond).bare}) {{")
@@ -176,17 +183,17 @@ class BlockPrinter(Printer):
         self.put("}")
         self.break_labels.pop()
 
-    def stmt_Break(self, s) -> None:
+    def stmt_Break(self, s: n.Break) -> None:
         label = self.break_labels[-1] if self.break_labels else ""
         self.put_marked(f"goto {label};" if label else "break;")
 
-    def stmt_Continue(self, s) -> None:
+    def stmt_Continue(self, s: n.Continue) -> None:
         self.put_marked("return;" if self.leaves_by_return and not self.break_labels else "continue;")
 
     leaves_by_return = False
 
-    def stmt_Return(self, s) -> None:
-        if self.result_name is None:  # a kernel: results go to the argument block
+    def stmt_Return(self, s: n.Return) -> None:
+        if not self.in_function:  # a kernel: results go to the argument block
             for k, value in enumerate(s.values):
                 self.uses_frame = True
                 self.put_marked(f"{self.dialect.result}{k} = {self.text(value).bare};")
@@ -196,21 +203,23 @@ class BlockPrinter(Printer):
         elif len(s.values) == 1:
             self.put_marked(f"return {self.text(s.values[0]).bare};")
         else:
-            self.put_marked(f"return {self.literal(self.result_name, s.values).bare};")
+            assert self.result is not None
+            self.put_marked(f"return {self.literal(self.result, s.values).bare};")
 
-    result_name: object = None
+    in_function = False
+    result: ValueType | None = None  # of a function, a struct of several
 
-    def stmt_Leave(self, s) -> None:
+    def stmt_Leave(self, s: n.Leave) -> None:
         self.put_marked("return;")
 
-    def stmt_Check(self, s) -> None:
+    def stmt_Check(self, s: n.Check) -> None:
         self.uses_check = True
         kinds = "".join(map(_kind, s.values))
         name = self.prelude.need("check", "fail", kinds)
         failure = t_.call(name, self.lane(), t_.name(str(s.site)), *self.texts(s.values))
         self.put_marked(t_.unless(self.text(s.cond), failure))
 
-    def stmt_Print(self, s) -> None:
+    def stmt_Print(self, s: n.Print) -> None:
         self.prelude.need("print")
         lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
         if len(lines) > 1:
@@ -222,8 +231,8 @@ class BlockPrinter(Printer):
             self.depth -= 1
             self.put("}")
 
-    def _print_argument(self, e, spec: str):
-        t = e.type
+    def _print_argument(self, e: n.Expr, spec: str) -> tuple[str, t_.Text]:
+        t = scalar(e.type)
         letter = spec[-1] if spec and spec[-1].isalpha() else ""
         body = spec[: len(spec) - len(letter)]
         if t.is_real:
@@ -235,12 +244,13 @@ class BlockPrinter(Printer):
         wide = "long long" if t.kind == "i" else "unsigned long long"
         return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
 
-    def stmt_Comment(self, s) -> None:
+    def stmt_Comment(self, s: n.Comment) -> None:
         self.put(f"{self.dialect.comment} {s.text}")
 
-    break_labels: list = []
+    break_labels: list[str] = []
 
 
-def _kind(e) -> str:
+def _kind(e: n.Expr) -> str:
     """The kind of a value of a failure."""
-    return "f" if e.type.is_real else "u" if e.type.name == "u64" else "i"
+    t = scalar(e.type)
+    return "f" if t.is_real else "u" if t is u64 else "i"

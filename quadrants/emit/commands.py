@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from quadrants.emit import environment, template_check
 from quadrants.emit.template_errors import BLOCKS, INNER
@@ -57,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _action(actions, name: str, summary: str, run) -> argparse.ArgumentParser:
+def _action(actions: Any, name: str, summary: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
     action: argparse.ArgumentParser = actions.add_parser(name, help=summary, description=summary, epilog=_EPILOG)
     action.set_defaults(run=run)
     return action
@@ -68,25 +70,25 @@ def _add_path(action: argparse.ArgumentParser) -> None:
     action.add_argument("--path", action="append", default=[], metavar="FOLDER", help=summary)
 
 
-def _list(arguments) -> int:
+def _list(arguments: argparse.Namespace) -> int:
     env = environment.environment(environment.search_path(None, arguments.path))
     everything = names()
     width = max(map(len, everything))
     root = environment.builtin_folder()
     for name in everything:
-        file = Path(env.loader.get_source(env, name)[1])
+        file = Path(str(environment.loader_of(env).get_source(env, name)[1]))
         print(f"{name:<{width}}  {'built-in' if file.is_relative_to(root) else file}")
     return 0
 
 
-def _show(arguments) -> int:
+def _show(arguments: argparse.Namespace) -> int:
     env = environment.environment(environment.search_path(None, arguments.path))
     _known(arguments.name.removeprefix("builtin/"))
-    sys.stdout.write(env.loader.get_source(env, arguments.name)[0])
+    sys.stdout.write(environment.loader_of(env).get_source(env, arguments.name)[0])
     return 0
 
 
-def _eject(arguments) -> int:
+def _eject(arguments: argparse.Namespace) -> int:
     name = _known(arguments.name)
     target = arguments.folder / name
     if target.exists() and not arguments.force:
@@ -98,7 +100,7 @@ def _eject(arguments) -> int:
     return 0
 
 
-def _check(arguments) -> int:
+def _check(arguments: argparse.Namespace) -> int:
     if not arguments.folder.is_dir():
         raise FileNotFoundError(f"there is no folder {arguments.folder}")
     problems = template_check.check(arguments.folder)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from quadrants.emit.text import PRIMARY, UNARY, Text, cast, name
-from quadrants.ir.types import DType, f16, flushed, u1
+from quadrants.ir.types import DType, ValueType, f16, flushed, u1
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
 
 
 class Constants:
     """The part of a printer that writes numbers."""
 
-    dialect: Any
-    type: Any
+    dialect: Dialect
+    type: Callable[[ValueType], str]
 
-    def constant(self, value, t: DType) -> Text:
+    def constant(self, value: float, t: DType) -> Text:
         if t.is_real:
             return self.real(float(value), t)
         value = int(value)
@@ -32,8 +36,8 @@ class Constants:
         if math.isnan(value):
             return name(self.dialect.literals[(t.name, "nan")])
         if math.isinf(value):
-            text = self.dialect.literals[(t.name, "inf")]
-            return name(text) if value > 0 else Text(f"-{text}", UNARY)
+            infinity = self.dialect.literals[(t.name, "inf")]
+            return name(infinity) if value > 0 else Text(f"-{infinity}", UNARY)
         if t.name in self.dialect.flushes:
             value = flushed(value, t)
         digits = shortest(value, t) + ("f" if t is f16 else self.dialect.suffixes.get(t.name, ""))

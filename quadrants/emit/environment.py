@@ -7,12 +7,18 @@ stays reachable under `builtin/`, so that an override may `{% extends "builtin/c
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import jinja2
+
     from quadrants.emit.bytecode import Store
+
+    # A folder, several separated as in PATH, or a list of them.
+    Folders = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None
 
 
 @lru_cache(maxsize=1)
@@ -34,9 +40,9 @@ def keep_in(store: Store | None) -> None:
     _store = store
 
 
-def search_path(kernel_path=None, init_path=()) -> tuple:
+def search_path(kernel_path: Folders = None, init_path: Folders = ()) -> tuple[str, ...]:
     """Folders to search before the built-in set, first match wins."""
-    paths = []
+    paths: list[str] = []
     for group in (kernel_path, init_path, os.environ.get("QD_TEMPLATE_PATH", "")):
         if not group:
             continue
@@ -48,7 +54,7 @@ def search_path(kernel_path=None, init_path=()) -> tuple:
     return tuple(paths)
 
 
-def environment(paths: tuple = ()):
+def environment(paths: tuple[str, ...] = ()) -> jinja2.Environment:
     """The environment for a search path, with every template of the user as it is on disk now.
 
     Raises FileNotFoundError for a folder that does not exist.
@@ -61,18 +67,24 @@ def environment(paths: tuple = ()):
     return _environment(paths, state(paths))
 
 
-def state(paths: tuple = ()) -> tuple:
+def loader_of(env: jinja2.Environment) -> jinja2.BaseLoader:
+    """What finds its templates."""
+    assert env.loader is not None
+    return env.loader
+
+
+def state(paths: tuple[str, ...] = ()) -> tuple[Any, ...]:
     """Differs when a template of a search path is edited, added or removed. The built-in ones are part of the program
     that runs: they are looked at once."""
     return (*_states(paths), _builtin_state())
 
 
-def _states(paths) -> tuple:
+def _states(paths: Sequence[str | Path]) -> tuple[Any, ...]:
     return tuple(_state(os.path.join(p, d)) for p in paths for d in _parts())
 
 
 @lru_cache(maxsize=1)
-def _builtin_state() -> tuple:
+def _builtin_state() -> tuple[Any, ...]:
     return _states([builtin_folder()])
 
 
@@ -81,16 +93,16 @@ _APART = ("__pycache__", "compiled")
 
 
 @lru_cache(maxsize=1)
-def _parts() -> tuple:
+def _parts() -> tuple[str, ...]:
     """The folders that a template folder may hold; another one in it (it may be a whole project) is not looked into."""
     return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name not in _APART))
 
 
-def _state(folder: str) -> tuple:
+def _state(folder: str) -> tuple[Any, ...]:
     """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
     if not os.path.isdir(folder):
         return ()
-    found: list[tuple] = []
+    found: list[tuple[Any, ...]] = []
     for entry in os.scandir(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":
@@ -102,7 +114,7 @@ def _state(folder: str) -> tuple:
 
 
 @lru_cache(maxsize=8)
-def _environment(paths: tuple, state: tuple):
+def _environment(paths: tuple[str, ...], state: tuple[Any, ...]) -> jinja2.Environment:
     import jinja2
 
     from quadrants.emit.bytecode import OPTIONS, TemplateBytecode

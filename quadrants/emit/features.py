@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Call, Check, For, Module, Rand, While
+from quadrants.ir.nodes import (
+    Binary,
+    Builtin,
+    Call,
+    Cell,
+    Check,
+    Extent,
+    For,
+    Module,
+    Print,
+    Rand,
+    Slot,
+    Stmt,
+    Task,
+    VarPlace,
+    While,
+)
+
+# What takes the record of a thread wherever it stands.
+_WITH_LANE = frozenset((Cell, Slot, Extent, Rand, Check, Print, Builtin))
 
 
-def unroll(task) -> int:
+def unroll(task: Task) -> int:
     """Iterations whose loads are worth having in flight together."""
     if any(isinstance(node, (For, While, Call)) for node in walk.walk(task.body)):
         return 1
@@ -14,7 +35,7 @@ def unroll(task) -> int:
     return 1 if atomics or work > 60 else 4 if work > 20 else 8
 
 
-def features(body, seen=None) -> dict:
+def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bool]:
     """What a body does, also through the functions it calls."""
     seen = set() if seen is None else seen
     out = {"random": False, "check": False}
@@ -30,24 +51,23 @@ def features(body, seen=None) -> dict:
     return out
 
 
-def functions_with_lane(module: Module) -> set:
+def functions_with_lane(module: Module) -> set[str]:
     """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call."""
     params = {v.id for v in module.params}
-    names: set = set()
+    names: set[str] = set()
     for f in module.functions:
         for node in walk.walk(f.body):
-            kind = type(node).__name__
-            if kind in ("Cell", "Slot", "Extent", "Rand", "Check", "Print", "Builtin"):
+            if type(node) in _WITH_LANE:
                 names.add(f.name)
-            elif kind == "VarPlace" and (node.var.shared or node.var.id in params):
+            elif isinstance(node, VarPlace) and (node.var.shared or node.var.id in params):
                 names.add(f.name)
-            elif kind == "Binary" and node.loc is not None:
+            elif isinstance(node, Binary) and node.loc is not None:
                 names.add(f.name)
             elif isinstance(node, Call) and node.func.name in names:
                 names.add(f.name)
     return names
 
 
-def first_lines(module: Module) -> dict:
+def first_lines(module: Module) -> dict[str, int]:
     """The line from which lines of a function are counted, by its name: that of its `def`."""
     return module.def_lines

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit.batches import Batch, batch_of
 from quadrants.emit.layout import ArgsLayout
 from quadrants.emit.tiles import tile_of
 from quadrants.emit.trip_counts import count_of
+from quadrants.ir.nodes import Task
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
+    from quadrants.emit.records import TileAxis
+    from quadrants.launch.tasks import Program
 
 _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 
@@ -21,13 +28,20 @@ class Form:
 
     name: str = ""
     block_dim: int = 0
-    count: int | tuple | None = None
-    threads: int | tuple | None = None
-    tile: list | None = None
+    count: int | Program | None = None
+    threads: int | Program | None = None
+    tile: list[TileAxis] | None = None
     batch: Batch | None = None
 
 
-def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False, trips: tuple | None = None) -> Form:
+def form_of(
+    task: Task,
+    dialect: Dialect,
+    options: dict[str, Any],
+    layout: ArgsLayout,
+    heap: bool = False,
+    trips: Program | None = None,
+) -> Form:
     """heap: the task has stacks, and so a row of memory for each of a limited number of threads. trips: a program for
     its iterations, where tasks of the launch find that.
     """
@@ -48,7 +62,7 @@ def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False, trip
         return Form("stride", chosen or (usual if own else larger), count, count)
     if heap:
         return Form("stride", chosen or usual, count, count)
-    tile = tile_of(task, larger)
+    tile = tile_of(task, loop, larger)
     if tile is not None:
         blocks = 1
         for axis in tile:
@@ -59,11 +73,11 @@ def form_of(task, dialect, options, layout: ArgsLayout, heap: bool = False, trip
     most = _MOST if len(loop.vars) == 1 else _MOST * block_dim
     if count is None or isinstance(count, int) and count > most:
         return Form("stride", block_dim, count, count)
-    batch = batch_of(task, count)
+    batch = batch_of(task, loop, count)
     return Form("flat", block_dim, count, count if batch is None else _shared(count, batch.times), batch=batch)
 
 
-def _shared(count: int | tuple, times: int) -> int | tuple:
+def _shared(count: int | Program, times: int) -> int | Program:
     """A number of iterations as that of threads that do some each."""
     if isinstance(count, int):
         return -(-count // times)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from quadrants.ir.nodes import Module
-from quadrants.ir.types import DType, TensorType, size_align, struct_offsets
+from quadrants.ir.nodes import Gate, Module, Var
+from quadrants.ir.types import DType, TensorType, ValueType, size_align, struct_offsets
 from quadrants.launch.recipe import ERROR_SIZE
 
 
@@ -23,17 +25,17 @@ class ArgsLayout:
     "status", "heap" or "depth".
     """
 
-    arrays: dict = field(default_factory=dict)
-    values: dict = field(default_factory=dict)
-    results: list = field(default_factory=list)
+    arrays: dict[int, tuple[int, int]] = field(default_factory=dict)
+    values: dict[int, int] = field(default_factory=dict)
+    results: list[tuple[ValueType, int]] = field(default_factory=list)
     seed: int = -1
     times: int = -1
     status: int = -1
-    heaps: dict = field(default_factory=dict)
-    depths: dict = field(default_factory=dict)
-    rows: dict = field(default_factory=dict)
+    heaps: dict[str, int] = field(default_factory=dict)
+    depths: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)
     size: int = 0
-    members: list = field(default_factory=list)
+    members: list[tuple[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -43,17 +45,17 @@ class FrameLayout:
     """
 
     error: int = -1
-    results: list = field(default_factory=list)
-    depths: dict = field(default_factory=dict)
-    gates: dict = field(default_factory=dict)
+    results: list[tuple[ValueType, int]] = field(default_factory=list)
+    depths: dict[int, int] = field(default_factory=dict)
+    gates: dict[int, int] = field(default_factory=dict)
     size: int = 0
-    members: list = field(default_factory=list)
+    members: list[tuple[str, Any]] = field(default_factory=list)
 
 
 class _Places:
     """Offsets of members laid out one after the other."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.at = 0
 
     def __call__(self, size: int, align: int) -> int:
@@ -72,9 +74,9 @@ def args_layout(
     by_value: bool = False,
     random: bool = False,
     profile: bool = False,
-    heaps=(),
-    depths=(),
-    gates=(),
+    heaps: Sequence[str] = (),
+    depths: Sequence[Var] = (),
+    gates: Sequence[Gate] = (),
 ) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
 
@@ -142,13 +144,13 @@ def frame_layout(module: Module, *, check: bool) -> FrameLayout:
     return out
 
 
-def _place_results(module: Module, out, place: _Places) -> None:
+def _place_results(module: Module, out: ArgsLayout | FrameLayout, place: _Places) -> None:
     for k, t in enumerate(module.result):
         out.results.append((t, place(*size_align(t))))
         out.members.append(("result", (k, t)))
 
 
-def leaves(t, base: int = 0) -> list:
+def leaves(t: ValueType, base: int = 0) -> list[tuple[DType, int]]:
     """(dtype, byte offset) of every scalar of a type, in order."""
     if isinstance(t, DType):
         return [(t, base)]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from quadrants.emit import stacks
+from quadrants.emit import adstack_rows
+from quadrants.ir.adstack_heaps import kinds_of
+from quadrants.ir.nodes import ArrayDecl, Module
 from quadrants.ir.places import elements
-from quadrants.ir.stacks import kinds_of
-from quadrants.ir.types import element_dtype, f64, i32, i64, u64
+from quadrants.ir.types import ValueType, element_dtype, f64, i32, i64, u64
+
+if TYPE_CHECKING:
+    from quadrants.emit.layout import ArgsLayout, FrameLayout
+    from quadrants.emit.prelude import Prelude
 
 
 class Member(NamedTuple):
@@ -19,14 +24,14 @@ class Member(NamedTuple):
     length: int = 0
 
 
-def element_type(prelude, decl) -> str:
+def element_type(prelude: Prelude, decl: ArrayDecl) -> str:
     """What the pointer of an array points to: an element, or a number where elements are taken apart."""
     return prelude.type(decl.type if elements(decl) > 1 else element_dtype(decl.type))
 
 
-def of_args(layout, prelude) -> list[Member]:
+def of_args(layout: ArgsLayout, prelude: Prelude) -> list[Member]:
     """The members of the argument block."""
-    out: list = []
+    out: list[Member] = []
     for kind, what in layout.members:
         if kind == "pointer":
             out.append(Member(what.name, element_type(prelude, what), pointer=True))
@@ -41,7 +46,7 @@ def of_args(layout, prelude) -> list[Member]:
         elif kind == "heap":
             out.append(Member(f"qd_{what}_heap", "", pointer=True))
         elif kind == "rows":
-            out.append(Member(stacks.rows_name(what), prelude.type(i64)))
+            out.append(Member(adstack_rows.rows_name(what), prelude.type(i64)))
         elif kind == "result":
             out.append(_result(prelude, *what))
         else:
@@ -49,7 +54,7 @@ def of_args(layout, prelude) -> list[Member]:
     return out
 
 
-def of_frame(layout, prelude) -> list[Member]:
+def of_frame(layout: FrameLayout, prelude: Prelude) -> list[Member]:
     """The members of the frame of a device, behind the failure record."""
     pairs = [(kind, what) for kind, what in layout.members if kind != "error"]
     return [
@@ -58,7 +63,7 @@ def of_frame(layout, prelude) -> list[Member]:
     ]
 
 
-def of_local_frame(module, used: list, prelude) -> list[Member]:
+def of_local_frame(module: Module, used: list[ArrayDecl], prelude: Prelude) -> list[Member]:
     """The members of the frame that the entry function of a CPU has. used: the stacks of all tasks."""
     counts = [t.gate.passing for t in module.tasks if t.gate is not None]
     out = [Member(v.name, prelude.type(v.type)) for v in (*module.shared, *module.depths, *counts)]
@@ -67,5 +72,5 @@ def of_local_frame(module, used: list, prelude) -> list[Member]:
     return out
 
 
-def _result(prelude, k: int, t) -> Member:
+def _result(prelude: Prelude, k: int, t: ValueType) -> Member:
     return Member(f"result{k}", prelude.type(t))

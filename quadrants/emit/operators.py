@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from quadrants.emit.spelling import BOOLEAN, CLEARER, FUNCTIONS, INFIX, narrow
 from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, cast, infix, name, prefix
-from quadrants.ir.types import DType, f16, f32, i16, u1, u16, u32
+from quadrants.ir import nodes as n
+from quadrants.ir.types import DType, ValueType, f16, f32, i16, u1, u16, u32
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
 
 
 class Operators:
     """The part of a printer that applies scalar operations to operands that are text already."""
 
-    dialect: Any
-    need: Any
-    type: Any
-    constant: Any
-    counts_freely: Any
+    dialect: Dialect
+    need: Callable[..., str]
+    type: Callable[[ValueType], str]
+    constant: Callable[[float, DType], Text]
+    counts_freely: Callable[[n.Expr | None, DType], bool]
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
         if op == "neg" and t is i16 and not self.dialect.negates_i16:
@@ -31,7 +36,7 @@ class Operators:
             return name(self.dialect.booleans[False])
         return call(self.need("scalar", op, t), a)
 
-    def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count=None) -> Text:
+    def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count: n.Expr | None = None) -> Text:
         """`a op b`. count: the node of b, where that is known."""
         found = (BOOLEAN.get(op) if t is u1 else None) or INFIX.get(op)
         if op in ("raw_div", "truediv") and t.is_real:

@@ -51,16 +51,36 @@ of the dialects that this one builds on (hip on cuda), `_base/prelude/<family>.j
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, proxy
 
 from quadrants.emit.prelude_rules import FAMILIES, RULES
 from quadrants.emit.prelude_spelling import Spelling
-from quadrants.ir.types import DType, TensorType
+from quadrants.ir.types import DType, TensorType, ValueType
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2.environment import TemplateModule
 
 # Macro libraries by environment, then dialect and family; an environment that dies takes its compiled macros along.
-_LIBRARIES: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
+_LIBRARIES: WeakKeyDictionary[Environment, dict[tuple[int, str], _Library]] = WeakKeyDictionary()
+
+Key = tuple[Any, ...]  # a family, or what else tells what a name stands for, and its parameters
+
+
+# Depth within the family, name, macro, its arguments, and the name that it is told.
+_Request = tuple[int, str, str, tuple[Any, ...], str]
+
+
+class _Level:
+    """A request whose needs are being met, and its depth among the helpers of its family as far as it is known."""
+
+    __slots__ = ("family", "depth")
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+        self.depth = 0
 
 
 class Prelude:
@@ -73,22 +93,22 @@ class Prelude:
     fast_math: the compiler may multiply by reciprocals and divide approximately; floor division then corrects itself.
     """
 
-    def __init__(self, spelling: Spelling, *, simd: bool | tuple = False, fast_math: bool = False):
+    def __init__(self, spelling: Spelling, *, simd: bool | tuple[int, int] = False, fast_math: bool = False) -> None:
         self.spelling = spelling
-        self.simd: tuple = (99, 0) if simd is True else simd or (0, 0)
+        self.simd: tuple[int, int] = (99, 0) if simd is True else simd or (0, 0)
         self.fast_math = fast_math
-        self._names: dict = {}  # (family, *params) -> name
-        self._owners: dict = {}  # name -> (family, *params)
-        self._requests: dict = {}  # family -> list of (depth within the family, name, macro, arguments, shown)
-        self._levels: dict = {}  # name -> (family, depth)
-        self._added: dict = {}  # name -> (family, macro)
-        self._open: list = []  # [family, depth] of each request whose needs are being met
+        self._names: dict[Key, str] = {}  # (family, *params) -> name
+        self._owners: dict[str, Key] = {}  # name -> (family, *params)
+        self._requests: dict[str, dict[str, _Request]] = {}  # by family and name
+        self._levels: dict[str, tuple[str, int]] = {}  # name -> (family, depth)
+        self._added: dict[str, tuple[str, str]] = {}  # name -> (family, macro)
+        self._open: list[_Level] = []  # each request whose needs are being met
 
     def uses(self, family: str) -> bool:
         """Whether anything of that family was asked for."""
         return family in self._requests
 
-    def need(self, family: str, *params) -> str:
+    def need(self, family: str, *params: Any) -> str:
         """The name of a helper, which is thereby put into the rendered text together with what it needs itself.
 
         Raises ValueError when the family has no such helper for these types.
@@ -108,17 +128,17 @@ class Prelude:
         """Note that the innermost open request of the same family must come after `name`."""
         family, depth = self._levels.get(name, (None, 0))
         for level in reversed(self._open):
-            if level[0] == family:
-                level[1] = max(level[1], depth + 1)
+            if level.family == family:
+                level.depth = max(level.depth, depth + 1)
                 return
 
-    def type(self, t) -> str:
+    def type(self, t: ValueType) -> str:
         """The spelling of an IR type, which is declared in the rendered text when the dialect lacks it."""
         if isinstance(t, DType):
             return self.need("types", t)
         return self.need("tensor" if isinstance(t, TensorType) else "struct", t)
 
-    def literal(self, t, values) -> str:
+    def literal(self, t: ValueType, values: Sequence[str]) -> str:
         """Text of a tensor or struct value from the texts of its elements (row major) or members."""
         body = ", ".join(values)
         return self.spelling.value(self.type(t), f"{{{body}}}" if isinstance(t, TensorType) else body)
@@ -127,13 +147,15 @@ class Prelude:
         """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""
         return self.spelling.identifier(name)
 
-    def add(self, family: str, name: str, macro: str, *arguments, needs=(), shown: str = "") -> str:
+    def add(
+        self, family: str, name: str, macro: str, *arguments: Any, needs: Sequence[Any] = (), shown: str = ""
+    ) -> str:
         """For rules: request `macro(name, *arguments)` of `family` after everything in `needs`; returns name.
 
         needs: types, or tuples (family, *params), that must be declared before. shown: what the macro is told instead
         of the name; names are unique, operators are not.
         """
-        level = [family, 0]
+        level = _Level(family)
         self._open.append(level)
         for what in needs:
             if isinstance(what, tuple):
@@ -141,13 +163,13 @@ class Prelude:
             else:
                 self.type(what)
         self._open.pop()
-        self._levels[name] = (family, level[1])
+        self._levels[name] = (family, level.depth)
         owner = self._added.setdefault(name, (family, macro))
         assert owner == (family, macro), f"{name} is the name of two helpers: {owner} and {(family, macro)}"
-        self._requests.setdefault(family, {}).setdefault(name, (level[1], name, macro, arguments, shown or name))
+        self._requests.setdefault(family, {}).setdefault(name, (level.depth, name, macro, arguments, shown or name))
         return name
 
-    def unique(self, name: str, key: tuple) -> str:
+    def unique(self, name: str, key: Key) -> str:
         """`name`, or `name_2` and so on when another request has taken it already."""
         chosen, n = name, 1
         while self._owners.setdefault(chosen, key) != key:
@@ -155,7 +177,7 @@ class Prelude:
             chosen = f"{name}_{n}"
         return chosen
 
-    def render(self, env) -> str:
+    def render(self, env: Environment) -> str:
         """The text of everything that was asked for, families in order of dependence; "" when nothing was.
 
         env: a jinja2 Environment with trim_blocks and lstrip_blocks whose loader finds the template folders.
@@ -181,15 +203,15 @@ class _Library:
 
     __slots__ = ("env", "spelling", "family", "paths", "files", "modules", "macros")
 
-    def __init__(self, env, spelling: Spelling, family: str):
+    def __init__(self, env: Environment, spelling: Spelling, family: str) -> None:
         self.env = proxy(env)
         self.spelling = spelling
         self.family = family
         folders = (spelling.dialect, *spelling.parents, "_base")
         self.paths = [f"{root}{folder}/prelude/{family}.j2" for folder in folders for root in ("", "builtin/")]
-        self.files: set = set()
-        self.modules: list = []
-        self.macros: dict = {}
+        self.files: set[str] = set()
+        self.modules: list[TemplateModule] = []
+        self.macros: dict[str, Any] = {}
 
     def find(self, macro: str) -> Any | None:
         """The macro of that name, or None."""
@@ -197,7 +219,7 @@ class _Library:
             self.macros[macro] = next((m for m in (getattr(x, macro, None) for x in self._modules()) if m), None)
         return self.macros[macro]
 
-    def _modules(self) -> Iterator:
+    def _modules(self) -> Iterator[TemplateModule]:
         yield from self.modules
         while self.paths:
             path, module = self.paths[0], None
@@ -218,17 +240,18 @@ class _Library:
         return found
 
 
-def _file_of(env, path: str) -> str | None:
+def _file_of(env: Environment, path: str) -> str | None:
     """The file behind a template path (two paths may lead to one), or None when there is none."""
     from jinja2 import TemplateNotFound
 
+    assert env.loader is not None
     try:
         return env.loader.get_source(env, path)[1] or path
     except TemplateNotFound:
         return None
 
 
-def _library(env, spelling: Spelling, family: str) -> _Library:
+def _library(env: Environment, spelling: Spelling, family: str) -> _Library:
     libraries = _LIBRARIES.setdefault(env, {})
     key = (id(spelling), family)  # which the library keeps, so that no other has its number
     library = libraries.get(key)

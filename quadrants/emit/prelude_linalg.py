@@ -18,8 +18,14 @@ need("linalg", op, type, ...)         result in brackets; all operands of one ca
 
 from __future__ import annotations
 
-from quadrants.emit.prelude_spelling import suffix
-from quadrants.ir.types import TensorType, i32, tensor_type, u1
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from quadrants.emit.prelude_spelling import Spelling, suffix
+from quadrants.ir.types import TensorType, ValueType, element_dtype, i32, tensor_type, u1
+
+if TYPE_CHECKING:
+    from quadrants.emit.prelude import Prelude
 
 LINALG = frozenset(
     "splat sum max min any all norm_sqr dot cross outer matmul transpose row column trace determinant inverse".split()
@@ -30,19 +36,19 @@ LINALG = frozenset(
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "neg": "-"}
 
 
-def _operator(spelling, stem: str, result: TensorType, operands) -> str:
+def _operator(spelling: Spelling, stem: str, result: TensorType, operands: Sequence[ValueType]) -> str:
     """The symbol by which an elementwise operation is called, or "" where it has a name."""
     fits = all(t in (result, result.dtype) for t in operands) and result.dtype is not u1
     return OPERATORS.get(stem, "") if spelling.operators and fits else ""
 
 
-def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
+def map_(p: Prelude, stem: str, spelling: str, result: TensorType, *operands: ValueType) -> str:
     for t in operands:
         if isinstance(t, TensorType) and t.shape != result.shape:
             raise ValueError(f"'{stem}' cannot combine {t} with a result of type {result}")
     if stem.startswith(("cast_", "bit_cast_")) and len(operands) == 1:
         # qd_vec3_i32_from_f32
-        parts = [suffix(result), "bits_of" if stem.startswith("bit") else "from", operands[0].dtype.name]
+        parts = [suffix(result), "bits_of" if stem.startswith("bit") else "from", element_dtype(operands[0]).name]
         name = p.unique("_".join(["qd", *parts]), (stem, spelling, result, *operands))
         return p.add("map", name, "elementwise", spelling, result, operands, needs=(result, *operands))
     if all(t in (result, result.dtype) for t in operands):
@@ -60,7 +66,7 @@ def map_(p, stem: str, spelling: str, result: TensorType, *operands) -> str:
     return symbol or name
 
 
-def linalg(p, op: str, t: TensorType, other: TensorType | None = None) -> str:
+def linalg(p: Prelude, op: str, t: TensorType, other: TensorType | None = None) -> str:
     if op not in LINALG or not isinstance(t, TensorType):
         raise ValueError(f"the prelude has no function '{op}' of {t}")
     result, calls, needs = _signature(op, t, other)
@@ -71,7 +77,10 @@ def linalg(p, op: str, t: TensorType, other: TensorType | None = None) -> str:
     return p.add("linalg", name, op, *parts, result, *names, needs=(*parts, result, *needs, *calls))
 
 
-def _signature(op: str, t: TensorType, other) -> tuple:
+Signature = tuple[ValueType, tuple[tuple[Any, ...], ...], tuple[ValueType, ...]]
+
+
+def _signature(op: str, t: TensorType, other: TensorType | None) -> Signature:
     """(result type, helpers called, further types) of an operation, or ValueError when it is not defined."""
     shape, dtype = t.shape, t.dtype
     rank = len(shape)

@@ -8,12 +8,30 @@ any helper of an earlier family, and of its own family what its rule lists under
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
 from quadrants.ir.ops import OPS
-from quadrants.ir.types import DType, TensorType, element_dtype, f16, f32, f64, i32, i64, u1, u32, u64
+from quadrants.ir.types import (
+    DType,
+    StructType,
+    TensorType,
+    ValueType,
+    element_dtype,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+    u1,
+    u32,
+    u64,
+)
+
+if TYPE_CHECKING:
+    from quadrants.emit.prelude import Prelude
 
 FAMILIES = (
     "types", "tensor", "struct", "lane", "libm", "cast", "int", "float",
@@ -38,23 +56,23 @@ UPDATES = ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange")
 FAIL_VALUES = 24
 
 
-def types(p, t: DType) -> str:
+def types(p: Prelude, t: DType) -> str:
     name = p.spelling.names[t]
     return p.add("types", name, "declare", t) if t.name in p.spelling.declared else name
 
 
-def tensor(p, t: TensorType) -> str:
+def tensor(p: Prelude, t: TensorType) -> str:
     return p.add("tensor", p.spelling.c(t), "declare", t, needs=(t.dtype,))
 
 
-def struct(p, t) -> str:
+def struct(p: Prelude, t: StructType) -> str:
     members = [(p.type(kind), p.member(key)) for key, kind in t.members]
     stem = "".join(ch if ch.isascii() and ch.isalnum() else "_" for ch in t.name) or "struct"
     name = p.unique(f"qd_struct_{stem}", ("struct", t))
     return p.add("struct", name, "declare", members, needs=tuple(kind for _, kind in t.members))
 
 
-def lane(p, part: str = "lane") -> str:
+def lane(p: Prelude, part: str = "lane") -> str:
     if part == "rng":
         return p.add("lane", "qd_rng", "rng", needs=(u32, u64))
     if part == "error":
@@ -64,7 +82,7 @@ def lane(p, part: str = "lane") -> str:
     return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
 
 
-def cast(p, op: str, source: DType, target: DType) -> str:
+def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
     if op == "whole" and source in (f32, f64) and target in (i32, i64):
         absolute = ("float", "abs", source)
         name, called = f"qd_{target}_from_{source}", p.need(*absolute)
@@ -82,7 +100,7 @@ def cast(p, op: str, source: DType, target: DType) -> str:
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
 
 
-def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
+def int_(p: Prelude, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi" and exponent.is_integral:
         # Products of narrow integers are taken in u32, where they wrap: the square of a u16 overflows an int.
         work = t if t.is_real else u32 if t.bits < 32 else unsigned(t)
@@ -93,10 +111,12 @@ def int_(p, op: str, t: DType, exponent: DType = i32) -> str:
     return p.add("int", f"qd_{op}_{t}", op, t, needs=(t, unsigned(t), i32))
 
 
-def float_(p, op: str, t: DType, exponent: DType = i32) -> str:
+def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op == "powi":
+        assert isinstance(exponent, DType)
         return int_(p, op, t, exponent)
     if op == "half_power" and t in (f32, f64):
+        assert isinstance(exponent, int)
         return half_power(p, t, exponent)
     op = "fmod" if op == "rawmod" else op
     if op in ("isnan", "isinf") and t.is_real:
@@ -115,7 +135,7 @@ def float_(p, op: str, t: DType, exponent: DType = i32) -> str:
     return p.add("float", f"qd_{op}_{t}", macro, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
 
 
-def half_power(p, t: DType, halves) -> str:
+def half_power(p: Prelude, t: DType, halves: int) -> str:
     """The function that raises to the power halves / 2, with products and a square root."""
     size = f"{abs(halves)}_2" if halves % 2 else f"{abs(halves) // 2}"
     name = f"qd_pow_{'minus_' * (halves < 0)}{size}_{t}"
@@ -124,7 +144,7 @@ def half_power(p, t: DType, halves) -> str:
     return p.add("float", name, "half_power", t, halves, root, needs=needs)
 
 
-def libm(p, op: str, t: DType) -> str:
+def libm(p: Prelude, op: str, t: DType) -> str:
     name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
     if p.spelling.libm:
         since = OPS[op].vectors if op in OPS else None
@@ -133,11 +153,11 @@ def libm(p, op: str, t: DType) -> str:
     return name
 
 
-def scalar(p, op: str, t: DType, *rest) -> str:
+def scalar(p: Prelude, op: str, t: DType, *rest: Any) -> str:
     return p.need("float" if t.is_real else "int", op, t, *rest)
 
 
-def atomic(p, op: str, t=None, family: str = "atomic") -> str:
+def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
     if op == "cas_narrow":
         return p.add(family, f"qd_cas_{t}", "cas_narrow", t, needs=(t, u32))
     if op == "add_whole":
@@ -152,7 +172,7 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
         element = (family, op, dtype)
         name = p.unique(name, (family, op, t))
         return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
-    needs: list = [dtype, unsigned(dtype), u32]
+    needs: list[Any] = [dtype, unsigned(dtype), u32]
     combine = None
     if op in ("min", "max"):
         needs.append(("scalar", op, dtype))
@@ -170,11 +190,11 @@ def atomic(p, op: str, t=None, family: str = "atomic") -> str:
     return p.add(family, name, "cas" if op == "cas" else "update", dtype, op, combine, to_bits, from_bits, needs=needs)
 
 
-def plain(p, op: str, t) -> str:
+def plain(p: Prelude, op: str, t: ValueType) -> str:
     return atomic(p, op, t, "plain")
 
 
-def random(p, op: str, t: DType | None = None) -> str:
+def random(p: Prelude, op: str, t: DType | None = None) -> str:
     if op == "begin":
         return p.add("random", "qd_rng_begin", "begin", needs=(u64, ("lane", "rng"), ("random", "mix")))
     if op == "mix":
@@ -190,11 +210,11 @@ def random(p, op: str, t: DType | None = None) -> str:
     raise ValueError(f"random numbers have the types f16 f32 f64 i32 u32 i64 u64 (normal: f32 f64), not {t}")
 
 
-def check(p, op: str, what, *tensors) -> str:
+def check(p: Prelude, op: str, what: Any, *tensors: ValueType) -> str:
     if op == "fail":
         if len(what) > FAIL_VALUES or set(what) - {"i", "u", "f"}:
             raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i', 'u' or 'f', not '{what}'")
-        needs: list = [i32, i64, ("lane",)]
+        needs: list[Any] = [i32, i64, ("lane",)]
         if p.spelling.leave_needs:
             needs.append(p.spelling.leave_needs)
         return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=needs)
@@ -213,22 +233,22 @@ def check(p, op: str, what, *tensors) -> str:
     return p.add("check", name, "elementwise", p.need(*element), *tensors, needs=(*tensors, element))
 
 
-def print_(p, part: str = "") -> str:
+def print_(p: Prelude, part: str = "") -> str:
     if part == "together":
         return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
 
 
-def index(p, op: str) -> str:
+def index(p: Prelude, op: str) -> str:
     if op != "take_axis":
         raise ValueError(f"the prelude has no function '{op}' of indices")
     return p.add("index", "qd_take_axis", "take_axis", needs=(i32, u32, u64))
 
 
-def reduce(p, op: str, how: str, t: DType, lanes: int = 0) -> str:
+def reduce(p: Prelude, op: str, how: str, t: DType, lanes: int = 0) -> str:
     if how not in UPDATES or how == "exchange" or op not in ("warp", "block"):
         raise ValueError(f"the prelude has no reduction '{op}' by '{how}'")
-    needs: list = [t, unsigned(t), i32]
+    needs: list[Any] = [t, unsigned(t), i32]
     combine = None
     if how in ("min", "max"):
         needs.append(("scalar", how, t))

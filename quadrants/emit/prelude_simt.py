@@ -25,9 +25,13 @@ helpers are spelled by dialects.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit.prelude_spelling import unsigned
-from quadrants.ir.types import f32, f64, i32, i64, u32, u64
+from quadrants.ir.types import DType, f32, f64, i32, i64, u32, u64
+
+if TYPE_CHECKING:
+    from quadrants.emit.prelude import Prelude
 
 SHUFFLES = ("shuffle", "shuffle_up", "shuffle_down", "shuffle_xor")
 SHUFFLED = (i32, u32, i64, u64, f32, f64)
@@ -36,20 +40,20 @@ FOLDS = {"reduce": "shuffle_down", "reduce_all": "shuffle_xor", "inclusive": "sh
 # Helpers that are functions of the dialect as they are.
 
 
-def _own(p, family: str, op: str) -> str:
+def _own(p: Prelude, family: str, op: str) -> str:
     return p.spelling.own.get(f"{family}.{op}", "")
 
 
 def _plain(family: str) -> Callable[..., str]:
     """The rule of a family whose helpers take no parameters."""
 
-    def rule(p, op: str) -> str:
+    def rule(p: Prelude, op: str) -> str:
         return _own(p, family, op) or p.add(family, f"qd_{family}_{op}", op, needs=(i32, u32, i64, u64))
 
     return rule
 
 
-def subgroup(p, op: str, *params) -> str:
+def subgroup(p: Prelude, op: str, *params: Any) -> str:
     own = _own(p, "subgroup", op)
     if own:
         return own
@@ -66,13 +70,13 @@ def subgroup(p, op: str, *params) -> str:
     return p.add("subgroup", f"qd_{op}", op, needs=(i32, u32))
 
 
-def _tile(p, log2) -> tuple:
+def _tile(p: Prelude, log2: int | None) -> tuple[tuple[Any, ...], ...]:
     """What a helper for a part of the lanes needs besides its types."""
     tiled = p.spelling.tile_masks and log2 is not None and log2 < 5
     return (("subgroup", "tile_mask", log2),) if tiled else ()
 
 
-def _shuffle(p, op: str, t, log2=None) -> str:
+def _shuffle(p: Prelude, op: str, t: DType, log2: int | None = None) -> str:
     if t not in SHUFFLED:
         raise ValueError(f"lanes exchange {', '.join(map(str, SHUFFLED))}, not {t}")
     tail = "" if log2 is None else f"_{2**log2}"
@@ -80,9 +84,9 @@ def _shuffle(p, op: str, t, log2=None) -> str:
     return p.add("subgroup", f"qd_{op}_{t}{tail}", op, t, log2, needs=needs)
 
 
-def _fold(p, op: str, how: str, t, log2: int) -> str:
+def _fold(p: Prelude, op: str, how: str, t: DType, log2: int) -> str:
     moves = FOLDS.get(op, "shuffle_up")
-    needs: list = [t, unsigned(t), i32, ("subgroup", moves, t, log2), ("subgroup", "invocation_id")]
+    needs: list[Any] = [t, unsigned(t), i32, ("subgroup", moves, t, log2), ("subgroup", "invocation_id")]
     calls = [p.need("subgroup", moves, t, log2)]
     if how in ("min", "max"):
         needs.append(("scalar", how, t))

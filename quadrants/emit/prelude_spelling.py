@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from quadrants.ir.names import LIBRARY_NAMES
-from quadrants.ir.types import PRIMITIVES, DType, TensorType
+from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -31,30 +33,30 @@ class Spelling:
     """
 
     dialect: str
-    types: dict
-    declared: tuple
+    types: dict[str, str]
+    declared: tuple[str, ...]
     keywords: str
     aggregate: str = "{type}{{{body}}}"
-    builtin: tuple = ()
+    builtin: tuple[str, ...] = ()
     prefix: str = ""
-    parents: tuple = ()
+    parents: tuple[str, ...] = ()
     narrow: int = 0
     leave: str = ""
-    leave_needs: tuple = ()
+    leave_needs: tuple[str | None, ...] = ()
     lanes: int = 1
     tile_masks: bool = False
     operators: bool = False
     libm: bool = False
     lane_holds: str = "error"
-    own: dict = field(default_factory=dict)
+    own: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def names(self) -> dict:
+    def names(self) -> dict[DType, str]:
         """The names of primitive types, by type."""
         return {PRIMITIVES[name]: text for name, text in self.types.items()}
 
     @cached_property
-    def reserved(self) -> frozenset:
+    def reserved(self) -> frozenset[str]:
         """Identifiers that no user's name may be."""
         library = LIBRARY_NAMES.split()
         return frozenset(
@@ -62,7 +64,7 @@ class Spelling:
         )
 
     @cached_property
-    def context(self) -> dict:
+    def context(self) -> dict[str, Any]:
         """What templates of the prelude know."""
         return {
             "c": self.c,
@@ -77,11 +79,11 @@ class Spelling:
             **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u32", "u64")},
         }
 
-    def c(self, t) -> str:
+    def c(self, t: ValueType) -> str:
         """The name of a primitive or tensor type in this dialect."""
         return self.names[t] if isinstance(t, DType) else "qd_" + suffix(t)
 
-    def number(self, value, t: DType) -> str:
+    def number(self, value: float, t: DType) -> str:
         """A finite constant of dtype t, rounded to it by the compiler."""
         if t.kind != "f":
             return str(int(value))
@@ -104,7 +106,7 @@ class Spelling:
         return f"qd_u_{plain}_{name.encode().hex()}"
 
 
-def suffix(t) -> str:
+def suffix(t: ValueType) -> str:
     """The part of a helper's name that stands for a type: f32, vec3_f32, mat2x3_f32."""
     if isinstance(t, DType):
         return t.name
@@ -114,7 +116,7 @@ def suffix(t) -> str:
     raise ValueError(f"a helper cannot be named after the type {t}")
 
 
-def element_at(spelling: str, operands, i) -> str:
+def element_at(spelling: str, operands: Sequence[ValueType], i: int | str) -> str:
     """`spelling` with {a}, {b} .. replaced by element i of the operands of a map, or by scalar operands."""
     if _PARENTHESISED.match(spelling):
         spelling = spelling[1:-1]

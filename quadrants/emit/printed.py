@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from quadrants.emit.text import Text, name
+from quadrants.ir.nodes import Expr
 
 
-def pieces(parts: tuple, limit: int, argument: Callable) -> list:
+def pieces(
+    parts: Sequence[str | tuple[Expr, str]], limit: int, argument: Callable[[Expr, str], tuple[str, Text]]
+) -> list[tuple[str, tuple[Text, ...]]]:
     """(format, arguments) of each call that a print takes: one, unless it has more than `limit` values (0: no limit).
 
     argument: the conversion and the text of (expression, user's conversion). A NUL, which would end the format, is a
     value of its own.
     """
-    made: list = [["", []]]
+    forms = [""]
+    values: list[list[Text]] = [[]]
 
     def value(conversion: str, text: Text) -> None:
-        if limit and len(made[-1][1]) == limit:
-            made.append(["", []])
-        made[-1][0] += conversion
-        made[-1][1].append(text)
+        if limit and len(values[-1]) == limit:
+            forms.append("")
+            values.append([])
+        forms[-1] += conversion
+        values[-1].append(text)
 
     for part in parts:
         if not isinstance(part, str):
             value(*argument(*part))
             continue
         first, *rest = part.replace("%", "%%").split("\0")
-        made[-1][0] += first
+        forms[-1] += first
         for text in rest:
             value("%c", name("0"))
-            made[-1][0] += text
-    return [(form, tuple(texts)) for form, texts in made]
+            forms[-1] += text
+    return [(form, tuple(texts)) for form, texts in zip(forms, values)]

@@ -5,6 +5,9 @@ Every method gives a `Text`, made of others by the constructors of `emit.text` a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from quadrants.emit import text as t_
 from quadrants.emit.arithmetic import SignedArithmetic
 from quadrants.emit.constants import Constants
@@ -13,57 +16,75 @@ from quadrants.emit.operators import Operators
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
 from quadrants.ir.places import elements, flat_index
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, f16, f32, f64, u16
+from quadrants.ir.types import (
+    DType,
+    StructType,
+    TensorType,
+    ValueType,
+    element_dtype,
+    f16,
+    f32,
+    f64,
+    scalar,
+    tensor,
+    u16,
+)
 from quadrants.ir.walk import root_var
+
+if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
+    from quadrants.emit.prelude import Prelude
 
 
 class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     """Prints expressions; knows which arrays, parameters and features the text uses."""
 
-    def __init__(self, dialect, prelude, options):
+    def __init__(self, dialect: Dialect, prelude: Prelude, options: dict[str, Any]) -> None:
         self.dialect = dialect
         self.prelude = prelude
         self.options = options
-        self.arrays: dict = {}
-        self.extents: set = set()  # (id of an array, axis)
-        self.values: dict = {}
+        self.arrays: dict[int, n.ArrayDecl] = {}
+        self.extents: set[tuple[int, int]] = set()  # (id of an array, axis)
+        self.values: dict[int, n.Var] = {}
         self.uses_lane = False
         self.uses_frame = False
         self.plain = False
 
-    parameters: dict = {}
-    loaded: dict = {}  # id of a load -> the register that has its value
-    needs_lane: set = set()
+    parameters: dict[int, n.Var] = {}
+    loaded: dict[int, Text] = {}  # id of a load -> the register that has its value
+    needs_lane: set[str] = set()
 
-    def type(self, t) -> str:
+    def type(self, t: ValueType) -> str:
         return self.prelude.type(t)
 
-    def need(self, *request) -> str:
-        return self.prelude.need(*request)
+    def need(self, family: str, *params: Any) -> str:
+        return self.prelude.need(family, *params)
 
     # ------------------------------------------------------------ expressions
 
-    def text(self, e) -> Text:
+    def text(self, e: n.Expr) -> Text:
         found: Text = getattr(self, "print_" + type(e).__name__)(e)
         return found
 
-    def texts(self, items) -> list[Text]:
+    def texts(self, items: Sequence[n.Expr]) -> list[Text]:
         return [self.text(e) for e in items]
 
-    def print_Const(self, e) -> Text:
+    def print_Const(self, e: n.Const) -> Text:
         return self.constant(e.value, e.type)
 
-    def print_Load(self, e) -> Text:
+    def print_Load(self, e: n.Load) -> Text:
         return self.loaded.get(id(e)) or self.place(e.place)
 
-    def print_Unary(self, e) -> Text:
+    def print_Unary(self, e: n.Unary) -> Text:
         if self.wraps(e):
             return self.wrapped(e)
         if isinstance(e.type, TensorType):
             return self.mapped_unary(e)
-        return self.unary(e.op, e.a.type, self.text(e.a))
+        t = e.a.type
+        assert isinstance(t, DType)
+        return self.unary(e.op, t, self.text(e.a))
 
-    def print_Binary(self, e) -> Text:
+    def print_Binary(self, e: n.Binary) -> Text:
         if e.exact:
             return self.exact(e)
         if e.loc is not None:
@@ -76,11 +97,13 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
                 return found
         if self.wraps(e):
             return self.wrapped(e)
-        return self.binary(e.op, e.a.type, e.b.type, self.text(e.a), self.text(e.b), count=e.b)
+        ta, tb = e.a.type, e.b.type
+        assert isinstance(ta, DType) and isinstance(tb, DType)
+        return self.binary(e.op, ta, tb, self.text(e.a), self.text(e.b), count=e.b)
 
-    def power(self, e) -> Text | None:
+    def power(self, e: n.Binary) -> Text | None:
         """A power with a small constant exponent as products; None where it takes a function."""
-        t = e.a.type
+        t = scalar(e.a.type)
         if e.op == "pow":
             halves = self.halves(e.b, t)
             return t_.call(self.need("float", "half_power", t, halves), self.text(e.a)) if halves else None
@@ -93,14 +116,15 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             return t_.call(self.need("float", "half_power", t, 2 * e.b.value), self.text(e.a))
         return None
 
-    def halves(self, exponent, t: DType) -> int:
+    def halves(self, exponent: n.Expr, t: DType) -> int:
         """Twice a constant exponent for which square root and products do, within the freedom of fast_math; else 0."""
         if not self.options.get("fast_math") or t not in (f32, f64) or not isinstance(exponent, n.Const):
             return 0
         halves = 2 * float(exponent.value)
         return int(halves) if halves.is_integer() and abs(halves) <= 8 else 0
 
-    def checked_arithmetic(self, e) -> Text:
+    def checked_arithmetic(self, e: n.Binary) -> Text:
+        assert e.loc is not None
         operands = (e.type, e.a.type, e.b.type) if isinstance(e.type, TensorType) else ()
         name = self.need("check", e.op, element_dtype(e.a.type), *operands)
         return t_.call(name, self.lane(), t_.string(e.loc.text), self.text(e.a), self.text(e.b))
@@ -112,7 +136,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def lane_member(self, member: str) -> Text:
         return t_.through(self.lane(), member)
 
-    def print_Select(self, e) -> Text:
+    def print_Select(self, e: n.Select) -> Text:
         if isinstance(e.cond.type, TensorType):
             return self.mapped_select(e)
         if isinstance(e.type, TensorType) and not (e.a.type == e.b.type == e.type):
@@ -120,91 +144,98 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         found = t_.select(self.text(e.cond), self.text(e.a), self.text(e.b))
         return self.narrowed("neg", e.type, found) if e.type is f16 else found
 
-    def print_Cast(self, e) -> Text:
+    def print_Cast(self, e: n.Cast) -> Text:
         if isinstance(e.type, TensorType):
             return self.mapped_cast(e)
+        have, t = e.a.type, e.type
+        assert isinstance(have, DType) and isinstance(t, DType)
         if e.bits:
-            return self.bit_cast(e.a.type, e.type, self.text(e.a))
-        if isinstance(e.a, n.Const) and not e.type.is_real:
-            return self.constant(converted(e.a.value, e.type), e.type)
-        return self.converted(e.a.type, e.type, self.text(e.a))
+            return self.bit_cast(have, t, self.text(e.a))
+        if isinstance(e.a, n.Const) and not t.is_real:
+            return self.constant(converted(e.a.value, t), t)
+        return self.converted(have, t, self.text(e.a))
 
-    def print_Make(self, e) -> Text:
+    def print_Make(self, e: n.Make) -> Text:
         return self.literal(e.type, e.parts)
 
-    def literal(self, t, parts) -> Text:
+    def literal(self, t: ValueType, parts: Sequence[n.Expr]) -> Text:
         """A tensor or struct of these elements or members."""
         texts = [self.in_aggregate(e) for e in parts]
         return t_.name(self.prelude.literal(t, [text.at(t_.TERNARY) for text in texts]))
 
-    def in_aggregate(self, e) -> Text:
+    def in_aggregate(self, e: n.Expr) -> Text:
         """A member, which some compilers must not see to be chosen."""
         if self.dialect.chosen_members or not isinstance(e, n.Select) or not isinstance(e.type, TensorType):
             return self.text(e)
         return self.mapped("value", t_.name("{a}"), e.type, e)
 
-    def print_Elem(self, e) -> Text:
-        return t_.component(self.text(e.a), self.text(flat_index(e.indices, e.a.type)))
+    def print_Elem(self, e: n.Elem) -> Text:
+        return t_.component(self.text(e.a), self.text(flat_index(e.indices, tensor(e.a.type))))
 
-    def print_Member(self, e) -> Text:
+    def print_Member(self, e: n.Member) -> Text:
         return t_.member(self.text(e.a), self.prelude.member(e.name))
 
-    def print_MatOp(self, e) -> Text:
+    def print_MatOp(self, e: n.MatOp) -> Text:
         types = [e.type] if e.op == "splat" else [a.type for a in e.args[: 2 if e.op in ("matmul", "outer") else 1]]
         family = "float" if e.op in ("frexp_mantissa", "frexp_exponent") else "linalg"
         return t_.call(self.need(family, e.op, *types), *self.texts(e.args))
 
-    def print_Call(self, e) -> Text:
+    def print_Call(self, e: n.Call) -> Text:
         args = [self.argument(a) for a in e.args]
         if e.func.name in self.needs_lane:
             args.insert(0, self.lane())
         return t_.call(e.func.name, *args)
 
-    def argument(self, a) -> Text:
+    def argument(self, a: n.Expr | n.Place) -> Text:
         """A value, or the address of a variable passed by reference."""
-        return t_.address(self.place(a)) if isinstance(a, n.VarPlace) else self.text(a)
+        if isinstance(a, n.VarPlace):
+            return t_.address(self.place(a))
+        assert not isinstance(a, n.PLACES)
+        return self.text(a)
 
-    def print_Extent(self, e) -> Text:
+    def print_Extent(self, e: n.Extent) -> Text:
         self.use_array(e.array)
         self.extents.add((e.array.id, e.axis))
         return t_.name(f"{e.array.name}_shape{e.axis}")
 
-    def print_Rand(self, e) -> Text:
+    def print_Rand(self, e: n.Rand) -> Text:
         return t_.call(self.need("random", "draw", e.type), t_.address(self.lane_member("rng")))
 
-    def print_Builtin(self, e) -> Text:
+    def print_Builtin(self, e: n.Builtin) -> Text:
         if "." in e.name:
             return t_.call(self.need(*e.name.split(".")))
         return self.lane_member("worker")
 
-    def print_Intrinsic(self, e) -> Text:
+    def print_Intrinsic(self, e: n.Intrinsic) -> Text:
         if e.op == "address":
-            return t_.cast(self.type(e.type), t_.address(self.place(e.args[0])))
+            (place,) = e.args
+            assert isinstance(place, n.PLACES)
+            return t_.cast(self.type(e.type), t_.address(self.place(place)))
         name = self.need(*e.op.split("."), *e.params)
         return t_.call(name, *[self.argument(a) for a in e.args])
 
-    def print_Volatile(self, e) -> Text:
+    def print_Volatile(self, e: n.Volatile) -> Text:
         if e.type is f16:  # a class in some dialects: its bits are read
             return self.bit_cast(u16, f16, t_.volatile(self.type(u16), self.place(e.place)))
         return t_.volatile(self.type(e.type), self.place(e.place))
 
-    def print_Atomic(self, e) -> Text:
+    def print_Atomic(self, e: n.Atomic) -> Text:
         family = "plain" if self.plain or e.plain or self.private(e.place) else "atomic"
         op = f"{e.op}_whole" if isinstance(e.type, TensorType) else e.op
         return t_.call(self.need(family, op, e.type), t_.address(self.place(e.place)), *self.texts(e.args))
 
     @staticmethod
-    def private(place) -> bool:
+    def private(place: n.Place) -> bool:
         var = root_var(place)
         return var is not None and not var.shared
 
     # ------------------------------------------------------------ places
 
-    def place(self, p) -> Text:
+    def place(self, p: n.Place) -> Text:
         found: Text = getattr(self, "place_" + type(p).__name__)(p)
         return found
 
-    def place_VarPlace(self, p) -> Text:
+    def place_VarPlace(self, p: n.VarPlace) -> Text:
         var = p.var
         if var.by_ref:
             return t_.pointed(t_.name(var.name))
@@ -215,13 +246,13 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             return t_.name(self.dialect.frame + var.name)
         return t_.name(var.name)
 
-    def place_MemberPlace(self, p) -> Text:
+    def place_MemberPlace(self, p: n.MemberPlace) -> Text:
         return t_.member(self.place(p.base), self.prelude.member(p.name))
 
-    def place_ElemPlace(self, p) -> Text:
-        return t_.component(self.place(p.base), self.text(flat_index(p.indices, p.base.type)))
+    def place_ElemPlace(self, p: n.ElemPlace) -> Text:
+        return t_.component(self.place(p.base), self.text(flat_index(p.indices, tensor(p.base.type))))
 
-    def place_Slot(self, p) -> Text:
+    def place_Slot(self, p: n.Slot) -> Text:
         decl = p.array
         self.use_array(decl)
         if isinstance(p.type, StructType):
@@ -231,18 +262,18 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         alone = isinstance(p.type, DType) or elements(decl) > 1
         return found if alone else t_.as_type(self.type(p.type), found)
 
-    def place_Choice(self, p) -> Text:
+    def place_Choice(self, p: n.Choice) -> Text:
         *first, last = [t_.address(self.place(place)) for place in p.places]
         index, pointer = self.text(p.index), last
         for k in range(len(first) - 1, -1, -1):
             pointer = t_.select(t_.infix("==", t_.EQUALITY, index, t_.name(str(k)), t_.UNARY), first[k], pointer)
         return t_.pointed(t_.parenthesised(pointer))
 
-    def use_array(self, decl) -> None:
+    def use_array(self, decl: n.ArrayDecl) -> None:
         self.arrays[decl.id] = decl
 
 
-def converted(value, t: DType):
+def converted(value: float, t: DType) -> int:
     """A constant as an integer of another type: see `Operators.converted`."""
     if t.name == "u1":
         return bool(value)
@@ -256,7 +287,7 @@ def converted(value, t: DType):
     return low - (1 << t.bits) if t.kind == "i" and low > t.max else low
 
 
-def _repeatable(e) -> bool:
+def _repeatable(e: n.Expr) -> bool:
     if isinstance(e, n.Const):
         return True
     if not isinstance(e, n.Load):

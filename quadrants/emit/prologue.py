@@ -9,7 +9,8 @@ from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.members import element_type
 from quadrants.emit.records import Axis, Local
 from quadrants.emit.text import ADD, UNARY, cast, infix, parenthesised
-from quadrants.ir.nodes import Const
+from quadrants.ir.nodes import ArrayDecl, Const, Declare, Expr, For, If, Var
+from quadrants.ir.ranges import known_length
 from quadrants.ir.types import element_dtype, i32, i64
 
 
@@ -28,7 +29,7 @@ def arguments(p: BlockPrinter, restrict: Set[int]) -> list[Local]:
     return out + [Local("constant", p.type(v.type), v.name, source + v.name) for v in p.values.values()]
 
 
-def _pointer(p: BlockPrinter, decl, qualifier: str) -> Local:
+def _pointer(p: BlockPrinter, decl: ArrayDecl, qualifier: str) -> Local:
     """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
     known = vectors.alignment(decl)
     told = known if p.dialect.assume_aligned and known > element_dtype(decl.type).size else 0
@@ -37,26 +38,25 @@ def _pointer(p: BlockPrinter, decl, qualifier: str) -> Local:
     )
 
 
-def computed(p: BlockPrinter, declarations: Sequence) -> list[Local]:
+def computed(p: BlockPrinter, declarations: Sequence[Declare]) -> list[Local]:
     """Values that a task computes from the arguments."""
     return [Local("constant", p.type(d.var.type), d.var.name, p.text(d.init).bare) for d in declarations]
 
 
-def accumulators(p: BlockPrinter, reductions: Sequence) -> list[Local]:
+def accumulators(p: BlockPrinter, reductions: Sequence[tuple[Declare, If]]) -> list[Local]:
     """What the iterations of one thread add to."""
     return [Local("variable", p.type(d.var.type), d.var.name, p.text(d.init).bare) for d, _ in reductions]
 
 
-def axes(p: BlockPrinter, loop) -> list[Axis]:
+def axes(p: BlockPrinter, loop: For) -> list[Axis]:
     """The axes of a parallel loop."""
     return [_axis(p, var, begin, end) for var, (begin, end) in zip(loop.vars, loop.bounds)]
 
 
-def _axis(p: BlockPrinter, var, begin, end) -> Axis:
+def _axis(p: BlockPrinter, var: Var, begin: Expr, end: Expr) -> Axis:
     zero = isinstance(begin, Const) and begin.value == 0
-    known = isinstance(begin, Const) and isinstance(end, Const)
     b, e = p.text(begin), p.text(end)
-    count = max(0, end.value - begin.value) if known else None
+    count = known_length(begin, end)
     # The distance of two i32 has 33 bits.
     extent = e if zero else parenthesised(infix("-", ADD, cast(p.type(i64), e), b))
     return Axis(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from quadrants.emit import adstack_plan
+from quadrants.ir.nodes import Task
 from quadrants.ir.task_ids import task_ids
 from quadrants.launch.recipe import Recipe, Result, Site, Slot
-from quadrants.launch.stacks import KeptDepths
+
+if TYPE_CHECKING:
+    from quadrants.emit.interface import Bound, Traced
+    from quadrants.emit.layout import ArgsLayout
+    from quadrants.emit.render import Rendered
 
 
-def recipe_of(traced, rendered) -> Recipe:
+def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
     """The recipe of what was traced and rendered."""
     module, layout, frame = traced.module, rendered.layout, rendered.frame
     return Recipe(
@@ -37,22 +43,12 @@ def recipe_of(traced, rendered) -> Recipe:
         early=rendered.early,
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,
-        kept=_bound_depths(traced, rendered.kept),
+        kept=adstack_plan.bound(rendered.kept, module.arrays, lambda numbers: _slots(traced, numbers)),
         attributes=traced.attributes,
     )
 
 
-def _bound_depths(traced, kept: KeptDepths | None) -> KeptDepths | None:
-    if kept is None:
-        return None
-    of_kept = [d for d in traced.module.arrays if d.number in kept.arrays]
-    slots = _slots(traced, {d.number for d in of_kept if d.kind == "array"})
-    cells = tuple(d.source for d in of_kept if d.kind == "field")
-    assert len(slots) + len(cells) >= len(kept.arrays), "an array that a depth depends on is no argument"
-    return replace(kept, slots=slots, cells=cells)
-
-
-def _slots(traced, numbers: set) -> tuple:
+def _slots(traced: Traced, numbers: set[int]) -> tuple[int, ...]:
     """The slots of arrays with these numbers."""
     return tuple(
         k
@@ -64,12 +60,12 @@ def _slots(traced, numbers: set) -> tuple:
     )
 
 
-def _names(tasks: list, device: bool) -> tuple:
+def _names(tasks: list[Task], device: bool) -> tuple[str, ...]:
     """Names of tasks in the order in which a launch notes when they ran: on a CPU those that count come last."""
     return tuple(t.name for t in (tasks if device else sorted(tasks, key=lambda t: t.sizing)))
 
 
-def _slot(bound, layout) -> Slot:
+def _slot(bound: Bound, layout: ArgsLayout) -> Slot:
     param, path = bound.source
     if bound.kind in ("array", "grad", "flags"):
         offset, shape = layout.arrays.get(bound.target.number, (-1, -1))

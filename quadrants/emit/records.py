@@ -6,9 +6,9 @@ Types are spelled and expressions printed; every other word of the target langua
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
-from quadrants.launch.tasks import GatePlaces, HeapStack
+from quadrants.launch.tasks import GatePlaces, HeapStack, Program
 
 
 class Local(NamedTuple):
@@ -54,6 +54,17 @@ class Axis(NamedTuple):
     end: str
     extent: str
     constant: int | None
+
+
+class TileAxis(TypedDict):
+    """Of a tile of a loop. begin: of the first tile. size: of a tile. tiles: along the axis. below, beyond: whether a
+    tile reaches out of the loop there."""
+
+    begin: int
+    size: int
+    tiles: int
+    below: bool
+    beyond: bool
 
 
 class Accumulator(NamedTuple):
@@ -166,9 +177,9 @@ class EmittedTask:
     alone: bool = False
     form: str = ""
     block_dim: int = 0
-    count: int | tuple | None = None
-    threads: int | tuple | None = None
-    tile: list | None = None
+    count: int | Program | None = None
+    threads: int | Program | None = None
+    tile: list[TileAxis] | None = None
     times: int = 1
     registers: list[Local] = field(default_factory=list)
     loads: list[str] = field(default_factory=list)

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quadrants.emit.layout import ArgsLayout
 from quadrants.ir.nodes import Module
 from quadrants.launch.tasks import LaunchRegion
+
+if TYPE_CHECKING:
+    from quadrants.emit.records import EmittedTask
 
 
 @dataclass(slots=True)
 class Step:
     """A task, or a region with the steps inside it. number: of a checkpoint, in order, from 1."""
 
-    task: Any = None
+    task: EmittedTask | None = None
     kind: str = "task"
     flag: str = ""
     label: int = 0
     number: int = 0
     random: bool = False
-    steps: list = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
 
-def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence) -> tuple[LaunchRegion, ...]:
+def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTask]) -> tuple[LaunchRegion, ...]:
     """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks."""
     return tuple(
         LaunchRegion(
@@ -38,7 +41,7 @@ def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence) -> tuple
     )  # fmt: skip
 
 
-def steps(module: Module, regions: Sequence[LaunchRegion], tasks: Sequence) -> list[Step]:
+def steps(module: Module, regions: Sequence[LaunchRegion], tasks: Sequence[EmittedTask]) -> list[Step]:
     """What a launch does, in order. A region without an order of its own vanishes between what is around it."""
     numbers = {k: n for n, k in enumerate((k for k, r in enumerate(regions) if r.kind == "checkpoint"), start=1)}
 
@@ -51,8 +54,9 @@ def steps(module: Module, regions: Sequence[LaunchRegion], tasks: Sequence) -> l
             inside = between(k, r.begin, r.end)
             at = r.end
             if r.kind in ("loop", "checkpoint"):
-                flag = module.regions[k].flag.name
-                out.append(Step(None, r.kind, flag, r.label, numbers.get(k, 0), r.random, inside))
+                flag = module.regions[k].flag
+                assert flag is not None
+                out.append(Step(None, r.kind, flag.name, r.label, numbers.get(k, 0), r.random, inside))
             else:
                 out += inside
         return out + [Step(t) for t in tasks[at:end]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit import (
     aliases,
@@ -13,10 +14,9 @@ from quadrants.emit import (
     prologue,
     regions,
     shared,
-    stack_plan,
-    stacks,
     template_errors,
 )
+from quadrants.emit.adstack_render import Adstack
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
@@ -25,21 +25,21 @@ from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_la
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.records import (
     Accumulator,
-    Counting,
     EmittedFunction,
     EmittedTask,
     Parameter,
-    StackPreparation,
     TripCount,
 )
 from quadrants.emit.spelling import comment
 from quadrants.ir import cost
-from quadrants.ir.nodes import Module
+from quadrants.ir.nodes import Atomic, Eval, For, Function, Module, Stmt, Task
 from quadrants.ir.ranges import Ranges
-from quadrants.ir.stacks import depths_of, kinds_of, of_task, split
-from quadrants.ir.types import result_struct
-from quadrants.launch.stacks import KeptDepths, StackPlan
-from quadrants.launch.tasks import GatePlaces, TaskLaunch
+from quadrants.ir.types import DType, result_struct
+from quadrants.launch.adstack_plan import KeptDepths, StackPlan
+from quadrants.launch.tasks import LaunchRegion, TaskLaunch
+
+if TYPE_CHECKING:
+    from quadrants.emit.environment import Folders
 
 
 @dataclass(slots=True)
@@ -53,10 +53,10 @@ class Rendered:
     layout: ArgsLayout
     entry: str
     frame: FrameLayout | None = None
-    launches: tuple = ()
+    launches: tuple[TaskLaunch, ...] = ()
     prints: bool = False
     args_in_memory: bool = False
-    regions: tuple = ()
+    regions: tuple[LaunchRegion, ...] = ()
     stacks: StackPlan | None = None
     early: bool = False
     kept: KeptDepths | None = None
@@ -65,7 +65,7 @@ class Rendered:
 class Renderer:
     """Prints the functions and tasks of one module."""
 
-    def __init__(self, module: Module, dialect: Dialect, options):
+    def __init__(self, module: Module, dialect: Dialect, options: dict[str, Any]) -> None:
         self.module = module
         self.dialect = dialect
         self.options = options
@@ -75,26 +75,18 @@ class Renderer:
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])
         profile = bool(options.get("kernel_profiler"))
-        self.stacks = {t.name: found for t in module.tasks if (found := of_task(t))}
-        self.in_heaps = {name: split(found)[1] for name, found in self.stacks.items()} if by_value else {}
-        every = [decl for found in self.in_heaps.values() for decl in found]
-        self.depths = stack_plan.variables(module, every) if every else []
-        self.kept = []
-        if not by_value:
-            found = depths_of([decl for used in self.stacks.values() for decl in used])
-            self.kept = [depth for depth in found if stack_plan.needs_cells(depth)]
-            self.depths = [depth.count.place.var for depth in self.kept]
-        self.layout = args_layout(
-            module, by_value=by_value, random=uses["random"], profile=profile, heaps=kinds_of(every),
-            depths=self.depths, gates=[t.gate for t in module.tasks if t.gate is not None and by_value],
+        self.adstack = Adstack(module, dialect)
+        self.layout = self.adstack.layout = args_layout(
+            module, by_value=by_value, random=uses["random"], profile=profile, heaps=self.adstack.heaps,
+            depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
-        self.frame = frame_layout(module, check=uses["check"]) if by_value else None
+        self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         self.needs_lane = features.functions_with_lane(module)
         self.first_lines = features.first_lines(module)
 
-    def printer(self, plain: bool, body: Sequence = (), loop=None) -> BlockPrinter:
+    def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
         p = BlockPrinter(self.dialect, self.prelude, self.options)
         if not self.dialect.signed_wraps:
             p.ranges = Ranges(body, loop)
@@ -107,18 +99,18 @@ class Renderer:
 
     # ------------------------------------------------------------ functions
 
-    def function(self, f) -> EmittedFunction:
+    def function(self, f: Function) -> EmittedFunction:
         p = self.printer(self.serial_atomics, f.body)
-        p.result_name = "" if not f.result else f.result[0]
-        if len(f.result) > 1:
-            p.result_name = result_struct(f.result)
+        p.in_function = True
+        if f.result:
+            p.result = f.result[0] if len(f.result) == 1 else result_struct(f.result)
         p.statements(f.body)
         lane = f.name in self.needs_lane
         if lane:
             self.prelude.need("lane")
         return EmittedFunction(
             f.name,
-            p.type(p.result_name) if f.result else "",
+            p.type(p.result) if p.result is not None else "",
             [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
             prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
             p.lines,
@@ -135,14 +127,12 @@ class Renderer:
 
     # ------------------------------------------------------------ tasks
 
-    def task(self, t, number: int) -> EmittedTask:
+    def task(self, t: Task, number: int) -> EmittedTask:
         alone = self.dialect.chunks and cost.runs_alone(t, self.options.get("threads", 2))
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
-        in_heap = self.in_heaps.get(t.name, [])
-        if in_heap:
-            p.parameters |= {v.id: v for v in self.depths}
-        trips = (("i64", self.layout.depths[t.trips.id]),) if in_heap and t.trips is not None else None
-        form = form_of(t, self.dialect, self.options, self.layout, bool(in_heap), trips)
+        adstack = self.adstack
+        adstack.tell_depths(p, t)
+        form = form_of(t, self.dialect, self.options, self.layout, adstack.has_rows(t), adstack.trips(t))
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if t.loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop)
@@ -161,19 +151,15 @@ class Renderer:
             self.prelude.need("lane")
         if uses["random"]:
             self.prelude.need("random", "begin")
-        used = self.stacks.get(t.name, [])
-        in_rows = used if self.dialect.chunks else in_heap
-        of_thread = [] if self.dialect.chunks else stacks.arrays(p, [d for d in used if d not in in_heap])
-        rows = stacks.rows(p, in_rows, t.gate, [axis.extent for axis in axes or ()])
+        stacks = adstack.of_task(p, t, axes or ())
         task = EmittedTask(
-            t.name, t.kind, [*prologue.arguments(p, self.disjoint(t)), *before, *of_thread], lines,
+            t.name, t.kind, [*prologue.arguments(p, self.disjoint(t)), *before, *stacks.arrays], lines,
             shared.arrays(t, self.dialect, self.prelude), number, axes, opening, closing, lane, uses["check"],
             uses["random"],
             form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
             collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
-            sizing=t.sizing, rows=rows, counting=self.counting(t),
-            stacks=stack_plan.stacks_of_launch(in_heap, self.layout), gate=self.gate(t),
+            sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone
@@ -182,25 +168,17 @@ class Renderer:
                 self.complete(task, t)
         return task
 
-    def disjoint(self, t) -> Set[int]:
+    def disjoint(self, t: Task) -> Set[int]:
         """The arrays whose pointers are said to meet no other in the text of a task."""
         return self.restrict if self.dialect.restrict_written else aliases.only_read(t, self.restrict)
 
-    def gate(self, t) -> GatePlaces | None:
-        if t.gate is None or self.frame is None:
-            return None
-        return stack_plan.gate_of_launch(self.module, t, self.layout, self.frame)
-
-    def counting(self, t) -> Counting | None:
-        if t.gate is None or self.frame is not None:
-            return None
-        return Counting(self.module.tasks[self.module.tasks.index(t) - 1].name, t.gate.passing.name)
-
-    def complete(self, task: EmittedTask, t) -> None:
+    def complete(self, task: EmittedTask, t: Task) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
         lanes = min(task.block_dim, self.prelude.spelling.lanes)
         for declare, final in t.reductions:
-            var, op = declare.var, final.then[0].value.op
+            (update,) = final.then
+            assert isinstance(update, Eval) and isinstance(update.value, Atomic)
+            var, op = declare.var, update.value.op
             warp = self.prelude.need("reduce", "warp", op, var.type, lanes)
             block = self.prelude.need("reduce", "block", op, var.type)
             parts = task.block_dim // lanes
@@ -210,12 +188,12 @@ class Renderer:
         if task.loop is not None and len(task.loop) > 1 and not _is_narrow(task.count):
             task.take_axis = self.prelude.need("index", "take_axis")
 
-    def body_depth(self, loop) -> int:
+    def body_depth(self, loop: For) -> int:
         return 3 if self.dialect.chunks and len(loop.vars) > 1 else 2
 
     # ------------------------------------------------------------ the whole text
 
-    def render(self, kernel_path=None) -> Rendered:
+    def render(self, kernel_path: Folders = None) -> Rendered:
         module = self.module
         for name in self.dialect.types:
             self.prelude.type(element_dtype_named(name))
@@ -227,8 +205,7 @@ class Renderer:
         tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
         launch = self.trip_counts()
         around = regions.launch_regions(module, self.layout, tasks)
-        in_heaps = [d for found in self.in_heaps.values() for d in found]
-        plan = None if self.frame is None else stack_plan.plan(module, in_heaps, self.layout, self.frame)
+        plan = self.adstack.plan()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
             "contract": template_errors.CONTRACT,
@@ -248,7 +225,7 @@ class Renderer:
             "args_in_memory": self.args_in_memory,
             "effort": cost.effort(module),
             "errors": self.frame is not None and self.frame.error >= 0,
-            "stacks": self.preparations() if self.dialect.chunks else {},
+            "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
             "heap_site": module.heap_site,
             "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
@@ -263,25 +240,13 @@ class Renderer:
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, plan, early,
-            stack_plan.kept_by_host(self.kept, self.layout) or stack_plan.kept_by_device(module, self.layout),
+            self.args_in_memory, around, plan, early, self.adstack.kept(),
         )  # fmt: skip
 
-    def frame_members(self) -> list:
+    def frame_members(self) -> list[members.Member]:
         if self.frame is not None:
             return members.of_frame(self.frame, self.prelude)
-        used = [d for found in self.stacks.values() for d in found]
-        return members.of_local_frame(self.module, used, self.prelude)
-
-    def preparations(self) -> dict[str, StackPreparation]:
-        """For every task with stacks what the entry function does first."""
-        out = {}
-        for task, found in self.stacks.items():
-            p = self.printer(True)
-            p.depth = 0
-            depths, heaps = stacks.preparation(p, found, self.kept)
-            out[task] = StackPreparation(prologue.arguments(p, self.restrict), depths, heaps)
-        return out
+        return members.of_local_frame(self.module, self.adstack.used(), self.prelude)
 
     def trip_counts(self) -> dict[str, TripCount]:
         """For every parallel task its iterations, in the entry function."""
@@ -298,7 +263,7 @@ class Renderer:
         return out
 
 
-def element_dtype_named(name: str):
+def element_dtype_named(name: str) -> DType:
     from quadrants.ir.types import primitive
 
     return primitive(name)
@@ -331,12 +296,12 @@ def _launch(task: EmittedTask) -> TaskLaunch:
     )
 
 
-def _is_narrow(count) -> bool:
+def _is_narrow(count: object) -> bool:
     """Whether iterations are numbered in 32 bits."""
     return isinstance(count, int) and count < 2**31
 
 
-def render(module: Module, dialect: Dialect, options, kernel_path=None) -> Rendered:
+def render(module: Module, dialect: Dialect, options: dict[str, Any], kernel_path: Folders = None) -> Rendered:
     """Print `module` in `dialect`.
 
     options: mapping with fast_math, debug, threads, simd, template_path.

@@ -7,13 +7,15 @@ return total
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.emit import dialects
 from quadrants.emit.render import render
 from quadrants.ir import nodes as n
 from quadrants.ir.types import f32, i32, u1
 
 
-def rendered(dialect: str, template_path=None) -> str:
+def rendered(dialect: str, template_path: Any = None) -> str:
     """The text of the sample kernel in a dialect, with the templates of a folder."""
     return render(module(), dialects.get(dialect), {"debug": True}, template_path).text
 
@@ -27,7 +29,7 @@ def module() -> n.Module:
     where = n.Loc((("sample.py", 1, "sample"),))
     product = n.Return((n.Binary("mul", _load(a), _load(b), f32),))
     blend = n.Function("blend", [a, b], [product], (f32,), doc="A product.")
-    body = [
+    body: list[n.Stmt] = [
         n.Store(cell, n.Call(blend, (n.Load(cell, f32), n.Rand(f32)), f32), where),
         n.Check(n.Binary("ge", _load(i), n.Const(0, i32), u1), 0, (_load(i),), where),
         n.Eval(n.Atomic("add", n.VarPlace(total, f32), (n.Load(cell, f32),), f32), where),

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.members import element_type
 from quadrants.emit.records import SharedArray
+from quadrants.ir.nodes import Task
+
+if TYPE_CHECKING:
+    from quadrants.emit.prelude import Prelude
 
 
-def arrays(task, dialect: Dialect, prelude) -> list[SharedArray]:
+def arrays(task: Task, dialect: Dialect, prelude: Prelude) -> list[SharedArray]:
     """The shared arrays of a task: parts of the memory that the launch gives where declarations do not suffice."""
     parts = dynamic_bytes(task, dialect) > 0
     return [
-        SharedArray(element_type(prelude, decl), decl.name, math.prod(decl.shape), offset if parts else None)
+        SharedArray(element_type(prelude, decl), decl.name, math.prod(decl.shape or ()), offset if parts else None)
         for decl, offset in task.shared_arrays
     ]
 
 
-def dynamic_bytes(task, dialect: Dialect) -> int:
+def dynamic_bytes(task: Task, dialect: Dialect) -> int:
     """What the launch of a task asks for: 0 where declarations suffice."""
     return task.shared_bytes if task.shared_bytes > dialect.shared_static else 0

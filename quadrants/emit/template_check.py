@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quadrants.emit import dialects, environment, sample
 from quadrants.emit.template_errors import BLOCKS, INNER, VARIABLES, reason, where
 from quadrants.errors import QuadrantsCompilationError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, nodes
 
 
 def check(folder: Path) -> list[str]:
@@ -23,7 +27,7 @@ def check(folder: Path) -> list[str]:
     return problems
 
 
-def _problems(env, folder: Path, name: str, path: Path) -> Iterator[tuple[int, str]]:
+def _problems(env: Environment, folder: Path, name: str, path: Path) -> Iterator[tuple[int, str]]:
     from jinja2 import TemplateSyntaxError, meta, nodes
 
     try:
@@ -70,20 +74,20 @@ def _prelude_variables(name: str) -> set[str]:
     return {variable for record in records for variable in record.spelling.context}
 
 
-def _referenced(env, folder: Path) -> set:
+def _referenced(env: Environment, folder: Path) -> set[str]:
     """Templates that others of the folder extend, include or import."""
     from jinja2 import TemplateSyntaxError, meta
 
-    found: set = set()
+    found: set[str] = set()
     for path in folder.rglob("*.j2"):
         try:
-            found.update(meta.find_referenced_templates(env.parse(path.read_text(encoding="utf-8"))))
+            found.update(filter(None, meta.find_referenced_templates(env.parse(path.read_text(encoding="utf-8")))))
         except TemplateSyntaxError:
             continue  # reported with that file
     return found
 
 
-def _exported(env, tree) -> set:
+def _exported(env: Environment, tree: nodes.Template) -> set[str]:
     """What there is besides variables: macros, assignments and imports, also those of the extended templates."""
     from jinja2 import TemplateError, nodes
 
@@ -97,18 +101,18 @@ def _exported(env, tree) -> set:
             names |= {name if isinstance(name, str) else name[1] for name in node.names}
         elif isinstance(node, nodes.Extends) and isinstance(node.template, nodes.Const):
             try:
-                source, file, _ = env.loader.get_source(env, node.template.value)
+                source, file, _ = environment.loader_of(env).get_source(env, node.template.value)
                 names |= _exported(env, env.parse(source, node.template.value, file))
             except TemplateError:
                 continue  # a missing parent, or a mistake in it, is a problem of its own
     return names
 
 
-def _given(env, name: str) -> set:
+def _given(env: Environment, name: str) -> set[str]:
     """What the built-in skeletons that extend a template give it."""
     from jinja2 import nodes
 
-    names: set = set()
+    names: set[str] = set()
     for path in _builtin_files():
         tree = env.parse(path.read_text(encoding="utf-8"))
         target = tree.find(nodes.Extends)
@@ -117,19 +121,19 @@ def _given(env, name: str) -> set:
     return names
 
 
-def _missing(env, tree) -> list[str]:
+def _missing(env: Environment, tree: nodes.Template) -> list[str]:
     from jinja2 import TemplateNotFound, meta
 
     missing = []
     for target in filter(None, meta.find_referenced_templates(tree)):
         try:
-            env.loader.get_source(env, target)
+            environment.loader_of(env).get_source(env, target)
         except TemplateNotFound:
             missing.append(target)
     return missing
 
 
-def _unknown_macros(env, name: str, tree) -> Iterator[tuple[int, str]]:
+def _unknown_macros(env: Environment, name: str, tree: nodes.Template) -> Iterator[tuple[int, str]]:
     """Macros that neither the prelude asks for nor the file itself uses."""
     from jinja2 import nodes
 

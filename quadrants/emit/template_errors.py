@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from quadrants.errors import QuadrantsCompilationError
@@ -44,7 +45,7 @@ INNER = ("task_head", "task_body", "indices", "reduction")
 
 
 @contextmanager
-def told():
+def told() -> Iterator[None]:
     """Turn an error inside a template into a QuadrantsCompilationError with the template's file and line."""
     try:
         yield

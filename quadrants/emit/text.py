@@ -19,7 +19,7 @@ class Text:
 
     __slots__ = ("bare", "precedence", "pointer")
 
-    def __init__(self, bare: str, precedence: int = PRIMARY, pointer: Text | None = None):
+    def __init__(self, bare: str, precedence: int = PRIMARY, pointer: Text | None = None) -> None:
         self.bare = bare
         self.precedence = precedence
         self.pointer = pointer

@@ -7,26 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from quadrants.emit.layout import ArgsLayout
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType, struct_offsets
+from quadrants.ir.ranges import Range, known_length
+from quadrants.ir.types import DType, StructType, TensorType, element_dtype, i32, struct_offsets
+
+if TYPE_CHECKING:
+    from quadrants.launch.tasks import Program
 
 OPERATIONS = {
     "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max", "bit_and": "and", "bit_or": "or",
     "bit_xor": "xor", "floordiv": "floordiv", "mod": "mod",
 }  # fmt: skip
+Instruction = tuple[Any, ...]
+Steps = tuple[list[Instruction], int, int]
+
 _I32 = (-(2**31), 2**31 - 1)
 
 
-def count_of(loop: n.For, layout: ArgsLayout, before: Sequence = ()) -> int | tuple | None:
+def count_of(loop: n.For, layout: ArgsLayout, before: Sequence[n.Declare] = ()) -> int | Program | None:
     """The number of iterations of a parallel loop. `before`: declarations that its bounds use."""
     values = {d.var.id: d.init for d in before}
     known = 1
-    program: list = []
+    program: list[Instruction] = []
     for begin, end in loop.bounds:
-        if isinstance(begin, n.Const) and isinstance(end, n.Const):
-            known *= max(0, end.value - begin.value)
+        length = known_length(begin, end)
+        if length is not None:
+            known *= length
             continue
         extent = _extent(begin, end, _Arguments(layout, values))
         if extent is None:
@@ -42,10 +51,10 @@ class _Arguments:
     """Where the arguments are, and what is computed from them."""
 
     layout: ArgsLayout
-    values: dict
+    values: dict[int, n.Expr]
 
 
-def _extent(begin, end, arguments: _Arguments):
+def _extent(begin: n.Expr, end: n.Expr, arguments: _Arguments) -> list[Instruction] | None:
     last = _program(end, arguments)
     if last is None:
         return None
@@ -58,7 +67,7 @@ def _extent(begin, end, arguments: _Arguments):
     return steps if low >= 0 else [*steps, ("const", 0), ("max",)]
 
 
-def _program(e, arguments: _Arguments):
+def _program(e: n.Expr, arguments: _Arguments) -> Steps | None:
     """(instructions, least value, largest value) of an integer expression over the arguments, or None."""
     if isinstance(e, n.Const) and e.type.is_integral:
         return [("const", int(e.value))], int(e.value), int(e.value)
@@ -70,28 +79,27 @@ def _program(e, arguments: _Arguments):
     if isinstance(e, n.Load):
         if isinstance(e.place, n.VarPlace) and e.place.var.id in arguments.values:
             return _program(arguments.values[e.place.var.id], arguments)
-        offset = _offset(e.place, arguments.layout)
-        t = e.type
-        if offset is None or not isinstance(t, DType) or not t.is_integral:
+        at, t = _offset(e.place, arguments.layout), e.type
+        if at is None or not isinstance(t, DType) or not t.is_integral:
             return None
-        return [(t.name, offset)], t.min, t.max
-    if isinstance(e, n.Cast) and not e.bits and e.type.name == "i32" and e.a.type.is_integral:
+        return [(t.name, at)], t.min, t.max
+    if isinstance(e, n.Cast) and not e.bits and e.type is i32 and element_dtype(e.a.type).is_integral:
         inner = _program(e.a, arguments)
         return None if inner is None else _wrapped(*inner)
-    if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type.name == "i32":
+    if isinstance(e, n.Binary) and e.op in OPERATIONS and e.loc is None and e.type is i32:
         return _binary(e, arguments)
     return None
 
 
-def _binary(e, arguments: _Arguments):
+def _binary(e: n.Binary, arguments: _Arguments) -> Steps | None:
     a, b = _program(e.a, arguments), _program(e.b, arguments)
-    if a is None or b is None or e.a.type.name != "i32" or e.b.type.name != "i32":
+    if a is None or b is None or e.a.type is not i32 or e.b.type is not i32:
         return None
     low, high = _range(e.op, a[1:], b[1:])
     return _wrapped([*a[0], *b[0], (OPERATIONS[e.op],)], low, high)
 
 
-def _range(op: str, a: tuple, b: tuple) -> tuple:
+def _range(op: str, a: Range, b: Range) -> Range:
     """Between what `op` of two 32-bit numbers lies, before it wraps."""
     if op == "add":
         return a[0] + b[0], a[1] + b[1]
@@ -109,13 +117,13 @@ def _range(op: str, a: tuple, b: tuple) -> tuple:
     return _I32
 
 
-def _wrapped(steps: list, low: int, high: int) -> tuple:
+def _wrapped(steps: list[Instruction], low: int, high: int) -> Steps:
     if _I32[0] <= low and high <= _I32[1]:
         return steps, low, high
     return [*steps, ("wrap",)], *_I32
 
 
-def _offset(place, layout: ArgsLayout) -> int | None:
+def _offset(place: n.Place, layout: ArgsLayout) -> int | None:
     """Where a parameter, or a constant part of one, is in the argument block."""
     if isinstance(place, n.VarPlace):
         return layout.values.get(place.var.id)
@@ -124,11 +132,11 @@ def _offset(place, layout: ArgsLayout) -> int | None:
         return base + struct_offsets(t)[place.name] if base is not None and isinstance(t, StructType) else None
     if isinstance(place, n.ElemPlace) and isinstance(place.base.type, TensorType):
         base, t = _offset(place.base, layout), place.base.type
-        if base is None or not all(isinstance(i, n.Const) for i in place.indices):
+        if base is None:
             return None
         flat = 0
         for i, extent in zip(place.indices, t.shape):
-            if not 0 <= i.value < extent:
+            if not isinstance(i, n.Const) or not 0 <= i.value < extent:
                 return None
             flat = flat * extent + i.value
         return base + flat * t.dtype.size

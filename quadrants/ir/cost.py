@@ -5,6 +5,8 @@ Decides about threads, never about results.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     MEMORY,
@@ -15,13 +17,18 @@ from quadrants.ir.nodes import (
     For,
     If,
     MatOp,
+    Module,
+    Node,
     Print,
     Rand,
+    Stmt,
+    Task,
     Unary,
     While,
 )
 from quadrants.ir.ops import OPS
-from quadrants.ir.types import TensorType
+from quadrants.ir.ranges import known_length
+from quadrants.ir.types import TensorType, ValueType
 
 # An atomic update against a plain one: a locked read-modify-write, and the cache line that other threads want too.
 ATOMIC = 25
@@ -31,10 +38,10 @@ TRIPS = 16
 CHUNK = 20000
 
 
-def estimate(body, seen: tuple = ()) -> tuple:
+def estimate(body: Sequence[Stmt], seen: tuple[int, ...] = ()) -> tuple[int, int]:
     """(cost without atomics, number of atomics on memory) of running `body` once."""
     work = atomics = 0
-    parts: tuple
+    parts: tuple[tuple[int, int], ...]
     for stmt in body:
         if isinstance(stmt, For):
             times, parts = _trips(stmt), (estimate(stmt.body, seen),)
@@ -49,15 +56,14 @@ def estimate(body, seen: tuple = ()) -> tuple:
     return min(work, 10**12), min(atomics, 10**12)
 
 
-def of_task(task) -> tuple:
+def of_task(task: Task) -> tuple[int, int]:
     """What one iteration of a task costs, as `estimate` says; found once, so that lowered addresses do not count."""
-    if not task.cost:
+    if task.cost is None:
         task.cost = estimate(task.body)
-    found: tuple = task.cost
-    return found
+    return task.cost
 
 
-def _node(node, seen: tuple) -> tuple:
+def _node(node: Node, seen: tuple[int, ...]) -> tuple[int, int]:
     if isinstance(node, Call) and id(node.func) not in seen:
         work, atomics = estimate(node.func.body, (*seen, id(node.func)))
         return work + 1, atomics
@@ -71,25 +77,25 @@ def _node(node, seen: tuple) -> tuple:
     return int(isinstance(node, (*MEMORY, Rand, Print))), 0
 
 
-def _elements(t) -> int:
+def _elements(t: ValueType) -> int:
     return t.count if isinstance(t, TensorType) else 1
 
 
 def _trips(loop: For) -> int:
     trips = 1
     for begin, end in loop.bounds:
-        known = isinstance(begin, Const) and isinstance(end, Const)
-        trips *= max(0, end.value - begin.value) if known else TRIPS
+        known = known_length(begin, end)
+        trips *= TRIPS if known is None else known
     return min(trips, 10**9)
 
 
-def grain_of(task) -> int:
+def grain_of(task: Task) -> int:
     """Iterations that are worth a wake-up of another thread."""
     work, atomics = of_task(task)
     return max(1, min(65536, CHUNK // max(1, work + ATOMIC * atomics)))
 
 
-def effort(module) -> int:
+def effort(module: Module) -> int:
     """The optimisation level that pays: 1 where one launch does less work than is worth waking a thread, else 3.
 
     2 where that holds if a `while` ends after TRIPS rounds: no compiler vectorises those, but they may be long.
@@ -106,7 +112,7 @@ def effort(module) -> int:
     return level if total <= CHUNK else 3
 
 
-def _loops(task):
+def _loops(task: Task) -> Iterator[For | While]:
     """Every loop of a task, also in the functions that it calls."""
     if task.loop is not None:
         yield task.loop
@@ -124,7 +130,7 @@ def _is_known(loop: For) -> bool:
     return all(isinstance(e, Const) for pair in loop.bounds for e in pair)
 
 
-def runs_alone(task, threads: int) -> bool:
+def runs_alone(task: Task, threads: int) -> bool:
     """Whether one thread without atomics beats `threads` threads with them, as in scatters on few cores."""
     config = task.loop.config if task.loop is not None else None
     if task.loop is None or config is not None and config.parallelize:

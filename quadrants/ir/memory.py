@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from quadrants.ir.nodes import Expr
+    from quadrants.ir.types import ValueType
 
 _ids = count()
 
@@ -20,7 +24,7 @@ class Loc:
     text: the user's line with marks, for what reports it while it runs.
     """
 
-    frames: tuple
+    frames: tuple[tuple[str, int, str], ...]
     text: str = ""
 
     @property
@@ -37,7 +41,7 @@ class Var:
     """A variable of a function or task. `shared` is set by task splitting: it lives in the kernel's frame."""
 
     name: str
-    type: Any
+    type: ValueType
     mutable: bool = False
     by_ref: bool = False
     shared: bool = False
@@ -63,22 +67,22 @@ class ArrayDecl:
 
     name: str
     kind: str  # "field" | "array"; "shared": memory of a block, "stack": of a thread, both no part of the arguments
-    type: Any  # cell type: DType or TensorType
+    type: ValueType  # cell type: DType or TensorType
     ndim: int
-    shape: tuple | None = None
-    levels: tuple | None = None
-    index_offset: tuple | None = None
-    components: tuple | None = None
-    layout: tuple | None = None
+    shape: tuple[int, ...] | None = None
+    levels: tuple[tuple[int, int, int, int], ...] | None = None
+    index_offset: tuple[int, ...] | None = None
+    components: tuple[ArrayDecl, ...] | None = None
+    layout: tuple[int, ...] | None = None
     clamp: bool = False
     may_be_empty: bool = False  # clamped, and an extent may be zero: see `passes.guard_empty`
     extents: bool = True  # an array argument comes with its extents; that of a view has a size of its own
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1
     label: str = ""
-    grad: Any = None
-    dual: Any = None
-    flags: Any = None
+    grad: ArrayDecl | None = None
+    dual: ArrayDecl | None = None
+    flags: ArrayDecl | None = None
     needed: bool = False
     id: int = field(default_factory=lambda: next(_ids))
 
@@ -89,30 +93,30 @@ class ArrayDecl:
 @dataclass(slots=True, eq=False)
 class VarPlace:
     var: Var
-    type: Any
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Cell:
     array: ArrayDecl
-    indices: tuple
-    type: Any
+    indices: tuple[Expr, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class ElemPlace:
     """A component of a tensor place; one index per axis."""
 
-    base: Any
-    indices: tuple
-    type: Any
+    base: Place
+    indices: tuple[Expr, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class MemberPlace:
-    base: Any
+    base: Place
     name: str
-    type: Any
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
@@ -123,8 +127,8 @@ class Slot:
     """
 
     array: ArrayDecl
-    index: Any
-    type: Any
+    index: Expr
+    type: ValueType
 
 
 MEMORY = (Cell, Slot)
@@ -134,6 +138,10 @@ MEMORY = (Cell, Slot)
 class Choice:
     """The place whose number is `index`: a component, chosen at run time, of a tensor that is in several arrays."""
 
-    index: Any
-    places: tuple
-    type: Any
+    index: Expr
+    places: tuple[Place, ...]
+    type: ValueType
+
+
+PLACES = (VarPlace, Cell, ElemPlace, MemberPlace, Slot, Choice)
+Place: TypeAlias = "VarPlace | Cell | ElemPlace | MemberPlace | Slot | Choice"

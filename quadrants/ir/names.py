@@ -55,7 +55,7 @@ def is_reserved(name: str) -> bool:
     return name in RESERVED or name.startswith(("qd_", "_")) or _NUMBERED.fullmatch(name) is not None
 
 
-def extents_of(array: str) -> set:
+def extents_of(array: str) -> set[str]:
     """The names that stand for the extents of an array: those of its axes, and of all together."""
     return {f"{array}_shape{axis}" for axis in ("", *range(MOST_AXES))}
 

@@ -7,18 +7,24 @@ Expressions have no side effects except `Call` of an impure function, `Atomic` a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quadrants.ir.memory import MEMORY as MEMORY
+from quadrants.ir.memory import PLACES as PLACES
 from quadrants.ir.memory import ArrayDecl as ArrayDecl
 from quadrants.ir.memory import Cell as Cell
 from quadrants.ir.memory import Choice as Choice
 from quadrants.ir.memory import ElemPlace as ElemPlace
 from quadrants.ir.memory import Loc as Loc
 from quadrants.ir.memory import MemberPlace as MemberPlace
+from quadrants.ir.memory import Place as Place
 from quadrants.ir.memory import Slot as Slot
 from quadrants.ir.memory import Var as Var
 from quadrants.ir.memory import VarPlace as VarPlace
+
+if TYPE_CHECKING:
+    from quadrants.banner import Frame
+    from quadrants.ir.types import DType, ValueType
 
 # ---------------------------------------------------------------- expressions
 
@@ -26,20 +32,20 @@ from quadrants.ir.memory import VarPlace as VarPlace
 @dataclass(slots=True, eq=False)
 class Const:
     value: Any
-    type: Any
+    type: DType
 
 
 @dataclass(slots=True, eq=False)
 class Load:
-    place: Any
-    type: Any
+    place: Place
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Unary:
     op: str
-    a: Any
-    type: Any
+    a: Expr
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
@@ -47,10 +53,10 @@ class Binary:
     """`exact`: integers that do not overflow, or only where the index that they are part of is out of range anyway."""
 
     op: str
-    a: Any
-    b: Any
-    type: Any
-    loc: Any = None  # set where debug mode wants to report overflow
+    a: Expr
+    b: Expr
+    type: ValueType
+    loc: Loc | None = None  # set where debug mode wants to report overflow
     exact: bool = False
 
 
@@ -58,17 +64,17 @@ class Binary:
 class Select:
     """`a if cond else b`. A scalar condition with `lazy` evaluates one side only."""
 
-    cond: Any
-    a: Any
-    b: Any
-    type: Any
+    cond: Expr
+    a: Expr
+    b: Expr
+    type: ValueType
     lazy: bool = True
 
 
 @dataclass(slots=True, eq=False)
 class Cast:
-    a: Any
-    type: Any
+    a: Expr
+    type: ValueType
     bits: bool = False
 
 
@@ -76,22 +82,22 @@ class Cast:
 class Make:
     """A tensor (row-major elements) or struct (member order) built from parts."""
 
-    parts: tuple
-    type: Any
+    parts: tuple[Expr, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Elem:
-    a: Any
-    indices: tuple
-    type: Any
+    a: Expr
+    indices: tuple[Expr, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    a: Any
+    a: Expr
     name: str
-    type: Any
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
@@ -99,27 +105,29 @@ class MatOp:
     """A whole-tensor operation kept as one node: matmul, dot, cross, transpose, norm_sqr, sum, inverse, ..."""
 
     op: str
-    args: tuple
-    type: Any
+    args: tuple[Expr, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    func: Any
-    args: tuple
-    type: Any
+    """type: None where a function that has no result is called, which only an `Eval` does."""
+
+    func: Function
+    args: tuple[Expr | Place, ...]
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
 class Extent:
     array: ArrayDecl
     axis: int
-    type: Any
+    type: DType
 
 
 @dataclass(slots=True, eq=False)
 class Rand:
-    type: Any
+    type: DType
     op: str = "random"
 
 
@@ -128,8 +136,8 @@ class Builtin:
     """A per-thread value of the execution model, by name: `thread_index`, or "family.helper" of the prelude."""
 
     name: str
-    type: Any
-    args: tuple = ()
+    type: ValueType
+    args: tuple[Expr, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -142,17 +150,17 @@ class Intrinsic:
     """
 
     op: str
-    args: tuple
-    type: Any
-    params: tuple = ()
+    args: tuple[Expr | Place, ...]
+    type: ValueType
+    params: tuple[Any, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
 class Volatile:
     """A load that happens where it stands, each time it is reached; bound to a Declare, as an Intrinsic is."""
 
-    place: Any
-    type: Any
+    place: Place
+    type: ValueType
 
 
 @dataclass(slots=True, eq=False)
@@ -160,11 +168,16 @@ class Atomic:
     """Read-modify-write; the value is the old content. `plain`: no other thread touches the place meanwhile."""
 
     op: str
-    place: Any
-    args: tuple
-    type: Any
+    place: Place
+    args: tuple[Expr, ...]
+    type: ValueType
     plain: bool = False
 
+
+Expr: TypeAlias = (
+    "Const | Load | Unary | Binary | Select | Cast | Make | Elem | Member | MatOp | Call | Extent | Rand | Builtin | "
+    "Intrinsic | Volatile | Atomic"
+)
 
 # ---------------------------------------------------------------- statements
 
@@ -172,29 +185,29 @@ class Atomic:
 @dataclass(slots=True, eq=False)
 class Declare:
     var: Var
-    init: Any
-    loc: Any = None
+    init: Expr
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Store:
-    place: Any
-    value: Any
-    loc: Any = None
+    place: Place
+    value: Expr
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Eval:
-    value: Any
-    loc: Any = None
+    value: Expr
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class If:
-    cond: Any
-    then: list
-    orelse: list
-    loc: Any = None
+    cond: Expr
+    then: list[Stmt]
+    orelse: list[Stmt]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -214,14 +227,14 @@ class For:
     iteration to the first, in every axis; sequential loops only.
     """
 
-    vars: tuple
-    bounds: tuple
-    body: list
+    vars: tuple[Var, ...]
+    bounds: tuple[tuple[Expr, Expr], ...]
+    body: list[Stmt]
     parallel: bool = False
     config: LoopConfig | None = None
     kind: str = "range_for"
     has_break: bool = False
-    loc: Any = None
+    loc: Loc | None = None
     unroll: str = ""
     backward: bool = False
 
@@ -230,52 +243,52 @@ class For:
 class While:
     """`pre` is evaluated before the condition in every round."""
 
-    pre: list
-    cond: Any
-    body: list
-    loc: Any = None
+    pre: list[Stmt]
+    cond: Expr
+    body: list[Stmt]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Break:
-    loop: Any = None
-    loc: Any = None
+    loop: For | None = None
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Continue:
-    loc: Any = None
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Return:
-    values: tuple
-    loc: Any = None
+    values: tuple[Expr, ...]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Leave:
     """The end of a thread's work on a task."""
 
-    loc: Any = None
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Check:
     """Fails the launch unless `cond` holds. `site` numbers the message; `values` are handed to it."""
 
-    cond: Any
+    cond: Expr
     site: int
-    values: tuple
-    loc: Any = None
+    values: tuple[Expr, ...]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Print:
-    """parts: literal strings and (expression, printf conversion or None)."""
+    """parts: literal strings and (expression, printf conversion, "" for the usual one)."""
 
-    parts: tuple
-    loc: Any = None
+    parts: tuple[str | tuple[Expr, str], ...]
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -283,13 +296,13 @@ class StopGrad:
     """Loads of `array` in this block and below pass no derivative on. Only where a kernel is differentiated."""
 
     array: ArrayDecl
-    loc: Any = None
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Comment:
     text: str
-    loc: Any = None
+    loc: Loc | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -303,10 +316,10 @@ class Region:
     """
 
     kind: str
-    body: list
+    body: list[Stmt]
     flag: ArrayDecl | None = None
     label: int = 0
-    loc: Any = None
+    loc: Loc | None = None
     begin: int = 0
     end: int = 0
     parent: int = -1
@@ -318,10 +331,22 @@ class StackDepth:
     set the variable in it. `size` is the expression that this was made from, for whoever evaluates it otherwise.
     """
 
-    count: Any
-    statements: list
+    count: Expr
+    statements: list[Stmt]
     size: Any = None
 
+    @property
+    def var(self) -> Var:
+        """The variable of the frame, where the launch decides the count."""
+        assert isinstance(self.count, Load) and isinstance(self.count.place, VarPlace)
+        return self.count.place.var
+
+
+Stmt: TypeAlias = (
+    "Declare | Store | Eval | If | For | While | Break | Continue | Return | Leave | Check | Print | StopGrad | "
+    "Comment | Region"
+)
+Node: TypeAlias = "Expr | Place | Stmt"
 
 # ---------------------------------------------------------------- functions, tasks, module
 
@@ -329,13 +354,13 @@ class StackDepth:
 @dataclass(slots=True, eq=False)
 class Function:
     name: str
-    params: list
-    body: list
-    result: tuple = ()
+    params: list[Var]
+    body: list[Stmt]
+    result: tuple[ValueType, ...] = ()
     pure: bool = True
     doc: str = ""
-    loc: Any = None
-    derivative: Any = None  # set while a kernel is differentiated: the function that does so for calls of this one
+    loc: Loc | None = None
+    derivative: Function | None = None  # set while a kernel is differentiated: what does so for calls of this one
 
 
 @dataclass(slots=True, eq=False)
@@ -349,19 +374,19 @@ class Task:
 
     name: str
     kind: str
-    body: list
+    body: list[Stmt]
     loop: For | None = None
-    pre: list = field(default_factory=list)
-    reductions: list = field(default_factory=list)
+    pre: list[Declare] = field(default_factory=list)
+    reductions: list[tuple[Declare, If]] = field(default_factory=list)
     near: bool = False
     collective: bool = False
-    shared_arrays: tuple = ()
+    shared_arrays: tuple[tuple[ArrayDecl, int], ...] = ()
     shared_bytes: int = 0
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints
-    sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.stack_sizes`
+    sizing: bool = False  # finds depths of stacks for later tasks; set by `passes.adstack_sizes`
     trips: Var | None = None  # the iterations of the loop, where sizing finds that
-    gate: Gate | None = None  # set by `passes.gates`
-    cost: tuple = ()  # what `ir.cost.estimate` says of the body, before addresses are part of it
+    gate: Gate | None = None  # set by `passes.adstack_gates`
+    cost: tuple[int, int] | None = None  # what `ir.cost.estimate` says of the body, before addresses are part of it
 
 
 @dataclass(slots=True, eq=False)
@@ -386,8 +411,8 @@ class Sizing:
 
     begin: int
     end: int
-    depths: list
-    maxima: list
+    depths: list[Var]
+    maxima: list[Var]
 
 
 @dataclass(slots=True, eq=False)
@@ -395,19 +420,19 @@ class Module:
     """One kernel specialisation."""
 
     name: str
-    body: list
-    functions: list
-    arrays: list
-    params: list
-    result: tuple
-    sites: list
-    tasks: list = field(default_factory=list)
-    shared: list = field(default_factory=list)
-    depths: list = field(default_factory=list)  # variables of the frame with the depths of stacks
-    sizings: list = field(default_factory=list)  # on devices: how those of these become known that need cells
+    body: list[Stmt]
+    functions: list[Function]
+    arrays: list[ArrayDecl]
+    params: list[Var]
+    result: tuple[ValueType, ...]
+    sites: list[tuple[tuple[Any, ...], list[Frame], str]]
+    tasks: list[Task] = field(default_factory=list)
+    shared: list[Var] = field(default_factory=list)
+    depths: list[Var] = field(default_factory=list)  # variables of the frame with the depths of stacks
+    sizings: list[Sizing] = field(default_factory=list)  # on devices: how those of these become known that need cells
     heap_site: int = -1  # the message when there is no memory for stacks
     doc: str = ""
-    loc: Any = None
-    def_lines: dict = field(default_factory=dict)  # where the functions begin that statements name
-    regions: list = field(default_factory=list)  # outer before inner, in order
-    written: list = field(default_factory=list)  # array arguments, and fields of integers, that it may write
+    loc: Loc | None = None
+    def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
+    regions: list[Region] = field(default_factory=list)  # outer before inner, in order
+    written: list[ArrayDecl] = field(default_factory=list)  # array arguments, and fields of integers, that it may write

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.ir.nodes import ArrayDecl
 from quadrants.ir.types import element_dtype
 
@@ -16,12 +18,12 @@ def is_same_memory(a: ArrayDecl, b: ArrayDecl) -> bool:
     return a is b or a.kind == b.kind == "field" and may_overlap(a, b)
 
 
-def _memory(array: ArrayDecl) -> set:
+def _memory(array: ArrayDecl) -> set[tuple[Any, ...]]:
     if array.kind == "array":
         return {(array.type, array.ndim)}
     if array.kind != "field":
-        return {array.id}
+        return {(array.id,)}
     if array.components is not None:
-        return set().union(*map(_memory, array.components))
+        return set[tuple[Any, ...]]().union(*map(_memory, array.components))
     cell, size = array.source, element_dtype(array.type).size
     return {(id(cell.tree), cell.offset + k * size) for k in range(getattr(array.type, "count", 1))}

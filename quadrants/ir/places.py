@@ -6,7 +6,7 @@ from quadrants.ir import nodes as n
 from quadrants.ir.types import TensorType, i32
 
 
-def elements(decl) -> int:
+def elements(decl: n.ArrayDecl) -> int:
     """Numbers of what the pointer of an array points to: those of a whole cell where its strides allow that, else 1."""
     if not isinstance(decl.type, TensorType):
         return 1
@@ -16,7 +16,7 @@ def elements(decl) -> int:
     return count if all(stride % count == 0 for _, _, _, stride in decl.levels) else 1
 
 
-def flat_index(indices: tuple, t: TensorType):
+def flat_index(indices: tuple[n.Expr, ...], t: TensorType) -> n.Expr:
     """The number of a component, row by row."""
     if len(indices) == 1:
         return indices[0]
@@ -30,5 +30,5 @@ def flat_index(indices: tuple, t: TensorType):
     return _exact("add", row, n.Const(int(j.value), i32) if isinstance(j, n.Const) else j)
 
 
-def _exact(op: str, a, b):
+def _exact(op: str, a: n.Expr, b: n.Expr) -> n.Expr:
     return n.Binary(op, a, b, i32, exact=True)

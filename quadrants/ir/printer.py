@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, StructType, TensorType
+from quadrants.ir.types import DType, StructType, TensorType, ValueType
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "bit_and": "&", "bit_or": "|",
@@ -45,7 +45,7 @@ def print_ir(module: n.Module) -> str:
     return "\n".join(out) + "\n"
 
 
-def type_text(t) -> str:
+def type_text(t: ValueType) -> str:
     """f32, vec3 f32, mat2x3 f32, struct names."""
     if isinstance(t, DType):
         return t.name
@@ -54,19 +54,19 @@ def type_text(t) -> str:
     return t.name if isinstance(t, StructType) else str(t)
 
 
-def _block(body: list, depth: int) -> list:
+def _block(body: list[n.Stmt], depth: int) -> list[str]:
     lines = [line for s in body for line in _statement(s, depth)]
     return lines or ["    " * depth + "pass"]
 
 
-def _loop(s: n.For, depth: int, body: list) -> list:
+def _loop(s: n.For, depth: int, body: list[n.Stmt]) -> list[str]:
     names = ", ".join(v.name for v in s.vars)
     ranges = ", ".join(f"{expr(b)}..{expr(e)}" for b, e in s.bounds)
     note = "  # parallel" if s.parallel else "  # backward" if s.backward else ""
     return ["    " * depth + f"for {names} in {ranges}:{note}", *_block(body, depth + 1)]
 
 
-def _statement(s, depth: int) -> list:
+def _statement(s: n.Stmt, depth: int) -> list[str]:
     pad = "    " * depth
     if isinstance(s, n.Declare):
         return [f"{pad}{s.var.name}: {type_text(s.var.type)} = {expr(s.init)}"]
@@ -104,10 +104,10 @@ def region(r: n.Region) -> str:
     return f"{r.kind}{label}{f' on {r.flag.name}' if r.flag is not None else ''}"
 
 
-def expr(e) -> str:
+def expr(e: n.Expr | n.Place) -> str:
     """One expression, fully parenthesised."""
     if isinstance(e, n.Const):
-        return f"{e.value}" if e.type.name in ("i32", "f32", "u1") else f"{e.value}:{e.type}"
+        return f"{e.value}" if type_text(e.type) in ("i32", "f32", "u1") else f"{e.value}:{e.type}"
     if isinstance(e, n.Load):
         return place(e.place)
     if isinstance(e, n.Unary):
@@ -128,7 +128,7 @@ def expr(e) -> str:
     if isinstance(e, n.MatOp):
         return f"{e.op}({', '.join(map(expr, e.args))})"
     if isinstance(e, n.Call):
-        return f"{e.func.name}({', '.join(expr(a) if hasattr(a, 'type') else place(a) for a in e.args)})"
+        return f"{e.func.name}({', '.join(map(expr, e.args))})"
     if isinstance(e, n.Extent):
         return f"{e.array.name}.shape[{e.axis}]"
     if isinstance(e, n.Rand):
@@ -145,7 +145,7 @@ def expr(e) -> str:
     return place(e)
 
 
-def place(p) -> str:
+def place(p: n.Place) -> str:
     """One place."""
     if isinstance(p, n.VarPlace):
         return p.var.name

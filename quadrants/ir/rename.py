@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 from quadrants.ir import walk
 from quadrants.ir.names import extents_of, is_reserved
-from quadrants.ir.nodes import Declare, For, If, Var, VarPlace, While
+from quadrants.ir.nodes import Declare, Expr, For, If, Module, Place, Stmt, Var, VarPlace, While
 
 
-def expression(e, env: dict):
+@overload
+def expression(e: Expr, env: dict[int, Var]) -> Expr: ...
+@overload
+def expression(e: Place, env: dict[int, Var]) -> Place: ...
+def expression(e: Expr | Place, env: dict[int, Var]) -> Expr | Place:
     """`e`, an expression or place, with the variables that `env` (by id) gives for its own; itself where nothing
     changes.
     """
@@ -17,22 +23,22 @@ def expression(e, env: dict):
     return e if var is None or var is e.var else VarPlace(var, e.type)
 
 
-def expressions(items: tuple, env: dict) -> tuple:
+def expressions(items: tuple[Expr, ...], env: dict[int, Var]) -> tuple[Expr, ...]:
     return tuple(expression(x, env) for x in items)
 
 
-def block(body: list, env: dict) -> list:
+def block(body: list[Stmt], env: dict[int, Var]) -> list[Stmt]:
     """`body` with its statements over other variables; what they declare stays theirs."""
     for s in body:
         walk.update(s, _below, env)
     return body
 
 
-def _below(x, env: dict):
+def _below(x: Any, env: dict[int, Var]) -> Any:
     return block(x, env) if type(x) is list else expression(x, env)
 
 
-def unique_names(body: list, taken: set) -> None:
+def unique_names(body: list[Stmt], taken: set[str]) -> None:
     """Rename the variables that `body` declares, so that no name is declared twice in nested blocks."""
     names = set(taken)
     for s in body:
@@ -51,7 +57,7 @@ def unique_names(body: list, taken: set) -> None:
             unique_names([*s.pre, *s.body], inner)
 
 
-def _name(var: Var, names: set) -> None:
+def _name(var: Var, names: set[str]) -> None:
     base, k = var.name, 1
     if base.startswith("qd_"):
         return
@@ -64,7 +70,7 @@ def _name(var: Var, names: set) -> None:
     names.add(name)
 
 
-def names_of(module) -> set:
+def names_of(module: Module) -> set[str]:
     """The names of a kernel's text that are no variables of a block."""
     names = {a.name for a in module.arrays} | {f.name for f in module.functions} | {v.name for v in module.params}
     for a in module.arrays:
@@ -72,6 +78,6 @@ def names_of(module) -> set:
     return names
 
 
-def uses(body) -> set:
+def uses(body: list[Stmt]) -> set[int]:
     """Ids of the variables that a body or expression mentions."""
     return {node.var.id for node in walk.walk(body) if isinstance(node, VarPlace)}

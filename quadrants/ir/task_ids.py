@@ -32,7 +32,7 @@ def specialisation(kernel: str, text: str) -> str:
     return f"{kernel}.{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
 
 
-def task_ids(kernel: str, text: str, count: int) -> tuple:
+def task_ids(kernel: str, text: str, count: int) -> tuple[int, ...]:
     """The ids of the tasks of a kernel that was rendered as `text`."""
     name = specialisation(kernel, text)
     return tuple(task_id(name, number) for number in range(count))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 class DType:
@@ -16,9 +17,9 @@ class DType:
     __slots__ = ("name", "kind", "bits", "size", "numpy_name", "rank")
 
     # Set by the language layer: what calling `qd.f32(x)` means. The IR itself gives it no meaning.
-    call_hook: Callable | None = None
+    call_hook: Callable[..., Any] | None = None
 
-    def __init__(self, name: str, kind: str, bits: int, numpy_name: str):
+    def __init__(self, name: str, kind: str, bits: int, numpy_name: str) -> None:
         self.name = name
         self.kind = kind
         self.bits = bits
@@ -26,7 +27,7 @@ class DType:
         self.numpy_name = numpy_name
         self.rank = (1 if kind == "f" else 0, bits, 1 if kind in "ub" else 0)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if DType.call_hook is None:
             raise TypeError(f"{self.name} is not callable here")
         return DType.call_hook(self, *args, **kwargs)
@@ -37,10 +38,10 @@ class DType:
     def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[[str], DType], tuple[str]]:
         return (primitive, (self.name,))
 
-    def __or__(self, other):
+    def __or__(self, other: object) -> DType:
         raise TypeError(f"unsupported operand type(s) for |: '{self.name}' and '{type(other).__name__}'")
 
     @property
@@ -103,7 +104,7 @@ def promote(a: DType, b: DType) -> DType:
 class TensorType:
     """A small vector (rank 1) or matrix (rank 2) held as a value. Use `tensor_type` so equal types are identical."""
 
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: DType
 
     @property
@@ -121,7 +122,7 @@ class TensorType:
 
 
 @cache
-def tensor_type(shape: tuple, dtype: DType) -> TensorType:
+def tensor_type(shape: tuple[int, ...], dtype: DType) -> TensorType:
     return TensorType(shape, dtype)
 
 
@@ -129,17 +130,17 @@ def tensor_type(shape: tuple, dtype: DType) -> TensorType:
 class StructType:
     """A value struct. members: tuple of (name, type); equality is by members; name and methods ride along."""
 
-    members: tuple
+    members: tuple[tuple[str, ValueType], ...]
     name: str = "struct"
-    methods: dict | None = None  # name -> user function; not part of equality
+    methods: dict[str, Any] | None = None  # name -> user function; not part of equality
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, StructType) and self.members == other.members
 
     def __hash__(self) -> int:
         return hash(self.members)
 
-    def member(self, name: str):
+    def member(self, name: str) -> ValueType | None:
         for key, kind in self.members:
             if key == name:
                 return kind
@@ -149,17 +150,32 @@ class StructType:
         return "struct{" + ", ".join(f"{k}: {t}" for k, t in self.members) + "}"
 
 
-def result_struct(types: tuple) -> StructType:
+ValueType = DType | TensorType | StructType
+
+
+def result_struct(types: tuple[ValueType, ...]) -> StructType:
     """The struct in which a function hands back several results; members r0, r1, ..."""
     return StructType(tuple((f"r{k}", t) for k, t in enumerate(types)), "result")
 
 
-def element_dtype(t) -> DType:
+def element_dtype(t: ValueType) -> DType:
     """The scalar dtype of a scalar or tensor type."""
-    return t.dtype if isinstance(t, TensorType) else t
+    return t.dtype if isinstance(t, TensorType) else t  # type: ignore[return-value]  # structs have none: not asked
 
 
-def size_align(t) -> tuple:
+def scalar(t: ValueType) -> DType:
+    """A type that is known to be a scalar one."""
+    assert isinstance(t, DType)
+    return t
+
+
+def tensor(t: ValueType) -> TensorType:
+    """The same of a vector or matrix."""
+    assert isinstance(t, TensorType)
+    return t
+
+
+def size_align(t: ValueType) -> tuple[int, int]:
     """(size, alignment) in bytes under C rules."""
     if isinstance(t, DType):
         return t.size, t.size
@@ -173,9 +189,10 @@ def size_align(t) -> tuple:
     return -(-size // align) * align, align
 
 
-def struct_offsets(t: StructType) -> dict:
+def struct_offsets(t: StructType) -> dict[str, int]:
     """Byte offset of every member under C rules."""
-    out, size = {}, 0
+    out: dict[str, int] = {}
+    size = 0
     for key, kind in t.members:
         s, a = size_align(kind)
         size = -(-size // a) * a

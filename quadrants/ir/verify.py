@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.ir.adstack_heaps import ROWS
 from quadrants.ir.printer import expr, place, type_text
-from quadrants.ir.stacks import ROWS
-from quadrants.ir.types import DType, TensorType, element_dtype, i32, u1
+from quadrants.ir.types import DType, StructType, TensorType, ValueType, element_dtype, i32, u1
 
 
 class InvalidIR(AssertionError):
@@ -36,7 +36,7 @@ def verify(module: n.Module) -> n.Module:
     return module
 
 
-def _fail(text: str, node) -> None:
+def _fail(text: str, node: n.Node) -> None:
     loc = getattr(node, "loc", None)
     raise InvalidIR(text + (f" (from {loc.file}:{loc.line})" if loc is not None else ""))
 
@@ -49,13 +49,13 @@ def _returns(f: n.Function) -> None:
                 _fail(f"{f.name} returns {types}, declared {f.result}", node)
 
 
-def _block(body: list, known: set) -> None:
+def _block(body: list[n.Stmt], known: set[int]) -> None:
     known = set(known)
     for s in body:
         _statement(s, known)
 
 
-def _statement(s, known: set) -> None:
+def _statement(s: n.Stmt, known: set[int]) -> None:
     if isinstance(s, n.Declare):
         _expression(s.init, known, s)
         _same(s.var.type, s.init.type, s, s.var.name)
@@ -91,33 +91,31 @@ def _statement(s, known: set) -> None:
         for e in s.values:
             _expression(e, known, s)
     elif isinstance(s, n.Print):
-        for p in s.parts:
-            if not isinstance(p, str):
-                _expression(p[0], known, s)
+        for part in s.parts:
+            if not isinstance(part, str):
+                _expression(part[0], known, s)
 
 
-def _same(want, have, node, what: str) -> None:
+def _same(want: ValueType, have: ValueType, node: n.Node, what: str) -> None:
     if want != have:
         _fail(f"{what} is {type_text(want)} but receives {type_text(have)}", node)
 
 
-def _condition(e, known: set, node) -> None:
+def _condition(e: n.Expr, known: set[int], node: n.Node) -> None:
     _expression(e, known, node)
     if e.type is not u1:
         _fail(f"a condition of type {type_text(e.type)}: {expr(e)}", node)
 
 
-def _place(p, known: set, node) -> None:
-    root = p
-    while isinstance(root, (n.ElemPlace, n.MemberPlace)):
-        root = root.base
+def _place(p: n.Place, known: set[int], node: n.Node) -> None:
+    root = walk.root(p)
     if isinstance(root, n.VarPlace) and root.var.id not in known and not root.var.shared:
         _fail(f"{root.var.name} is used before it is declared", node)
     if isinstance(root, n.Cell) and len(root.indices) != root.array.ndim:
         _fail(f"{place(root)} needs {root.array.ndim} indices", node)
 
 
-def _expression(e, known: set, node) -> None:
+def _expression(e: n.Expr, known: set[int], node: n.Node) -> None:
     for x in walk.walk([e]):
         if isinstance(x, (n.VarPlace, n.Cell)):
             _place(x, known, node)
@@ -127,6 +125,7 @@ def _expression(e, known: set, node) -> None:
                 _fail(f"operands of {x.op} differ in type: {expr(x)}: {a} and {b}", node)
         elif isinstance(x, n.Make):
             t = x.type
+            assert isinstance(t, (TensorType, StructType))
             count = t.count if isinstance(t, TensorType) else len(t.members)
             if len(x.parts) != count:
                 _fail(f"{type_text(t)} made from {len(x.parts)} parts", node)

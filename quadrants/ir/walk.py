@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter, is_
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from quadrants.ir import nodes as n
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Rebuilt = TypeVar("Rebuilt", bound="n.Expr | n.Place")
+
+Nodes: TypeAlias = "n.Node | Sequence[Nodes]"
 
 _LEAVES = (n.Var, n.ArrayDecl, n.Function, n.LoopConfig, n.Loc)
 _PLAIN = ("str", "int", "bool", "str | None", "int | None", "Var", "ArrayDecl", "ArrayDecl | None")
@@ -23,13 +32,15 @@ _SLOTS = {
 }
 _SLOTS[n.Const] = ()
 # How many slots these are, and a function that reads them all at once, the last one first.
-_READERS = {kind: (len(slots), attrgetter(*slots[::-1]) if slots else None) for kind, slots in _SLOTS.items()}
+_READERS: dict[type, tuple[int, Any]] = {
+    kind: (len(slots), attrgetter(*slots[::-1]) if slots else None) for kind, slots in _SLOTS.items()
+}
 _BLOCKS = {n.If: ("then", "orelse"), n.For: ("body",), n.While: ("pre", "body"), n.Region: ("body",)}
 
 
-def children(node) -> list:
+def children(node: n.Node) -> list[n.Node]:
     """Every node directly below `node`: expressions, places and statements."""
-    found: list = []
+    found: list[n.Node] = []
     for slot in _SLOTS.get(type(node), ()):
         x = getattr(node, slot)
         if type(x) in _SLOTS:
@@ -39,14 +50,14 @@ def children(node) -> list:
     return found
 
 
-def children_of(items) -> list:
+def children_of(items: Sequence[Nodes]) -> list[n.Node]:
     """The nodes of a list or tuple of nodes, lists and tuples."""
-    found: list = []
+    found: list[n.Node] = []
     _collect(items, found)
     return found
 
 
-def _collect(items, found: list) -> None:
+def _collect(items: Sequence[Any], found: list[n.Node]) -> None:
     for x in items:
         if type(x) in _SLOTS:
             found.append(x)
@@ -54,9 +65,9 @@ def _collect(items, found: list) -> None:
             _collect(x, found)
 
 
-def walk(root):
+def walk(root: Nodes) -> Iterator[n.Node]:
     """`root` (a node or a list of them) and everything below, in order of appearance; callees are not entered."""
-    stack = [root]
+    stack: list[Any] = [root]
     while stack:
         node = stack.pop()
         found = _READERS.get(type(node))
@@ -72,11 +83,11 @@ def walk(root):
             stack += read(node)
 
 
-def rebuilt(node, rewrite, *args):
+def rebuilt(node: Rebuilt, rewrite: Callable[..., Any], *args: Any) -> Rebuilt:
     """An expression or place with `rewrite(x, *args)` for every node x directly below; itself where all stay the same.
     Expressions may stand in several places, so they are never changed.
     """
-    new: dict = {}
+    new: dict[str, Any] = {}
     for slot in _SLOTS[type(node)]:
         x = getattr(node, slot)
         made = _rewritten(x, rewrite, args)
@@ -88,25 +99,30 @@ def rebuilt(node, rewrite, *args):
     return kind(*[new[slot] if slot in new else getattr(node, slot) for slot in kind.__slots__])
 
 
-def update(s, rewrite, *args) -> None:
+def update(s: n.Stmt, rewrite: Callable[..., Any], *args: Any) -> None:
     """The same for a statement, which is changed: others may name it. `rewrite` gets its blocks too, as lists."""
     for slot in _SLOTS[type(s)]:
         x = getattr(s, slot)
         setattr(s, slot, rewrite(x, *args) if type(x) is list else _rewritten(x, rewrite, args))
 
 
-def blocks(s) -> list:
+def blocks(s: n.Stmt) -> list[list[n.Stmt]]:
     """The blocks directly below a statement."""
     return [getattr(s, slot) for slot in _BLOCKS.get(type(s), ())]
 
 
-def update_blocks(s, rewrite, *args) -> None:
+def bounds_of(task: n.Task) -> list[n.Expr]:
+    """The expressions between which the loop of a task counts; none if it has no loop."""
+    return [e for pair in task.loop.bounds for e in pair] if task.loop is not None else []
+
+
+def update_blocks(s: n.Stmt, rewrite: Callable[..., list[n.Stmt]], *args: Any) -> None:
     """Give a statement `rewrite(block, *args)` for each of its blocks."""
     for slot in _BLOCKS.get(type(s), ()):
         setattr(s, slot, rewrite(getattr(s, slot), *args))
 
 
-def _rewritten(x, rewrite, args: tuple):
+def _rewritten(x: Any, rewrite: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     if type(x) in _SLOTS:
         return rewrite(x, *args)
     if type(x) is not tuple:
@@ -115,26 +131,26 @@ def _rewritten(x, rewrite, args: tuple):
     return x if all(map(is_, made, x)) else made
 
 
-def root(place):
+def root(place: n.Place) -> n.VarPlace | n.Cell | n.Slot | n.Choice:
     """The cell or variable that a place is part of."""
     while isinstance(place, (n.ElemPlace, n.MemberPlace)):
         place = place.base
     return place
 
 
-def root_var(place):
+def root_var(place: n.Place) -> n.Var | None:
     """The variable a place is part of, or None when it is memory."""
     found = root(place)
     return found.var if isinstance(found, n.VarPlace) else None
 
 
-def root_cell(place):
+def root_cell(place: n.Place) -> n.Cell | n.Slot | None:
     """The cell or slot that a place is part of, or None when it is a variable."""
     found = root(place)
     return found if isinstance(found, n.MEMORY) else None
 
 
-def has_effects(body, params=()) -> bool:
+def has_effects(body: list[n.Stmt]) -> bool:
     """Whether running `body` can be observed outside: memory writes, atomics, random draws, prints, checks."""
     for node in walk(body):
         if isinstance(node, (n.Rand, n.Print, n.Check, n.Intrinsic, n.Volatile)):

@@ -14,8 +14,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from quadrants.ir.types import DType, StructType, TensorType, primitive, tensor_type
-from quadrants.launch.recipe import ValueType
+from quadrants.ir.types import DType, StructType, TensorType, ValueType, primitive, tensor_type
 
 
 class Codec(NamedTuple):
@@ -129,7 +128,7 @@ def _encode_type(t: Any) -> Any:
     return t.name if isinstance(t, DType) else None
 
 
-def _decode_type(x: Any) -> ValueType | None:
+def _decode_type(x: Any) -> Any:
     if isinstance(x, list):
         return tensor_type(tuple(x[0]), primitive(x[1]))
     if isinstance(x, dict):

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from quadrants.banner import Frame
-from quadrants.ir.types import DType, StructType, TensorType, size_align
-from quadrants.launch.stacks import KeptDepths, StackPlan
+from quadrants.ir.types import ValueType, size_align
+from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
-
-ValueType = DType | TensorType | StructType
 
 # struct qd_error: four int32, the kinds, 24 values of 8 bytes; and the address of the notice.
 ERROR_SIZE = 4 * 4 + 8 + 24 * 8 + 8

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quadrants.ir import walk
-from quadrants.ir.nodes import Builtin, Call, Cell, Intrinsic, Module
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Intrinsic, Module, Stmt
 from quadrants.ir.types import size_align
 
 ALIGNMENT = 16
@@ -16,13 +18,13 @@ ALONE = frozenset(
 def describe_blocks(module: Module) -> Module:
     """Set `collective`, `shared_arrays` and `shared_bytes` of every task."""
     for task in module.tasks:
-        arrays: dict = {}
+        arrays: dict[int, ArrayDecl] = {}
         task.collective = _look(task.body, arrays, set())
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
     return module
 
 
-def _look(body, arrays: dict, seen: set) -> bool:
+def _look(body: list[Stmt], arrays: dict[int, ArrayDecl], seen: set[int]) -> bool:
     """Collect the shared arrays below `body`. Whether it has an operation of several threads, or asks where one is."""
     collective = False
     for node in walk.walk(body):
@@ -38,17 +40,19 @@ def _look(body, arrays: dict, seen: set) -> bool:
     return collective
 
 
-def lay_out(arrays) -> tuple:
+def lay_out(arrays: Sequence[ArrayDecl]) -> tuple[tuple[tuple[ArrayDecl, int], ...], int]:
     """(((declaration, offset in bytes), ...), size of all)"""
-    at, placed = 0, []
+    at = 0
+    placed: list[tuple[ArrayDecl, int]] = []
     for decl in arrays:
         placed.append((decl, at))
         at += -(-array_bytes(decl) // ALIGNMENT) * ALIGNMENT
     return tuple(placed), at
 
 
-def array_bytes(decl) -> int:
+def array_bytes(decl: ArrayDecl) -> int:
     """Bytes of an array whose shape is known."""
+    assert decl.shape is not None
     count = 1
     for extent in decl.shape:
         count *= extent

@@ -12,6 +12,7 @@ for i, j in ndrange(m, n):                  left = False
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 
 from quadrants.ir import nodes as n
@@ -22,13 +23,15 @@ from quadrants.ir.types import u1
 def breaks_by_flag(module: n.Module) -> n.Module:
     """Nest the loops of several axes that have a `break`, and leave each by a flag."""
     numbers = count(1)
-    for owner in (*module.tasks, *module.functions):
-        owner.body = _block(owner.body, numbers)
+    for task in module.tasks:
+        task.body = _block(task.body, numbers)
+    for function in module.functions:
+        function.body = _block(function.body, numbers)
     return module
 
 
-def _block(body: list, numbers) -> list:
-    out: list = []
+def _block(body: list[n.Stmt], numbers: Iterator[int]) -> list[n.Stmt]:
+    out: list[n.Stmt] = []
     for s in body:
         walk.update_blocks(s, _block, numbers)
         if isinstance(s, n.For) and s.has_break and len(s.vars) > 1:
@@ -38,7 +41,7 @@ def _block(body: list, numbers) -> list:
     return out
 
 
-def _nested(s: n.For, flag: n.Var) -> list:
+def _nested(s: n.For, flag: n.Var) -> list[n.Stmt]:
     place = n.VarPlace(flag, u1)
     body = _told(s.body, n.Store(place, n.Const(True, u1)))
     for var, bound in zip(s.vars[::-1], s.bounds[::-1]):
@@ -47,9 +50,9 @@ def _nested(s: n.For, flag: n.Var) -> list:
     return [n.Declare(flag, n.Const(False, u1)), loop]
 
 
-def _told(body: list, tell: n.Store) -> list:
+def _told(body: list[n.Stmt], tell: n.Store) -> list[n.Stmt]:
     """A body with `tell` before every `break` of the loop that it is the body of."""
-    out: list = []
+    out: list[n.Stmt] = []
     for s in body:
         if isinstance(s, n.Break):
             out.append(tell)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.types import u1
+from quadrants.ir.types import ValueType, scalar, u1
 from quadrants.passes.hoisting import Hoisting
 
 
@@ -34,49 +35,47 @@ class _Rewrite(Hoisting):
         super().__init__()
         self.numbers = count(1)
 
-    def statement(self, s) -> list:
+    def statement(self, s: n.Stmt) -> list[n.Stmt]:
         if isinstance(s, n.Store) and isinstance(s.place, n.Choice):
             value, choice = self.node(s.value), s.place
             return [_branches(choice, self.node, lambda place: n.Store(place, value, s.loc))]
-        if isinstance(s, n.Eval) and _is_update(s.value):
-            args = tuple(map(self.node, s.value.args))
-            return [_branches(s.value.place, self.node, lambda place: n.Eval(_updated(s.value, place, args), s.loc))]
+        if isinstance(s, n.Eval) and isinstance(s.value, n.Atomic) and isinstance(s.value.place, n.Choice):
+            atomic, loc = s.value, s.loc
+            args = tuple(map(self.node, atomic.args))
+            return [_branches(s.value.place, self.node, lambda place: n.Eval(_updated(atomic, place, args), loc))]
         walk.update(s, self.node)
         return [s]
 
-    def node(self, x):
+    def node(self, x: Any) -> Any:
         if isinstance(x, list):
             return self.block(x)
         if isinstance(x, (n.Load, n.Volatile)) and isinstance(x.place, n.Choice):
             return _chain(x.place, self.node, lambda place: type(x)(place, x.type), x.type)
-        if _is_update(x):
-            return self.update(x)
+        if isinstance(x, n.Atomic) and isinstance(x.place, n.Choice):
+            return self.update(x, x.place)
         return walk.rebuilt(x, self.node)
 
-    def update(self, e):
+    def update(self, e: n.Atomic, choice: n.Choice) -> n.Load:
         """The value that was there, in a variable that is set before."""
         args = tuple(map(self.node, e.args))
         was = n.Var(f"qd_was_{next(self.numbers)}", e.type, mutable=True)
         place = n.VarPlace(was, e.type)
-        zero = n.Const(0.0 if e.type.is_real else 0, e.type)
-        taken = _branches(e.place, self.node, lambda chosen: n.Store(place, _updated(e, chosen, args)))
+        t = scalar(e.type)
+        zero = n.Const(0.0 if t.is_real else 0, t)
+        taken = _branches(choice, self.node, lambda chosen: n.Store(place, _updated(e, chosen, args)))
         self.before += [n.Declare(was, zero), taken]
         return n.Load(place, e.type)
 
 
-def _is_update(x) -> bool:
-    return isinstance(x, n.Atomic) and isinstance(x.place, n.Choice)
-
-
-def _updated(e: n.Atomic, place, args: tuple) -> n.Atomic:
+def _updated(e: n.Atomic, place: n.Place, args: tuple[n.Expr, ...]) -> n.Atomic:
     return n.Atomic(e.op, place, args, e.type, e.plain)
 
 
-def _is(index, k: int) -> n.Binary:
-    return n.Binary("eq", index, n.Const(k, index.type), u1)
+def _is(index: n.Expr, k: int) -> n.Binary:
+    return n.Binary("eq", index, n.Const(k, scalar(index.type)), u1)
 
 
-def _chain(choice: n.Choice, rewrite: Callable, read: Callable, t):
+def _chain(choice: n.Choice, rewrite: Callable[[Any], Any], read: Callable[[n.Place], n.Expr], t: ValueType) -> n.Expr:
     index, places = rewrite(choice.index), [rewrite(place) for place in choice.places]
     found = read(places[-1])
     for k in range(len(places) - 2, -1, -1):
@@ -84,7 +83,7 @@ def _chain(choice: n.Choice, rewrite: Callable, read: Callable, t):
     return found
 
 
-def _branches(choice: n.Choice, rewrite: Callable, write: Callable):
+def _branches(choice: n.Choice, rewrite: Callable[[Any], Any], write: Callable[[n.Place], n.Stmt]) -> n.Stmt:
     index, places = rewrite(choice.index), [rewrite(place) for place in choice.places]
     found = write(places[-1])
     for k in range(len(places) - 2, -1, -1):

@@ -11,10 +11,12 @@ see. It is done late: for other passes an access is an access, as to any array.
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.stacks import of_task
-from quadrants.ir.types import TensorType, i32, u1
+from quadrants.ir.adstack_heaps import of_task
+from quadrants.ir.types import DType, TensorType, i32, u1
 
 _VALUES = (n.Load, n.Volatile, n.Atomic)
 
@@ -23,13 +25,14 @@ def guard_empty(module: n.Module) -> n.Module:
     """Put conditions around what reads and writes arrays with `may_be_empty`."""
     if not any(array.may_be_empty for array in module.arrays):
         return module
-    depths: dict = {}
+    depths: dict[int, n.StackDepth] = {}
     for task in module.tasks:
         depths.update((id(decl.source), decl.source) for decl in of_task(task))
         if task.loop is not None:
-            task.loop.bounds = tuple(tuple(map(_node, pair)) for pair in task.loop.bounds)
-        for body in (task.pre, task.body, *map(list, task.reductions)):
-            _block(body)
+            task.loop.bounds = tuple((_node(begin), _node(end)) for begin, end in task.loop.bounds)
+        for s in (*task.pre, *(s for pair in task.reductions for s in pair)):
+            walk.update(s, _node)
+        _block(task.body)
     for function in module.functions:
         _block(function.body)
     for depth in depths.values():
@@ -38,7 +41,7 @@ def guard_empty(module: n.Module) -> n.Module:
     return module
 
 
-def _block(body: list) -> list:
+def _block(body: list[n.Stmt]) -> list[n.Stmt]:
     for k, s in enumerate(body):
         array = _written(s)
         if array is None:
@@ -49,24 +52,21 @@ def _block(body: list) -> list:
     return body
 
 
-def _written(s):
+def _written(s: n.Stmt) -> n.ArrayDecl | None:
     """The array that may be empty of a statement that does no more than write to it."""
-    place = s.place if type(s) is n.Store else s.value.place if _is_atomic(s) else None
-    return _array(place)
+    if type(s) is n.Store:
+        return _array(s.place)
+    return _array(s.value.place) if type(s) is n.Eval and type(s.value) is n.Atomic else None
 
 
-def _is_atomic(s) -> bool:
-    return type(s) is n.Eval and type(s.value) is n.Atomic
-
-
-def _update_parts(s) -> None:
-    if _is_atomic(s):
+def _update_parts(s: n.Stmt) -> None:
+    if type(s) is n.Eval:
         s.value = walk.rebuilt(s.value, _node)
     else:
         walk.update(s, _node)
 
 
-def _node(x):
+def _node(x: Any) -> Any:
     if type(x) is list:
         return _block(x)
     made = walk.rebuilt(x, _node)
@@ -74,12 +74,12 @@ def _node(x):
     return made if array is None else n.Select(_has_cells(array), made, _zero(made.type), made.type)
 
 
-def _array(place):
+def _array(place: n.Place) -> n.ArrayDecl | None:
     cell = walk.root(place)
     return cell.array if type(cell) is n.Cell and cell.array.may_be_empty else None
 
 
-def _has_cells(array):
+def _has_cells(array: n.ArrayDecl) -> n.Expr:
     tests = [n.Binary("lt", n.Const(0, i32), n.Extent(array, axis, i32), u1) for axis in range(array.ndim)]
     found = tests[0]
     for test in tests[1:]:
@@ -87,7 +87,7 @@ def _has_cells(array):
     return found
 
 
-def _zero(t):
+def _zero(t: DType | TensorType) -> n.Expr:
     if isinstance(t, TensorType):
         return n.Make((_zero(t.dtype),) * t.count, t)
     return n.Const(0.0 if t.is_real else 0, t)

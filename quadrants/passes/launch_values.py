@@ -7,6 +7,8 @@ for i in range(n):      that uses n computes it, and the launch knows the number
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Atomic,
@@ -17,18 +19,25 @@ from quadrants.ir.nodes import (
     Declare,
     Elem,
     ElemPlace,
+    Expr,
     Extent,
     Load,
     MemberPlace,
     Module,
+    Node,
     Select,
     Store,
+    Task,
     Unary,
+    Var,
     VarPlace,
 )
 from quadrants.ir.ops import DEAR
 from quadrants.ir.types import DType
 from quadrants.passes.split_tasks import keep_tasks
+
+# By id of a variable: it, its value, and the task that declares it.
+Moved = dict[int, tuple[Var, Expr, Task]]
 
 # More nodes than this are not worth computing again in every thread.
 MOST_NODES = 16
@@ -40,7 +49,7 @@ def compute_at_use(module: Module) -> Module:
         return module
     declared, changed = _assignments(module)
     known = {v.id for v in module.params}
-    moved: dict = {}
+    moved: Moved = {}
     for var, init, task in declared.values():
         if var.id not in changed and isinstance(var.type, DType) and _is_cheap(init, known):
             known.add(var.id)
@@ -54,11 +63,11 @@ def compute_at_use(module: Module) -> Module:
     return module
 
 
-def _assignments(module: Module) -> tuple:
+def _assignments(module: Module) -> tuple[Moved, set[int]]:
     """Variables declared at the top of serial tasks, as id -> (variable, value, task), and ids of those that change."""
-    declared: dict = {}
-    changed: set = set()
-    seen: set = set()
+    declared: Moved = {}
+    changed: set[int] = set()
+    seen: set[int] = set()
     for task in module.tasks:
         top = {id(s) for s in task.body} if task.loop is None else set()
         for node in walk.walk(task.body):
@@ -73,11 +82,12 @@ def _assignments(module: Module) -> tuple:
                 if var is not None:
                     changed.add(var.id)
             elif isinstance(node, Call):
-                changed.update(walk.root_var(a).id for a in node.args if isinstance(a, (VarPlace, ElemPlace)))
+                handed = [walk.root_var(a) for a in node.args if isinstance(a, (VarPlace, ElemPlace))]
+                changed.update(var.id for var in handed if var is not None)
     return declared, changed
 
 
-def _is_cheap(init, known: set) -> bool:
+def _is_cheap(init: Expr, known: set[int]) -> bool:
     nodes = list(walk.walk([init]))
     for node in nodes:
         if not isinstance(node, _CHEAP) or getattr(node, "op", "") in DEAR or getattr(node, "loc", None) is not None:
@@ -87,21 +97,20 @@ def _is_cheap(init, known: set) -> bool:
     return len(nodes) <= MOST_NODES
 
 
-def _place(task, moved: dict) -> None:
+def _place(task: Task, moved: Moved) -> None:
     """Declare the values that a task uses in front of it, and drop those that it declares but does not use."""
     own = {v for v, (_, _, home) in moved.items() if home is task}
     if task.loop is not None:
-        task.loop.bounds = tuple(tuple(_behind(e, moved) for e in pair) for pair in task.loop.bounds)
-    roots = [s for s in task.body if not (isinstance(s, Declare) and s.var.id in own)]
-    if task.loop is not None:
-        roots += [e for pair in task.loop.bounds for e in pair]
+        task.loop.bounds = tuple((_behind(begin, moved), _behind(end, moved)) for begin, end in task.loop.bounds)
+    roots: list[Node] = [s for s in task.body if not (isinstance(s, Declare) and s.var.id in own)]
+    roots += walk.bounds_of(task)
     needed = _used(roots, moved)
     if task.loop is None:
         task.body[:] = [s for s in task.body if not (isinstance(s, Declare) and s.var.id in own - needed)]
     task.pre = [Declare(var, init) for v, (var, init, _) in moved.items() if v in needed - own]
 
 
-def _behind(e, moved: dict):
+def _behind(e: Expr, moved: Moved) -> Expr:
     """What stands behind a mere name: another name, a number or an extent."""
     while isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in moved:
         init = moved[e.place.var.id][1]
@@ -111,9 +120,9 @@ def _behind(e, moved: dict):
     return e
 
 
-def _used(roots: list, moved: dict) -> set:
+def _used(roots: Sequence[Node], moved: Moved) -> set[int]:
     """The moved variables below some nodes, and those that their values need."""
-    needed: set = set()
+    needed: set[int] = set()
     for node in walk.walk(roots):
         if isinstance(node, VarPlace) and node.var.id in moved and node.var.id not in needed:
             needed |= {node.var.id} | _used([moved[node.var.id][1]], moved)

@@ -13,7 +13,9 @@ the order they had: nothing that comes after a failure happens.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Set
 from itertools import count
+from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
@@ -40,9 +42,9 @@ def leave_by_return(module: n.Module) -> n.Module:
     return module
 
 
-def _failing(functions: list) -> frozenset:
+def _failing(functions: list[n.Function]) -> frozenset[str]:
     """The names of the functions that may fail, by themselves or by what they call."""
-    found: set = set()
+    found: set[str] = set()
     while True:
         more = {f.name for f in functions if f.name not in found and _may_fail(f.body, found)}
         if not more:
@@ -50,11 +52,11 @@ def _failing(functions: list) -> frozenset:
         found |= more
 
 
-def _may_fail(body: list, failing) -> bool:
+def _may_fail(body: Sequence[walk.Nodes], failing: Set[str]) -> bool:
     return any(isinstance(x, n.Check) or isinstance(x, n.Call) and x.func.name in failing for x in walk.walk(body))
 
 
-def _outermost(s):
+def _outermost(s: n.Stmt) -> n.Expr | None:
     """The expression that a statement evaluates last, before it changes a variable at most."""
     if isinstance(s, n.Declare):
         return s.init
@@ -66,12 +68,12 @@ def _outermost(s):
 class _Rewrite(Hoisting):
     """Rewrites one function or task."""
 
-    def __init__(self, failing, numbers, flag: n.Var, leave):
+    def __init__(self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt) -> None:
         super().__init__()
         self.failing, self.numbers, self.leave = failing, numbers, leave
         self.flag = n.VarPlace(flag, u1)
 
-    def statement(self, s) -> list:
+    def statement(self, s: n.Stmt) -> list[n.Stmt]:
         if isinstance(s, n.While):
             return [self.loop(s)]
         call = _outermost(s)
@@ -92,7 +94,7 @@ class _Rewrite(Hoisting):
         s.body = self.block(s.body)
         return s
 
-    def checked(self, s: n.Check) -> list:
+    def checked(self, s: n.Check) -> list[n.Stmt]:
         holds = n.Var(f"qd_holds_{next(self.numbers)}", u1)
         found = n.Load(n.VarPlace(holds, u1), u1)
         cond, s.cond = s.cond, found
@@ -101,7 +103,7 @@ class _Rewrite(Hoisting):
             return [s] if cond.value else [s, *self.told()]
         return [n.Declare(holds, cond), s, n.If(n.Unary("logic_not", found, u1), self.told(), [])]
 
-    def told(self) -> list:
+    def told(self) -> list[n.Stmt]:
         return [n.Store(self.flag, n.Const(True, u1)), self.leave]
 
     def unless_failed(self) -> n.If:
@@ -109,13 +111,13 @@ class _Rewrite(Hoisting):
 
     # ------------------------------------------------------------ expressions
 
-    def fails(self, e) -> bool:
+    def fails(self, e: n.Expr) -> bool:
         return isinstance(e, n.Call) and e.func.name in self.failing
 
     def called(self, e: n.Call) -> n.Call:
         return n.Call(e.func, (*map(self.node, e.args), self.flag), e.type)
 
-    def node(self, x):
+    def node(self, x: Any) -> Any:
         if isinstance(x, list):
             return self.block(x)
         if isinstance(x, n.Select) and x.lazy or isinstance(x, n.Binary) and x.op in ("logic_and", "logic_or"):
@@ -126,7 +128,7 @@ class _Rewrite(Hoisting):
         self.before += [n.Declare(result, self.called(x)), self.unless_failed()]
         return n.Load(n.VarPlace(result, x.type), x.type)
 
-    def one_side(self, x):
+    def one_side(self, x: n.Select | n.Binary) -> n.Select | n.Binary:
         """What evaluates one side only: the frontend makes branches where a side may fail."""
         made = walk.rebuilt(x, self.node)
         sides = (x.a, x.b) if isinstance(x, n.Select) else (x.b,)

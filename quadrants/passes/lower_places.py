@@ -18,12 +18,17 @@ So `x[offset + i]` is as good as `(x + offset)[i]` for any loop that counts from
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
 from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
+from quadrants.ir.adstack_heaps import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.places import elements, flat_index
-from quadrants.ir.ranges import ARITHMETIC, Ranges, combined
-from quadrants.ir.stacks import FLOAT, ROWS, kind_of, of_task, split
-from quadrants.ir.types import DType, i32, i64
+from quadrants.ir.ranges import ARITHMETIC, Range, Ranges, combined
+from quadrants.ir.types import DType, TensorType, ValueType, i32, i64, scalar, u32
+
+Levels = tuple[tuple[int, int, int, int], ...]  # see `ir.memory.ArrayDecl`
 
 _ANY = (i32.min, i32.max)
 _ENDLESS = 1 << 31  # more indices than an i32 tells apart: an extent that only the launch knows
@@ -38,7 +43,7 @@ def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Mod
     """
     for task in module.tasks:
         cost.of_task(task)
-    depths: dict = {}
+    depths: dict[int, n.StackDepth] = {}
     for task in module.tasks:
         stacks = of_task(task)
         depths.update((id(decl.source), decl.source) for decl in stacks)
@@ -55,7 +60,7 @@ def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Mod
     return module
 
 
-def _row(decl, gate) -> tuple:
+def _row(decl: n.ArrayDecl, gate: n.Gate | None) -> tuple[n.Var, n.Var | None]:
     """(rows of a stack in its heap, row of this thread, or None if the stack's pointer is at the row already)"""
     if gate is not None and kind_of(decl) == FLOAT:
         return gate.rows, gate.row
@@ -65,40 +70,41 @@ def _row(decl, gate) -> tuple:
 class _Lowering:
     """Rewrites one body."""
 
-    def __init__(self, ranges: Ranges, wide: bool):
+    def __init__(self, ranges: Ranges, wide: bool) -> None:
         self.ranges = ranges
         self.wide = wide
-        self.rows: dict = {}
-        self.slots: dict = {}  # by id of a tensor's cell: the cell, and its slot for all components
+        self.rows: dict[int, tuple[n.Var, n.Var | None]] = {}
+        # By id of a tensor's cell: the cell, and its slot for all components.
+        self.slots: dict[int, tuple[n.Cell, n.Slot]] = {}
 
     # ------------------------------------------------------------ nodes
 
-    def task(self, task) -> None:
+    def task(self, task: n.Task) -> None:
         if task.loop is not None:
-            task.loop.bounds = tuple(tuple(map(self.node, pair)) for pair in task.loop.bounds)
-        for body in (task.pre, task.body):
-            self.block(body)
+            task.loop.bounds = tuple((self.node(begin), self.node(end)) for begin, end in task.loop.bounds)
+        self.block(task.pre)
+        self.block(task.body)
         for pair in task.reductions:
-            self.block(list(pair))
+            self.block(pair)
 
-    def block(self, body: list) -> list:
+    def block(self, body: Sequence[n.Stmt]) -> None:
         for s in body:
             walk.update(s, self.node)
-        return body
 
-    def node(self, x):
+    def node(self, x: Any) -> Any:
         kind = type(x)
         if kind is list:
-            return self.block(x)
+            self.block(x)
+            return x
         if kind is n.Load:
             return self.load(x)
         if kind is n.Cell:
             return self.cell(x)
         if kind is n.ElemPlace and type(x.base) is n.Cell:
-            return self.component(x)
+            return self.component(x, x.base)
         return walk.rebuilt(x, self.node)
 
-    def load(self, e):
+    def load(self, e: n.Load) -> n.Expr:
         cell = e.place
         if type(cell) is not n.Cell or cell.array.components is None:
             return walk.rebuilt(e, self.node)
@@ -108,42 +114,46 @@ class _Lowering:
 
     # ------------------------------------------------------------ places
 
-    def indices(self, cell) -> tuple:
+    def indices(self, cell: n.Cell) -> tuple[n.Expr, ...]:
         return tuple([self.node(e) for e in cell.indices])
 
-    def cell(self, cell):
+    def cell(self, cell: n.Cell) -> n.Slot:
         assert cell.array.components is None, "a tensor that is in several arrays is no place"
         return self.slot(cell.array, self.indices(cell), cell.type)
 
-    def slot(self, decl, indices: tuple, t):
+    def slot(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], t: ValueType) -> n.Slot:
         return n.Slot(decl, self.address(decl, indices), t)
 
-    def component(self, place):
+    def component(self, place: n.ElemPlace, cell: n.Cell) -> n.Place:
         """A component of a tensor in memory: of one element, or an element itself."""
-        cell, which = place.base, tuple([self.node(e) for e in place.indices])
+        which = tuple([self.node(e) for e in place.indices])
         decl, t = cell.array, cell.type
+        assert isinstance(t, TensorType)
         if decl.components is not None:
-            return self.separate(decl, self.indices(cell), flat_index(which, t), place.type)
+            return self.separate(decl.components, self.indices(cell), flat_index(which, t), place.type)
         if id(cell) not in self.slots:
             self.slots[id(cell)] = cell, self.cell(cell)
         slot = self.slots[id(cell)][1]
         if elements(decl) > 1:
             return n.ElemPlace(slot, which, place.type)
         base = slot.index
+        wide = scalar(base.type)
         if len(which) == 1:
-            return n.Slot(decl, _sum(base, self.term(which[0], base.type, 0, t.count)), place.type)
+            return n.Slot(decl, _sum(base, self.term(which[0], wide, 0, t.count)), place.type)
         rows, columns = t.shape
-        row, column = self.term(which[0], base.type, 0, rows), self.term(which[1], base.type, 0, columns)
+        row, column = self.term(which[0], wide, 0, rows), self.term(which[1], wide, 0, columns)
         return n.Slot(decl, _sum(_sum(base, _times(row, columns)), column), place.type)
 
-    def separate(self, decl, indices: tuple, which, t):
+    def separate(
+        self, components: tuple[n.ArrayDecl, ...], indices: tuple[n.Expr, ...], which: n.Expr, t: ValueType
+    ) -> n.Place:
         if isinstance(which, n.Const):
-            return self.slot(decl.components[which.value], indices, t)
-        return n.Choice(which, tuple([self.slot(part, indices, t) for part in decl.components]), t)
+            return self.slot(components[which.value], indices, t)
+        return n.Choice(which, tuple([self.slot(part, indices, t) for part in components]), t)
 
     # ------------------------------------------------------------ addresses
 
-    def address(self, decl, indices: tuple):
+    def address(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...]) -> n.Expr:
         """The number of an element, counted from the array's pointer."""
         if decl.ndim == 0:
             return n.Const(0, i32)
@@ -151,13 +161,13 @@ class _Lowering:
             return _in_row(indices[0], *self.rows[decl.id])
         if decl.levels is None:
             return self.row_major(decl, indices)
-        return self.in_tree(decl, indices)
+        return self.in_tree(decl, decl.levels, indices)
 
-    def row_major(self, decl, indices: tuple):
+    def row_major(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...]) -> n.Expr:
         """Of an array whose extents only the launch knows: 64 bits wide as soon as it is multiplied by one."""
         order = decl.layout or range(decl.ndim)
         t = self.width(indices) if decl.ndim == 1 else i64
-        address = None
+        address: n.Expr | None = None
         for axis in order:
             extent = decl.shape[axis] if decl.shape is not None else _ENDLESS
             term = self.term(indices[axis], t, 0, extent)
@@ -165,15 +175,18 @@ class _Lowering:
                 rows = n.Const(extent, t) if decl.shape is not None else _convert(n.Extent(decl, axis, i32), t)
                 term = _sum(n.Binary("mul", address, rows, t, exact=True), term)
             address = term
+        assert address is not None
         return address
 
-    def in_tree(self, decl, indices: tuple):
+    def in_tree(self, decl: n.ArrayDecl, levels: Levels, indices: tuple[n.Expr, ...]) -> n.Expr:
         """Of a tree of dense nodes: the sum of digits of the indices, each times the elements of what it numbers."""
         unit, first = elements(decl), decl.index_offset or (0,) * decl.ndim
-        t = i64 if _is_big(decl) else self.width(indices)
-        terms: dict = {}
-        address, constant = None, 0
-        for axis, extent, divisor, stride in decl.levels:
+        t = i64 if _is_big(levels) else self.width(indices)
+        terms: dict[int, n.Expr] = {}
+        address: n.Expr | None = None
+        constant = 0
+        assert decl.shape is not None
+        for axis, extent, divisor, stride in levels:
             index, size = indices[axis], decl.shape[axis]
             outermost = extent * divisor >= size
             if isinstance(index, n.Const):
@@ -191,14 +204,15 @@ class _Lowering:
             address = term if address is None else _sum(address, term)
         return n.Const(constant, t) if address is None else _plus(address, constant)
 
-    def width(self, indices: tuple) -> DType:
-        if any(e.type.bits > 32 or e.type.name == "u32" for e in indices):
+    def width(self, indices: tuple[n.Expr, ...]) -> DType:
+        types = [scalar(e.type) for e in indices]
+        if any(t.bits > 32 or t is u32 for t in types):
             return i64
         return i64 if self.wide and any(self.span(e) != _ANY for e in indices) else i32
 
     # ------------------------------------------------------------ indices as terms of an address
 
-    def term(self, e, t: DType, first: int, extent: int):
+    def term(self, e: n.Expr, t: DType, first: int, extent: int) -> n.Expr:
         """An index of an axis as a number of type `t`: its sums become address arithmetic where nobody can tell."""
         if not _is_sum(e):
             return _convert(e, t)
@@ -207,18 +221,18 @@ class _Lowering:
             return _convert(e, t)
         return self.exact(e, t) if t is i64 else self.exact_top(e, t)
 
-    def span(self, e) -> tuple:
+    def span(self, e: n.Expr) -> Range:
         """(least, largest) value of a sum that nowhere wraps."""
         if not _is_sum(e):
             return self.ranges.of(e)
         return combined(e.op, self.span(e.a), self.span(e.b))
 
-    def exact(self, e, t: DType):
+    def exact(self, e: n.Expr, t: DType) -> n.Expr:
         if not _is_sum(e):
             return _convert(e, t)
         return n.Binary(e.op, self.exact(e.a, t), self.exact(e.b, t), t, exact=True)
 
-    def exact_top(self, e, t: DType):
+    def exact_top(self, e: n.Expr, t: DType) -> n.Expr:
         """In the width of the index itself, where a compiler may assume that no step on the way wraps."""
         if not _is_sum(e):
             return _convert(e, t)
@@ -226,7 +240,7 @@ class _Lowering:
         return n.Binary(e.op, a, b, t, exact=True)
 
 
-def _in_row(index, rows: n.Var, row: n.Var | None):
+def _in_row(index: n.Expr, rows: n.Var, row: n.Var | None) -> n.Expr:
     """Slots of all threads with one number lie side by side."""
     address = n.Binary("mul", _convert(index, i64), _convert(_load(rows), i64), i64, exact=True)
     return address if row is None else _sum(address, _convert(_load(row), i64))
@@ -236,51 +250,51 @@ def _load(var: n.Var) -> n.Load:
     return n.Load(n.VarPlace(var, var.type), var.type)
 
 
-def _is_sum(e) -> bool:
+def _is_sum(e: n.Expr) -> TypeGuard[n.Binary]:
     """Whether an index is arithmetic that may wrap, and that nobody checks for it."""
     return isinstance(e, n.Binary) and e.op in ARITHMETIC and e.type is i32 and e.loc is None and not e.exact
 
 
-def _convert(e, t: DType):
+def _convert(e: n.Expr, t: DType) -> n.Expr:
     if isinstance(e, n.Const):
         return n.Const(int(e.value), t)
     return e if e.type is t else n.Cast(e, t)
 
 
-def _sum(a, b):
+def _sum(a: n.Expr, b: n.Expr) -> n.Expr:
     if isinstance(b, n.Const):
         return _plus(a, b.value)
     return n.Binary("add", a, b, a.type, exact=True)
 
 
-def _plus(e, constant: int):
+def _plus(e: n.Expr, constant: int) -> n.Expr:
     if isinstance(e, n.Const):
         return n.Const(e.value + constant, e.type)
     if constant == 0:
         return e
     op = "add" if constant > 0 else "sub"
-    return n.Binary(op, e, n.Const(abs(constant), e.type), e.type, exact=True)
+    return n.Binary(op, e, n.Const(abs(constant), scalar(e.type)), e.type, exact=True)
 
 
-def _times(e, factor: int):
+def _times(e: n.Expr, factor: int) -> n.Expr:
     if isinstance(e, n.Const):
         return n.Const(e.value * factor, e.type)
-    return e if factor == 1 else n.Binary("mul", e, n.Const(factor, e.type), e.type, exact=True)
+    return e if factor == 1 else n.Binary("mul", e, n.Const(factor, scalar(e.type)), e.type, exact=True)
 
 
-def _digit(e, divisor: int, extent: int):
+def _digit(e: n.Expr, divisor: int, extent: int) -> n.Expr:
     """`e // divisor % extent` of a number that is not negative; no remainder where `extent` is 0."""
     if divisor > 1:
         e = _by_bits(e, "shr", "raw_div", divisor.bit_length() - 1, divisor)
     return _by_bits(e, "bit_and", "raw_mod", extent - 1, extent) if extent else e
 
 
-def _by_bits(e, bit_op: str, op: str, bits: int, number: int):
+def _by_bits(e: n.Expr, bit_op: str, op: str, bits: int, number: int) -> n.Expr:
     """An operation by a power of two as one on bits, else by any number."""
     if number & (number - 1) == 0:
-        return n.Binary(bit_op, e, n.Const(bits, e.type), e.type, exact=True)
-    return n.Binary(op, e, n.Const(number, e.type), e.type, exact=True)
+        return n.Binary(bit_op, e, n.Const(bits, scalar(e.type)), e.type, exact=True)
+    return n.Binary(op, e, n.Const(number, scalar(e.type)), e.type, exact=True)
 
 
-def _is_big(decl) -> bool:
-    return sum(abs(stride) * (extent - 1) for _, extent, _, stride in decl.levels) >= 2**31 - 1
+def _is_big(levels: Levels) -> bool:
+    return sum(abs(stride) * (extent - 1) for _, extent, _, stride in levels) >= 2**31 - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
+    ArrayDecl,
     Atomic,
     Call,
     Cell,
@@ -16,10 +17,16 @@ from quadrants.ir.nodes import (
     Declare,
     Elem,
     ElemPlace,
+    Expr,
+    For,
     Load,
     Make,
     Module,
+    Node,
+    Stmt,
     Store,
+    Task,
+    Var,
     VarPlace,
 )
 from quadrants.ir.types import element_dtype
@@ -28,50 +35,54 @@ from quadrants.ir.types import element_dtype
 def use_own_cells(module: Module) -> Module:
     for task in module.tasks:
         if task.loop is not None:
-            _own_cells(module, task)
+            _own_cells(module, task, task.loop)
     return module
 
 
-def _own_cells(module: Module, task) -> None:
-    atomics = [n for n in walk.walk(task.body) if isinstance(n, Atomic) and walk.root_cell(n.place) is not None]
-    if not atomics or not task.loop.vars:
+def _own_cells(module: Module, task: Task, loop: For) -> None:
+    cells = [(n, walk.root_cell(n.place)) for n in walk.walk(task.body) if isinstance(n, Atomic)]
+    atomics = [(atomic, cell.array) for atomic, cell in cells if cell is not None]
+    if not atomics or not loop.vars:
         return
     nodes = everything(task.body)
-    values = Values(nodes, task.loop.vars)
-    accesses: dict = {}
-    written = set()
+    values = Values(nodes, loop.vars)
+    accesses: dict[ArrayDecl, list[tuple[Expr, ...]]] = {}
+    written: set[ArrayDecl] = set()
     for node in nodes:
         if isinstance(node, Cell):
             for array in (node.array, *(node.array.components or ())):
                 accesses.setdefault(array, []).append(node.indices)
-        elif isinstance(node, (Store, Atomic)) and walk.root_cell(node.place) is not None:
-            written.add(walk.root_cell(node.place).array)
+        elif isinstance(node, (Store, Atomic)):
+            cell = walk.root_cell(node.place)
+            if cell is not None:
+                written.add(cell.array)
     # What is reduced is written behind the loop, while threads that are not so far are still in theirs.
     reduced = (node for node in walk.walk(task.reductions) if isinstance(node, Cell))
-    written.update(cell.array for cell in reduced)
+    written.update(slot.array for slot in reduced)
     shared = _overlapping(module.arrays)
-    plain: dict = {}  # by array: unrolled loops have many atomics of one
-    for atomic in atomics:
-        array = walk.root_cell(atomic.place).array
+    plain: dict[ArrayDecl, bool] = {}  # unrolled loops have many atomics of one array
+    for atomic, array in atomics:
         if array.components is not None:
             continue
         if array not in plain:
             alone = array not in shared and not any(_may_share(array, other) for other in written)
-            own = alone and array.kind in ("field", "array") and values.own(accesses[array], task.loop.vars)
+            own = alone and array.kind in ("field", "array") and values.own(accesses[array], loop.vars)
             plain[array] = own
         atomic.plain = plain[array]
 
 
-def _may_share(a, b) -> bool:
+def _may_share(a: ArrayDecl, b: ArrayDecl) -> bool:
     """Whether an array argument may be a view of another array; of a field only where the numbers are of one type."""
     if a is b or "array" not in (a.kind, b.kind):
         return False
     return a.kind == b.kind or {a.kind, b.kind} == {"field", "array"} and element_dtype(a.type) is element_dtype(b.type)
 
 
-def everything(body) -> list:
+def everything(body: list[Stmt]) -> list[Node]:
     """The nodes of a body and of the functions that it calls."""
-    nodes, seen, bodies = [], set(), [body]
+    nodes: list[Node] = []
+    seen: set[int] = set()
+    bodies = [body]
     while bodies:
         for node in walk.walk(bodies.pop()):
             nodes.append(node)
@@ -84,10 +95,10 @@ def everything(body) -> list:
 class Values:
     """Finds the loop variable behind an index, also through names that are assigned once."""
 
-    def __init__(self, nodes: list, variables: tuple):
+    def __init__(self, nodes: list[Node], variables: tuple[Var, ...]) -> None:
         self.variables = {v.id for v in variables}
-        self.once: dict = {}
-        again = set()
+        self.once: dict[int, Expr] = {}
+        again: set[int] = set()
         for node in nodes:
             if isinstance(node, Declare):
                 if node.var.id in self.once:
@@ -99,15 +110,15 @@ class Values:
                     again.add(var.id)
             elif isinstance(node, Call):
                 again.update(a.var.id for a in node.args if isinstance(a, VarPlace))
-        for var in again:
-            self.once.pop(var, None)
+        for changed in again:
+            self.once.pop(changed, None)
 
-    def own(self, accesses: list, variables: tuple) -> bool:
+    def own(self, accesses: list[tuple[Expr, ...]], variables: tuple[Var, ...]) -> bool:
         """Whether all tuples of indices have every loop variable at the same position."""
         found = [[self.variable(e) for e in indices] for indices in accesses]
         return all(any(all(row[k] == v.id for row in found) for k in range(min(map(len, found)))) for v in variables)
 
-    def variable(self, e):
+    def variable(self, e: Expr) -> int | None:
         """The id of the loop variable that an expression is, or None."""
         for _ in range(8):
             e = self.simpler(e)
@@ -115,7 +126,7 @@ class Values:
                 return e.place.var.id
         return None
 
-    def simpler(self, e):
+    def simpler(self, e: Expr) -> Expr:
         """One step from a name or an element of a vector to what it stands for."""
         if isinstance(e, Load) and isinstance(e.place, VarPlace):
             return self.once.get(e.place.var.id, e)
@@ -131,10 +142,10 @@ class Values:
         return Elem(whole, indices, e.type) if isinstance(whole, Load) and not isinstance(e, Elem) else e
 
 
-def _overlapping(arrays: list) -> set:
+def _overlapping(arrays: list[ArrayDecl]) -> set[ArrayDecl]:
     """Fields of which another declaration has the same memory."""
-    first: dict = {}
-    shared = set()
+    first: dict[tuple[int, int], ArrayDecl] = {}
+    shared: set[ArrayDecl] = set()
     for array in arrays:
         if array.kind != "field":
             continue

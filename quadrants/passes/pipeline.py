@@ -7,10 +7,12 @@ from functools import partial, update_wrapper
 
 from quadrants.ir.abilities import Abilities
 from quadrants.ir.nodes import Module
+from quadrants.passes.adstack_checks import number_stack_checks
+from quadrants.passes.adstack_gates import claim_gates, count_gates
+from quadrants.passes.adstack_sizes import size_stacks
 from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.breaks_by_flag import breaks_by_flag
 from quadrants.passes.choices_by_branch import choices_by_branch
-from quadrants.passes.gates import claim_gates, count_gates
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
@@ -20,8 +22,6 @@ from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
-from quadrants.passes.stack_checks import number_stack_checks
-from quadrants.passes.stack_sizes import size_stacks
 from quadrants.passes.writes import note_writes
 
 ALL = Abilities()
@@ -38,7 +38,7 @@ PASSES = (
 )
 
 
-def run(module: Module, abilities: Abilities = ALL, observe=None) -> Module:
+def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Module], object] | None = None) -> Module:
     """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
     for step in (*PASSES, *_lowering(abilities)):
         module = step(module)
@@ -47,7 +47,7 @@ def run(module: Module, abilities: Abilities = ALL, observe=None) -> Module:
     return module
 
 
-def _lowering(able: Abilities) -> Iterator[Callable]:
+def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     """The passes that bring IR to what a target can say."""
     yield from (claim_gates, size_stacks) if able.device else (count_gates,)
     yield guard_empty

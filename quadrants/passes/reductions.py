@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
+    ArrayDecl,
     Atomic,
     Binary,
     Call,
@@ -16,16 +17,26 @@ from quadrants.ir.nodes import (
     Declare,
     ElemPlace,
     Eval,
+    Expr,
     For,
     If,
     Load,
     Module,
+    Place,
+    Stmt,
     Store,
+    Task,
     Var,
     VarPlace,
 )
 from quadrants.ir.overlap import is_same_memory
-from quadrants.ir.types import DType, u1
+from quadrants.ir.types import DType, scalar, u1
+
+# A variable or array, and the constant indices of a part of it.
+Root = tuple[str, int]
+Key = tuple[Root, tuple[tuple[int, ...], ...]]
+Update = tuple[Eval, Atomic]  # a statement, and what it evaluates
+Touched = dict[Root, ArrayDecl | None]
 
 COMBINE = {"add": "add", "sub": "add", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor"}
 
@@ -37,108 +48,119 @@ def recognise_reductions(module: Module) -> Module:
     return module
 
 
-def recognise_in(task) -> None:
+def recognise_in(task: Task) -> None:
     """The same for one task, whose loop is parallel."""
-    if _is_once(task.loop):
+    if task.loop is None or _is_once(task.loop):
         return
-    candidates: dict = {}
-    touched: dict = {}
-    atomics: set = set()
+    candidates: dict[tuple[Key, str], list[Update]] = {}
+    touched: Touched = {}
+    atomics: dict[int, Atomic] = {}
     for node in walk.walk(task.body):
         if isinstance(node, Eval) and isinstance(node.value, Atomic):
             key = _place_key(node.value.place)
-            op = node.value.op
-            if key is not None and op in COMBINE and isinstance(node.value.type, DType) and node.value.type.bits > 8:
+            op, t = node.value.op, node.value.type
+            if key is not None and op in COMBINE and isinstance(t, DType) and t.bits > 8:
                 group = (key, COMBINE[op])
-                candidates.setdefault(group, []).append(node)
-                atomics.add(id(node))
+                candidates.setdefault(group, []).append((node, node.value))
+                atomics[id(node)] = node.value
     if not candidates:
         return
     _count_uses(task.body, atomics, touched, set())
-    for (key, op), nodes in candidates.items():
+    for (key, op), updates in candidates.items():
         mixed = any(k == key and other != op for k, other in candidates)
-        if touched.get(key[0]) or mixed or _is_touched(nodes[0].value.place, touched):
+        if key[0] in touched or mixed or _is_touched(updates[0][1].place, touched):
             continue
-        task.reductions.append(_accumulate(task.body, op, nodes, len(task.reductions)))
+        task.reductions.append(_accumulate(task.body, op, updates, len(task.reductions)))
 
 
 def _is_once(loop: For) -> bool:
     """Whether a loop has one iteration."""
-    ends = [e for pair in loop.bounds for e in pair]
-    return all(isinstance(e, Const) for e in ends) and all(end.value - begin.value == 1 for begin, end in loop.bounds)
+    return all(
+        isinstance(begin, Const) and isinstance(end, Const) and end.value - begin.value == 1
+        for begin, end in loop.bounds
+    )
 
 
-def _is_touched(place, touched: dict) -> bool:
+def _is_touched(place: Place, touched: Touched) -> bool:
     """Whether the memory of a field has another use, by another name."""
     cell = walk.root_cell(place)
     if cell is None:
         return False
-    return any(kind == "array" and is_same_memory(cell.array, other) for (kind, _), other in touched.items())
+    return any(other is not None and is_same_memory(cell.array, other) for other in touched.values())
 
 
-def _place_key(place):
+def _place_key(place: Place) -> Key | None:
     """(root, constant path) of a place that no iteration changes, or None."""
-    path: list = []
+    path: list[tuple[int, ...]] = []
     while isinstance(place, ElemPlace):
-        if not all(isinstance(e, Const) for e in place.indices):
+        at = _constants(place.indices)
+        if at is None:
             return None
-        path.append(tuple(e.value for e in place.indices))
+        path.append(at)
         place = place.base
     if isinstance(place, VarPlace):
         return (("var", place.var.id), tuple(path)) if place.var.shared else None
     if isinstance(place, Cell) and place.array.kind != "shared":
-        if all(isinstance(e, Const) for e in place.indices):
-            return (("array", place.array.id), (tuple(e.value for e in place.indices), *path))
+        at = _constants(place.indices)
+        if at is not None:
+            return (("array", place.array.id), (at, *path))
     return None
 
 
-def _count_uses(body, atomics: set, touched: dict, seen: set) -> None:
+def _constants(indices: tuple[Expr, ...]) -> tuple[int, ...] | None:
+    """The numbers that some indices are; None where one is no constant."""
+    found = [e.value for e in indices if isinstance(e, Const)]
+    return tuple(found) if len(found) == len(indices) else None
+
+
+def _count_uses(body: list[Stmt], atomics: dict[int, Atomic], touched: Touched, seen: set[int]) -> None:
     """Every use of a shared variable or array other than as the place of the atomics themselves."""
     stack = list(walk.children_of(body))
     while stack:
         node = stack.pop()
-        if id(node) in atomics:
-            stack.extend(walk.children_of(node.value.args))
+        update = atomics.get(id(node))
+        if update is not None:
+            stack.extend(walk.children_of(update.args))
             continue
         if isinstance(node, Call) and id(node.func) not in seen:
             seen.add(id(node.func))
             _count_uses(node.func.body, atomics, touched, seen)
         if isinstance(node, VarPlace):
-            touched[("var", node.var.id)] = True
+            touched[("var", node.var.id)] = None
         elif isinstance(node, Cell):
             touched[("array", node.array.id)] = node.array
         stack.extend(walk.children(node))
 
 
-def _accumulate(body: list, op: str, nodes: list, number: int):
+def _accumulate(body: list[Stmt], op: str, updates: list[Update], number: int) -> tuple[Declare, If]:
     """Rewrite the atomics to updates of a local; returns (Declare of the local, statement after the loop).
 
     The place is touched only if an update happened: a guard in the loop may have kept it from a cell that does not
     exist.
     """
-    first = nodes[0].value
-    t = first.type
+    statement, first = updates[0]
+    t = scalar(first.type)
     closing = "add" if op == "add" else first.op
     acc = Var(f"qd_acc{number or ''}", t, mutable=True, level=1)
     place = VarPlace(acc, t)
-    updates: dict = {}
-    for node in nodes:
-        combine = "sub" if node.value.op == "sub" else op
-        value = Binary(combine, Load(place, t), node.value.args[0], t)
-        updates[id(node)] = Store(place, value, node.loc)
-    _replace(body, updates)
+    stores: dict[int, Store] = {}
+    for s, atomic in updates:
+        combine = "sub" if atomic.op == "sub" else op
+        value = Binary(combine, Load(place, t), atomic.args[0], t)
+        stores[id(s)] = Store(place, value, s.loc)
+    _replace(body, stores)
     start = identity(op, t)
     final = Eval(Atomic(closing, first.place, (Load(place, t),), t))
-    return Declare(acc, start, nodes[0].loc), If(Binary("ne", Load(place, t), start, u1), [final], [])
+    return Declare(acc, start, statement.loc), If(Binary("ne", Load(place, t), start, u1), [final], [])
 
 
-def _replace(block: list, updates: dict) -> None:
+def _replace(block: list[Stmt], stores: dict[int, Store]) -> None:
     for k, stmt in enumerate(block):
-        if id(stmt) in updates:
-            block[k] = updates[id(stmt)]
+        if id(stmt) in stores:
+            block[k] = stores[id(stmt)]
         else:
             for inner in walk.blocks(stmt):
-                _replace(inner, updates)
+                _replace(inner, stores)
 
 
 def identity(op: str, t: DType) -> Const:

@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Call, Check, Declare, Intrinsic, Module, Print, Rand, Store, VarPlace, Volatile
+from quadrants.ir.nodes import (
+    Atomic,
+    Call,
+    Check,
+    Declare,
+    Intrinsic,
+    Loc,
+    Module,
+    Node,
+    Print,
+    Rand,
+    Store,
+    Var,
+    VarPlace,
+    Volatile,
+)
 
 
 def prepare_resume(module: Module) -> Module:
@@ -16,7 +31,7 @@ def prepare_resume(module: Module) -> Module:
     starts = [r.begin for r in module.regions if r.kind == "checkpoint"]
     if not starts:
         return module
-    skipped: set = set()
+    skipped: set[int] = set()
     for task in module.tasks:
         nodes = list(walk.walk(task.body))
         task.local = (
@@ -27,12 +42,12 @@ def prepare_resume(module: Module) -> Module:
         if not task.local:
             skipped.update(v.id for v in map(_variable, nodes) if v is not None)
     last = max(starts)
-    written: dict = {}
+    written: dict[int, tuple[int, Loc | None]] = {}
     for number, task in enumerate(module.tasks):
         begin = max((s for s in starts if s <= number), default=0)
-        roots = [task.body, task.pre, [e for pair in task.loop.bounds for e in pair] if task.loop is not None else []]
+        roots: list[walk.Nodes] = [task.body, task.pre, walk.bounds_of(task)]
         for node in walk.walk(roots):
-            if isinstance(node, VarPlace) and written.get(node.var.id, (begin,))[0] < begin:
+            if isinstance(node, VarPlace) and written.get(node.var.id, (begin, None))[0] < begin:
                 where = written[node.var.id][1]
                 raise QuadrantsSyntaxError(
                     f'The variable "{node.var.name}" is used behind a checkpoint but set before it, together with '
@@ -48,13 +63,13 @@ def prepare_resume(module: Module) -> Module:
     return module
 
 
-def _variable(node):
+def _variable(node: Node) -> Var | None:
     if isinstance(node, Declare):
         return node.var
     return walk.root_var(node.place) if isinstance(node, (Store, Atomic)) else None
 
 
-def _reaches_out(nodes) -> bool:
+def _reaches_out(nodes: list[Node]) -> bool:
     """Whether running them can be noticed otherwise than in variables of the kernel."""
     for node in nodes:
         if isinstance(node, (Rand, Print, Check, Intrinsic, Volatile)) or isinstance(node, Call) and not node.func.pure:

@@ -7,8 +7,27 @@ loop could change while it runs, or whose arithmetic is checked, are evaluated o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Binary, Call, Cell, Declare, For, Load, Module, Rand, Region, Task, Var, VarPlace
+from quadrants.ir.nodes import (
+    Atomic,
+    Binary,
+    Call,
+    Cell,
+    Declare,
+    Expr,
+    For,
+    Load,
+    Loc,
+    Module,
+    Rand,
+    Region,
+    Stmt,
+    Task,
+    Var,
+    VarPlace,
+)
 from quadrants.ir.types import i32
 
 
@@ -19,7 +38,7 @@ def split_tasks(module: Module) -> Module:
     return module
 
 
-def keep_tasks(module: Module, wanted) -> None:
+def keep_tasks(module: Module, wanted: Callable[[Task], object]) -> None:
     """Drop the tasks for which `wanted(task)` is false; regions stay where they were among the others."""
     before = [0]
     for task in module.tasks:
@@ -29,12 +48,14 @@ def keep_tasks(module: Module, wanted) -> None:
     module.tasks = [t for t, a, b in zip(module.tasks, before, before[1:]) if b > a]
 
 
-def _split(module: Module, body: list, parent: int) -> None:
+def _split(module: Module, body: list[Stmt], parent: int) -> None:
     tasks = module.tasks
-    serial: list = []
+    serial: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and stmt.parallel:
-            stmt.bounds = tuple(tuple(_held(e, serial, stmt.loc) for e in pair) for pair in stmt.bounds)
+            stmt.bounds = tuple(
+                (_held(begin, serial, stmt.loc), _held(end, serial, stmt.loc)) for begin, end in stmt.bounds
+            )
             _flush(module, tasks, serial)
             serial = []
             tasks.append(Task(_task_name(module, tasks, stmt), stmt.kind, stmt.body, stmt))
@@ -50,18 +71,18 @@ def _split(module: Module, body: list, parent: int) -> None:
     _flush(module, tasks, serial)
 
 
-def _task_name(module: Module, tasks: list, loop=None) -> str:
+def _task_name(module: Module, tasks: list[Task], loop: For | None = None) -> str:
     label = f"{loop.config.name}_" if loop is not None and loop.config is not None and loop.config.name else ""
     kind = loop.kind if loop is not None else "serial"
     return f"{module.name}_{len(tasks)}_{label}{kind}"
 
 
-def _flush(module: Module, tasks: list, serial: list) -> None:
+def _flush(module: Module, tasks: list[Task], serial: list[Stmt]) -> None:
     if serial:
         tasks.append(Task(_task_name(module, tasks), "serial", serial))
 
 
-def _held(e, serial: list, loc):
+def _held(e: Expr, serial: list[Stmt], loc: Loc | None) -> Expr:
     """A bound that the launch and every chunk of the loop may evaluate again."""
     if not _needs_task(e):
         return e
@@ -70,7 +91,7 @@ def _held(e, serial: list, loc):
     return Load(VarPlace(var, i32), i32)
 
 
-def _needs_task(e) -> bool:
+def _needs_task(e: Expr) -> bool:
     """Whether an expression could change while the loop runs, or reports errors, which only a task can."""
     for node in walk.walk([e]):
         if isinstance(node, Binary) and node.loc is not None:
@@ -84,22 +105,21 @@ def _needs_task(e) -> bool:
     return False
 
 
-def _share(tasks: list, results: int) -> list:
+def _share(tasks: list[Task], results: int) -> list[Var]:
     """Mark the variables that cross tasks; returns them with names unique in the frame."""
-    home: dict = {}
-    declared: dict = {}
+    declared: dict[int, int] = {}
     for number, task in enumerate(tasks):
         for node in walk.walk(task.body):
             if isinstance(node, Declare):
                 declared[node.var.id] = number
-                home.setdefault(node.var.id, set()).add(number)
-    shared: dict = {}
+    shared: dict[int, Var] = {}
     for number, task in enumerate(tasks):
-        roots = [task.body, [e for pair in task.loop.bounds for e in pair] if task.loop else []]
+        bounds = walk.bounds_of(task)
+        roots: list[walk.Nodes] = [task.body, bounds]
         for root in roots:
             for node in walk.walk(root):
                 if isinstance(node, VarPlace) and node.var.id in declared:
-                    outside = declared[node.var.id] != number or root is roots[1]
+                    outside = declared[node.var.id] != number or root is bounds
                     if outside and not node.var.shared:
                         node.var.shared = True
                         shared[node.var.id] = node.var

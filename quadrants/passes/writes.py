@@ -6,14 +6,14 @@ stacks have their lengths from, and these are kept between launches.
 
 from __future__ import annotations
 
-from quadrants.ir.nodes import Cell, Load, Module, Volatile
+from quadrants.ir.nodes import ArrayDecl, Cell, Load, Module, Node, Place, Volatile
 from quadrants.ir.types import element_dtype
 from quadrants.ir.walk import children, children_of
 
 
 def note_writes(module: Module) -> Module:
     """Set `module.written`. A cell that is not loaded is one that is written, or handed to what may write it."""
-    found: dict = {}
+    found: dict[int, ArrayDecl] = {}
     stack = children_of([*((t.body, t.reductions) for t in module.tasks), *(f.body for f in module.functions)])
     while stack:
         node = stack.pop()
@@ -27,14 +27,15 @@ def note_writes(module: Module) -> Module:
     return module
 
 
-def _indices(place) -> list:
+def _indices(place: Place) -> list[Node]:
     """What is computed to find a place."""
-    out: list = []
-    while place is not None:
-        out += children_of(getattr(place, "indices", ()))
-        place = getattr(place, "base", None)
+    out: list[Node] = []
+    part: Place | None = place
+    while part is not None:
+        out += children_of(getattr(part, "indices", ()))
+        part = getattr(part, "base", None)
     return out
 
 
-def _counts_writes(array) -> bool:
+def _counts_writes(array: ArrayDecl) -> bool:
     return array.kind == "field" and element_dtype(array.type).is_integral

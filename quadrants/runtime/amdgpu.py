@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+from typing import Any
 
 from quadrants._ext.core import Device, device_count
 from quadrants.backends import registry
@@ -22,7 +23,7 @@ def probe() -> bool:
     return bool(_nodes()) and device_count("hip") > 0
 
 
-def _nodes() -> list[dict]:
+def _nodes() -> list[dict[str, int]]:
     """What the system says of its AMD processors for computing, one dict of numbers each."""
     found = []
     for path in sorted(glob.glob("/sys/class/kfd/kfd/topology/nodes/*/properties")):
@@ -55,7 +56,7 @@ class AmdBackend(BinaryBackend):
 
     compiler = hiprtc
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("hip", Device("hip", chosen_device("hip")))
         self.dlpack_device = (10, self.device.ordinal)
         nodes = _nodes()
@@ -65,11 +66,9 @@ class AmdBackend(BinaryBackend):
         self.arch = chip_name(node["gfx_target_version"])
         self.multiprocessors = max(1, node.get("simd_count", 4) // max(1, node.get("simd_per_cu", 4)))
 
-    def flags(self, options: dict) -> tuple[str, ...]:
+    def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         return hiprtc.flags(self.arch, fast_math=bool(options["fast_math"]))
 
 
 registry.register(("amdgpu",), emulated.unless_wanted("hip", AmdBackend))
-register_device_query(
-    "amdgpu", "max_shared_memory_bytes", lambda: registry.current().device.attribute("max_shared_bytes")
-)
+register_device_query("amdgpu", "max_shared_memory_bytes", lambda: registry.device().attribute("max_shared_bytes"))

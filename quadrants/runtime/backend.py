@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quadrants import _logging, session
 from quadrants.emit import dialects, environment
 from quadrants.toolchain import cache
+
+if TYPE_CHECKING:
+    from quadrants.backends.interface import Device
 
 
 class Backend:
@@ -18,8 +21,8 @@ class Backend:
     memory; `dlpack_device` is DLPack's (type, number) of its memory, None where no other package can address that.
     """
 
-    device: Any = None
-    dlpack_device: tuple | None = (1, 0)
+    device: Device | None = None
+    dlpack_device: tuple[int, int] | None = (1, 0)
 
     def __init__(self, dialect: str):
         self.dialect = dialects.get(dialect)

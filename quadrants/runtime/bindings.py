@@ -6,30 +6,41 @@ import contextlib
 import copy
 import dataclasses
 import struct
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants import banner, session, signature
+from quadrants import session, signature
 from quadrants._ext.core import KeptDepths, Plan
 from quadrants.data import external
-from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType, element_dtype, primitive
+from quadrants.errors import QuadrantsRuntimeTypeError
+from quadrants.ir.types import DType, StructType, TensorType, ValueType, element_dtype, primitive, struct_offsets
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import holds_numbers, is_external, is_number, kind_of
 from quadrants.lang.store import check_integer, store_value
 from quadrants.launch.recipe import Recipe, Result
 from quadrants.profiler import kernel_records
-from quadrants.runtime import task_table
+from quadrants.runtime import failures, task_table
 from quadrants.runtime.foreign import external_packer, flags_packer
 
+if TYPE_CHECKING:
+    from quadrants._ext.core import DeviceProgram
+    from quadrants.runtime.interface import Kernel, Packer, Reader
 
-def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, program=None):
+Source = tuple[int, tuple[str, ...]]  # a parameter, and the names of the attributes on the way
+Member = tuple[int, tuple[str, ...], int]  # the same, and the token of what is there
+
+
+def make_plan(
+    kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, entry: int, keepalive: Any,
+    program: DeviceProgram | None = None,
+) -> Plan:  # fmt: skip
     """Describe one specialisation to the launch core: a function at `entry`, or the tasks of a device's `program`."""
     if program is not None:
         recipe = _behind_the_block(recipe, program)
     block = bytearray(recipe.size)
-    owners = [keepalive]
+    owners: list[Any] = [keepalive]
     for offset in recipe.kept.places if recipe.kept is not None else ():
         struct.pack_into("=q", block, offset, -1)
     for offset, cell in recipe.cells:
@@ -38,7 +49,7 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     members, pack, sources = _members_and_packing(kernel, args, recipe)
     task_table.register(recipe.name, recipe.task_ids)
     kernel.graph_do_while_levels = _levels(kernel, recipe)
-    sites = [_site(message, frames, name) for message, frames, name in recipe.sites]
+    sites = [failures.of_site(site) for site in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
         device=program, reach=external.reach(), tasks=len(recipe.tasks),
@@ -49,33 +60,33 @@ def make_plan(kernel, args: tuple, recipe: Recipe, entry: int, keepalive, progra
     )  # fmt: skip
 
 
-def _reals(kernel, recipe: Recipe) -> list:
+def _reals(kernel: Kernel, recipe: Recipe) -> list[Source]:
     """Members that are real numbers because they were when the kernel was compiled, and not as a dataclass says."""
     found = [s for s in recipe.slots if s.path and isinstance(s.type, DType) and s.kind == "scalar" and s.type.is_real]
     return [(s.param, s.path) for s in found if not dataclasses.is_dataclass(kernel.parameters[s.param][1])]
 
 
-def _attributes(recipe: Recipe, args: tuple, members: list) -> list:
+def _attributes(recipe: Recipe, args: tuple[Any, ...], members: list[Member]) -> list[tuple[Any, ...]]:
     """What was read off objects, with the numbers that are constants of the code now."""
     passed = {(param, path) for param, path, _ in members}
     found = [((param, path), _resolve(args[param], path)) for param, path in recipe.attributes]
     return [(*place, None if place in passed else _constant(x)) for place, x in found]
 
 
-def _constant(x):
+def _constant(x: Any) -> Any:
     """A copy of a number, or of an array or a container of numbers, which may be changed in place; None for anything
     else."""
     numbers = holds_numbers(x) if type(x) in (list, tuple, dict) else is_number(x) or type(x) is np.ndarray
     return copy.deepcopy(x) if numbers else None
 
 
-def _written_integers(recipe: Recipe, sources: list) -> list:
+def _written_integers(recipe: Recipe, sources: list[int]) -> list[int]:
     """Where the integers come from that the kernel may write. Views do not say what they are of."""
     slots = [(k, recipe.slots[k].type) for k in recipe.written]
     return [sources[k] for k, t in slots if t is None or element_dtype(t).is_integral]
 
 
-def _kept(recipe: Recipe, sources: list) -> KeptDepths | None:
+def _kept(recipe: Recipe, sources: list[int]) -> KeptDepths | None:
     kept = recipe.kept
     if kept is None:
         return None
@@ -90,10 +101,10 @@ class LoopLevel:
     parent_id: int
 
 
-def _levels(kernel, recipe: Recipe) -> list[LoopLevel]:
+def _levels(kernel: Kernel, recipe: Recipe) -> list[LoopLevel]:
     """The loops of a kernel, outer ones before inner ones."""
-    number: dict = {-1: -1}
-    levels: list = []
+    number: dict[int, int] = {-1: -1}
+    levels: list[LoopLevel] = []
     for k, region in enumerate(recipe.regions):
         outer = number[region.parent]
         number[k] = outer
@@ -104,7 +115,7 @@ def _levels(kernel, recipe: Recipe) -> list[LoopLevel]:
     return levels
 
 
-def _behind_the_block(recipe: Recipe, program) -> Recipe:
+def _behind_the_block(recipe: Recipe, program: DeviceProgram) -> Recipe:
     """What a launch reads back from the device lies behind the arguments: start of the frame, times, checkpoints."""
     size = recipe.size + program.tail_bytes
     checkpoints = 8 if any(r.kind == "checkpoint" for r in recipe.regions) else 0
@@ -117,11 +128,13 @@ def _behind_the_block(recipe: Recipe, program) -> Recipe:
     )
 
 
-def _members_and_packing(kernel, args: tuple, recipe: Recipe):
-    members: list = []
-    pack: list = []
-    sources: list = []
-    index_of: dict = {}
+def _members_and_packing(
+    kernel: Kernel, args: tuple[Any, ...], recipe: Recipe
+) -> tuple[list[Member], list[tuple[Any, ...]], list[int]]:
+    members: list[Member] = []
+    pack: list[tuple[Any, ...]] = []
+    sources: list[int] = []
+    index_of: dict[Source, int] = {}
     count = len(kernel.parameters)
     for number, slot in enumerate(recipe.slots):
         source, place = slot.param, (slot.param, slot.path)
@@ -138,6 +151,7 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
             assert isinstance(slot.type, DType)
             pack.append((slot.type.name, source, slot.offset, None))
         elif slot.kind in ("tensor", "struct"):
+            assert isinstance(slot.type, (TensorType, StructType))
             pack.append(("call", source, slot.offset, packer(slot.type, name)))
         elif slot.kind == "grad":
             element = slot.type.shape if isinstance(slot.type, TensorType) else None
@@ -161,12 +175,12 @@ def _members_and_packing(kernel, args: tuple, recipe: Recipe):
     return members + _told_apart(kernel, args, index_of), pack, sources
 
 
-def _told_apart(kernel, args: tuple, known: dict) -> list:
+def _told_apart(kernel: Kernel, args: tuple[Any, ...], known: dict[Source, int]) -> list[Member]:
     """Members that this specialisation does not read and earlier ones select by: it must not pass for them.
 
     An attribute that was an array is a field now, which is part of the code; the next launch may find an array again.
     """
-    found: dict = {}
+    found: dict[Source, int] = {}
     for plan in kernel._plans:
         for param, path, token in plan.members:
             if token and (param, path) not in known and (param, path) not in found:
@@ -175,13 +189,13 @@ def _told_apart(kernel, args: tuple, known: dict) -> list:
     return [(*place, token) for place, token in found.items()]
 
 
-def _member_token(obj, path: tuple, kind: str) -> int:
+def _member_token(obj: Any, path: tuple[str, ...], kind: str) -> int:
     if kind in ("scalar", "tensor", "struct"):
         return 0
     return signature.member_token(_resolve(obj, path))
 
 
-def _resolve(obj, path: tuple):
+def _resolve(obj: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         obj = getattr(obj, name)
     return obj._unwrap() if kind_of(obj) == "tensor" else obj
@@ -190,14 +204,14 @@ def _resolve(obj, path: tuple):
 # ---------------------------------------------------------------- arguments by value
 
 
-def packer(t, name: str):
+def packer(t: TensorType | StructType, name: str) -> Packer:
     """A function of the launch core's "call" code: writes `value` as type `t` into the block."""
     if isinstance(t, TensorType):
         return lambda value, block, offset: _pack_tensor(t, name, value, block, offset)
     return lambda value, block, offset: _pack_struct(t, name, value, block, offset)
 
 
-def _pack_tensor(t: TensorType, name: str, value, block, offset: int) -> None:
+def _pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset: int) -> None:
     data = _entries(t, name, value)
     if data.dtype.kind == "O":
         data = _whole_numbers(data, t.dtype, name)
@@ -225,14 +239,15 @@ def _whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
         return data
     for x in data.flat:
         check_integer(int(x), dtype, f"Argument {name}")
-    return store_value(data, np.dtype(dtype.numpy_name))
+    stored: np.ndarray = store_value(data, np.dtype(dtype.numpy_name))
+    return stored
 
 
 def _all_whole(data: np.ndarray) -> bool:
     return data.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) for x in data.flat)
 
 
-def _entries(t: TensorType, name: str, value) -> np.ndarray:
+def _entries(t: TensorType, name: str, value: Any) -> np.ndarray:
     if getattr(value, "_qd_host_matrix", False):
         return np.asarray(value.to_numpy())
     if isinstance(value, np.ndarray):
@@ -254,11 +269,11 @@ def _entries(t: TensorType, name: str, value) -> np.ndarray:
     raise QuadrantsRuntimeTypeError(f"Argument {name} (type={type(value)}) cannot be converted into required type {t}")
 
 
-def _is_torch(value) -> bool:
+def _is_torch(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "torch"
 
 
-def _pack_struct(t: StructType, name: str, value, block, offset: int) -> None:
+def _pack_struct(t: StructType, name: str, value: Any, block: memoryview, offset: int) -> None:
     if not getattr(value, "_qd_host_struct", False):
         raise QuadrantsRuntimeTypeError(
             f"Argument {name} (type={type(value)}) cannot be converted into required type {t}"
@@ -267,7 +282,7 @@ def _pack_struct(t: StructType, name: str, value, block, offset: int) -> None:
     _pack_members(t, name, entries, block, offset)
 
 
-def _pack_tensor_member(t: TensorType, name: str, value, block, offset: int) -> None:
+def _pack_tensor_member(t: TensorType, name: str, value: Any, block: memoryview, offset: int) -> None:
     """As an argument of its own, but of exactly the shape of the type: the structs are of different types otherwise."""
     shape = np.shape(value)
     if shape != t.shape:
@@ -275,9 +290,7 @@ def _pack_tensor_member(t: TensorType, name: str, value, block, offset: int) -> 
     _pack_tensor(t, name, value, block, offset)
 
 
-def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -> None:
-    from quadrants.ir.types import struct_offsets
-
+def _pack_members(t: StructType, name: str, entries: dict[str, Any], block: memoryview, offset: int) -> None:
     if list(entries) != [k for k, _ in t.members]:
         raise QuadrantsRuntimeTypeError(
             f"Argument {name} has members {list(entries)}, but the struct type needs {[k for k, _ in t.members]}"
@@ -310,7 +323,7 @@ def _pack_members(t: StructType, name: str, entries: dict, block, offset: int) -
 # ---------------------------------------------------------------- results
 
 
-def _reader(kernel, recipe: Recipe):
+def _reader(kernel: Kernel, recipe: Recipe) -> tuple[str, int] | Reader | None:
     """None, (dtype name, offset), or a function from the block to the Python result."""
     reader = _result_reader(kernel, recipe)
     if recipe.times < 0:
@@ -322,7 +335,7 @@ def _reader(kernel, recipe: Recipe):
     return lambda block: _timed(recipe, block, reader)
 
 
-def _timed(recipe: Recipe, block, reader):
+def _timed(recipe: Recipe, block: memoryview, reader: Reader | None) -> Any:
     """Note when every task began and ended, then read the result."""
     times = np.frombuffer(block, np.float64, 2 * len(recipe.tasks), recipe.times)
     for name, begin, end in zip(recipe.tasks, times[::2].tolist(), times[1::2].tolist()):
@@ -331,10 +344,10 @@ def _timed(recipe: Recipe, block, reader):
     return reader(block) if reader is not None else None
 
 
-def _status_reader(recipe: Recipe):
+def _status_reader(recipe: Recipe) -> Reader:
     """How the launch ended, out of the number of the checkpoint that ended it."""
 
-    def read_status(block):
+    def read_status(block: memoryview) -> GraphStatus:
         (number,) = struct.unpack_from("=i", block, recipe.status + 4)
         session.get_runtime().prog.graph_last_yield = number or -1
         return GraphStatus(True, recipe.labels[number - 1]) if number else GraphStatus(False)
@@ -342,7 +355,7 @@ def _status_reader(recipe: Recipe):
     return read_status
 
 
-def _result_reader(kernel, recipe: Recipe):
+def _result_reader(kernel: Kernel, recipe: Recipe) -> tuple[str, int] | Reader | None:
     if recipe.status >= 0:
         return _status_reader(recipe)
     if not recipe.results:
@@ -358,13 +371,12 @@ def _result_reader(kernel, recipe: Recipe):
     return lambda block: tuple(read(t, a, block, offset) for (t, offset), a in results)
 
 
-def read(t, annotation, block, offset: int):
+def read(t: ValueType, annotation: Any, block: memoryview, offset: int) -> Any:
     """One result: a number, qd.Vector, qd.Matrix or qd.Struct."""
     if isinstance(t, DType):
         return _number(t, block, offset)
     if isinstance(t, TensorType):
         return _tensor(t, block, offset)
-    from quadrants.ir.types import struct_offsets
     from quadrants.lang.struct import Struct
 
     members = getattr(annotation, "members", {})
@@ -377,123 +389,13 @@ def read(t, annotation, block, offset: int):
     return Struct(values)
 
 
-def _number(t: DType, block, offset: int):
+def _number(t: DType, block: memoryview, offset: int) -> int | float:
     value = np.frombuffer(block, t.numpy_name, 1, offset)[0].item()
     return int(value) if isinstance(value, bool) else value
 
 
-def _tensor(t: TensorType, block, offset: int):
+def _tensor(t: TensorType, block: memoryview, offset: int) -> Any:
     from quadrants.lang.matrix import Matrix, Vector, wrap
 
     data = np.frombuffer(block, t.dtype.numpy_name, t.count, offset).reshape(t.shape).copy()
     return wrap(data, Vector if len(t.shape) == 1 else Matrix)
-
-
-# ---------------------------------------------------------------- failures
-
-
-_OF_THE_RUNTIME = frozenset(("adstack memory", "adstack walk", "adstack diverged"))
-
-
-def _site(message: tuple, frames: list, kernel_name: str):
-    """A function from the recorded values to the exception to raise."""
-
-    def failure(values, worker):
-        if message[0] == "view":
-            return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
-        text = _describe(message, values, kernel_name) + banner.format_banner(frames, "")
-        # What the user's code does wrong is an assertion; that there is no memory is none.
-        return (QuadrantsRuntimeError if message[0] in _OF_THE_RUNTIME else QuadrantsAssertionError)(text)
-
-    return failure
-
-
-def _describe(message: tuple, values, kernel_name: str) -> str:
-    kind = message[0]
-    if kind == "field":
-        _, label, shape, offset = message
-        where = f"with offset {_tuple(offset)} " if offset else ""
-        return (
-            f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices "
-            f"{_tuple(values)}"
-        )
-    if kind == "shared":
-        size = _tuple(message[1])
-        return f"(kernel={kernel_name}) Accessing a shared array of size {size} with indices {_tuple(values)}"
-    if kind == "ndarray":
-        return (
-            f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
-            f"[{', '.join(map(str, values))}]"
-        )
-    if kind.startswith("adstack"):
-        return _describe_stack(message, values, kernel_name)
-    if kind == "tensor":
-        shape = ", ".join(map(str, message[1]))
-        return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
-    texts = message[1]
-    out = texts[0]
-    for value, text in zip(values, texts[1:]):
-        out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
-    return out
-
-
-def _describe_stack(message: tuple, values, kernel_name: str) -> str:
-    if message[0] == "adstack memory":
-        nbytes, rows, stride, kind, number = values
-        return (
-            f"(kernel={kernel_name}) The adstack heap of {nbytes} bytes for the {('float', 'int')[kind]} stacks of "
-            f"task {kernel_name}_{number}, {rows} rows of {stride} bytes, cannot be allocated. Carry fewer variables "
-            "through loops, split or checkpoint the kernel, or give it more memory (device_memory_fraction, "
-            "device_memory_GB)."
-        )
-    if message[0] == "adstack diverged":
-        return (
-            f"(kernel={kernel_name}) The adstack rows of a condition diverged: a thread took row {values[0]} of "
-            f"{values[1]}. What the condition reads changed in the launch, by the kernel itself or by another stream; "
-            "set ad_stack_sparse_threshold_bytes to more than the heap needs."
-        )
-    if message[0] == "adstack walk":
-        return (
-            f"(kernel={kernel_name}) Finding the size of an adstack takes a walk over {values[0]} cells, which exceeds "
-            f"the {message[1]} guard. Bound the loop by a shape, an argument or an array that its index is used for "
-            "directly, or set ad_stack_size in qd.init."
-        )
-    _, label, forced, number, slots = message
-    length, limit = values[:2]
-    cause = (
-        "The bound of the loop changed after the launch had found its size, by the kernel itself or through a view "
-        "that shares its memory (DLPack, to_torch(copy=False)). Restart from the forward kernel; if that does not "
-        "help, the size was worked out wrongly: report it with what QD_DUMP_IR=1 writes"
-    )
-    if forced:
-        cause = f"ad_stack_size={forced} is too small; make it larger, or 0, so that each launch finds the size"
-    sizes = (known if at is None else values[at] for _, known, at in slots)
-    stacks = ", ".join(f"{name} {'?' if size is None else size}" for (name, *_), size in zip(slots, sizes))
-    return (
-        f"Adstack overflow in kernel {kernel_name}, task {number}: the loop that carries '{label}' runs {length} "
-        f"times, and its stacks have room for {limit}. Slots of the stacks of this task: {stacks}. {cause}."
-    )
-
-
-def _describe_view(message: tuple, values, worker: int, kernel_name: str) -> str:
-    _, kind, stack = message
-    if kind == "construction":
-        offset, size, length = values
-        return f"\nBufferView construction out of range: offset={offset}, size={size}, ndarray length={length}."
-    if kind == "access":
-        index, offset, size = values
-        text = (
-            f"BufferView Out Of Range: kernel[{kernel_name}] tid={worker}, "
-            f"got index {index} (offset={offset}, size={size})."
-        )
-    else:
-        offset, size, parent = values
-        text = (
-            f"BufferView subview Out Of Range: kernel[{kernel_name}] tid={worker}, subview offset={offset}, "
-            f"subview size={size}, parent size={parent}."
-        )
-    return "\n".join(("", text, "Callstack:", *stack))
-
-
-def _tuple(items) -> str:
-    return "(" + ", ".join(str(i) for i in items) + ")"

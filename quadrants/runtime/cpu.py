@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from quadrants import profiler, session
 from quadrants._ext import core
 from quadrants.backends import registry
@@ -9,6 +11,10 @@ from quadrants.launch.recipe import Recipe
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build, cc
+
+if TYPE_CHECKING:
+    from quadrants.runtime.interface import Kernel
+    from quadrants.toolchain.library import Library
 
 # Texts of more characters are of kernels with thousands of statements, most of them in branches. With -O2 gcc needs
 # little more than half the time of -O3 for them, and what it makes runs as fast.
@@ -20,9 +26,9 @@ class CpuBackend(Backend):
 
     dialect_name = "c"
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(self.dialect_name)
-        cfg = session.current_cfg()
+        cfg = session.cfg_in_force()
         if self.cache.root is None:
             # Nothing is on disk, so the kernel about to be traced will need a compiler. With a cache, a process that
             # finds all its kernels there starts none.
@@ -33,31 +39,33 @@ class CpuBackend(Backend):
         core.release_heaps()
         super().close()
 
-    def identity(self, options: dict) -> str:
+    def identity(self, options: dict[str, Any]) -> str:
         """What decides the machine code of a text."""
         return f"{cc.identity(cc.find_compiler(self.cache), compiler_options(options))}\n{LARGE_TEXT}"
 
-    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict[str, Any]) -> str:
         """The key under which the disk cache has the code of a text."""
         return build.key_c(text, compiler_options(options, text), self.cache)
 
-    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
+    def build(
+        self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, text: str, options: dict[str, Any]
+    ) -> core.Plan:
         """Compile or load the text and describe to the launch core how to call it."""
         with profiler.scope("compile C"):
             library = build.load_c(text, recipe.name, compiler_options(options, text), self.cache)
         return self._plan(kernel, args, recipe, library)
 
-    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+    def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> core.Plan | None:
         """The same from what the disk cache has; None when it has it no more."""
         library = build.load_kept(artifact, recipe.name, self.cache)
         return None if library is None else self._plan(kernel, args, recipe, library)
 
     @staticmethod
-    def _plan(kernel, args: tuple, recipe: Recipe, library):
+    def _plan(kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, library: Library) -> core.Plan:
         return bindings.make_plan(kernel, args, recipe, library.address(recipe.entry), keepalive=library)
 
 
-def compiler_options(options: dict, text: str = "") -> cc.CcOptions:
+def compiler_options(options: dict[str, Any], text: str = "") -> cc.CcOptions:
     """What the compiler is asked for, for a kernel of this text."""
     most = 2 if len(text) > LARGE_TEXT else 3
     return cc.CcOptions(bool(options["fast_math"]), 0 if options["opt_level"] == 0 else most)

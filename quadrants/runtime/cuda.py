@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from quadrants import session
 from quadrants._ext.core import Device, DeviceBuffer, device_count
@@ -20,7 +22,7 @@ _STATIC_SHARED = 48 * 1024
 
 def probe() -> bool:
     """Whether there is a CUDA device that this process can use."""
-    return device_count("cuda") > 0
+    return bool(device_count("cuda") > 0)
 
 
 class CudaBackend(BinaryBackend):
@@ -28,8 +30,8 @@ class CudaBackend(BinaryBackend):
 
     compiler = nvrtc
 
-    def __init__(self):
-        if session.current_cfg().offline_cache is False:
+    def __init__(self) -> None:
+        if session.cfg_in_force().offline_cache is False:
             # Nothing is on disk, so a kernel will be compiled soon: the compiler starts while the device does.
             nvrtc.prepare()
         super().__init__("cuda", Device("cuda", chosen_device("cuda")))
@@ -51,10 +53,10 @@ class CudaBackend(BinaryBackend):
             ) from None
         return DeviceBuffer(self.device, nbytes, taken.ptr, taken)
 
-    def flags(self, options: dict) -> tuple[str, ...]:
+    def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         return nvrtc.flags(options)
 
-    def functions(self, code: bytes, recipe: Recipe):
+    def functions(self, code: bytes, recipe: Recipe) -> tuple[list[int], Any]:
         handles, module = super().functions(code, recipe)
         for launch, handle in zip(recipe.launches, handles, strict=True):
             if launch.shared_bytes > _STATIC_SHARED:
@@ -62,8 +64,8 @@ class CudaBackend(BinaryBackend):
         return handles, module
 
 
-def _attribute(name: str):
-    return lambda: registry.current().device.attribute(name)
+def _attribute(name: str) -> Callable[[], int]:
+    return lambda: registry.device().attribute(name)
 
 
 registry.register(("cuda",), emulated.unless_wanted("cuda", CudaBackend))

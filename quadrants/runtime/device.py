@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from quadrants import _logging as logging
 from quadrants import profiler, session
-from quadrants._ext.core import DeviceBuffer, DeviceProgram, device_count
+from quadrants._ext.core import DeviceBuffer, DeviceProgram, Plan, device_count
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.launch.adstack_plan import MOST_ROWS
 from quadrants.launch.recipe import Recipe
-from quadrants.launch.stacks import MOST_ROWS
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build
+
+if TYPE_CHECKING:
+    from quadrants.backends.interface import Device
+    from quadrants.launch.tasks import TaskLaunch
+    from quadrants.runtime.interface import Kernel
 
 
 def chosen_device(vendor: str) -> int:
@@ -22,7 +28,7 @@ def chosen_device(vendor: str) -> int:
 
     Warns where several processes of one launcher share it without having been told to.
     """
-    number = session.cfg_in_force().device
+    number: int = session.cfg_in_force().device
     if number >= 0:
         return number
     visible = os.environ.get("QD_VISIBLE_DEVICE", "")
@@ -40,9 +46,11 @@ def chosen_device(vendor: str) -> int:
 
 
 class DeviceBackend(Backend):
-    """A subclass sets `device` and gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
+    """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
-    def __init__(self, dialect: str, device):
+    device: Device
+
+    def __init__(self, dialect: str, device: Device):
         super().__init__(dialect)
         self.device = device
         self._events = threading.local()
@@ -74,13 +82,14 @@ class DeviceBackend(Backend):
         events = self._events
         if not hasattr(events, "handle"):
             events.handle = self.device.event_create()
-        return events.handle
+        handle: int = events.handle
+        return handle
 
-    def functions(self, code, recipe: Recipe):
+    def functions(self, code: Any, recipe: Recipe) -> tuple[list[int], Any]:
         """Load compiled code: the function handle of every task, and an object that keeps them."""
         raise NotImplementedError
 
-    def plan(self, kernel, args: tuple, recipe: Recipe, code):
+    def plan(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, code: Any) -> Plan:
         """Describe to the launch core how to launch the tasks of that code."""
         self.device.refuse_capture(recipe.name)  # loading code would spoil the graph that is recorded
         self._check_block(recipe)
@@ -108,7 +117,7 @@ class DeviceBackend(Backend):
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
 
-    def _task(self, launch, handle: int) -> tuple:
+    def _task(self, launch: TaskLaunch, handle: int) -> tuple[Any, ...]:
         most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
         if launch.stacks and launch.form == "stride":
             most = min(most, max(1, MOST_ROWS // launch.block_dim))
@@ -131,9 +140,9 @@ class DeviceBackend(Backend):
                     f"capacity of {most} bytes."
                 )
 
-    def _most_blocks(self, launch, handle: int) -> int:
+    def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
         """Blocks that keep the device busy; more would only repeat what they do at their end."""
-        chosen = session.cfg_in_force().saturating_grid_dim
+        chosen: int = session.cfg_in_force().saturating_grid_dim
         if chosen > 0:
             return chosen
         resident = self.device.residency(handle, launch.block_dim, launch.shared_bytes)
@@ -146,31 +155,31 @@ class BinaryBackend(DeviceBackend):
     compiler: ModuleType
     arch: str
 
-    def flags(self, options: dict) -> tuple[str, ...]:
+    def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         """The options of the compiler."""
         raise NotImplementedError
 
-    def identity(self, options: dict) -> str:
+    def identity(self, options: dict[str, Any]) -> str:
         """What decides the machine code of a text."""
         return "\n".join((self.compiler.identity(), self.arch, *self.flags(options)))
 
-    def artifact(self, recipe: Recipe, text: str, options: dict) -> str:
+    def artifact(self, recipe: Recipe, text: str, options: dict[str, Any]) -> str:
         """The key under which the disk cache has the code of a text."""
         return build.key_binary(self.dialect.name, text, self.arch, self.flags(options))
 
-    def build(self, kernel, args: tuple, recipe: Recipe, text: str, options: dict):
+    def build(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, text: str, options: dict[str, Any]) -> Plan:
         """Compile or load the text and describe to the launch core how to launch it."""
         name = self.dialect.name
         with profiler.scope(f"compile {name.upper()}"):
             code = build.build_binary(name, text, recipe.name, self.arch, self.flags(options), self.cache)
         return self.plan(kernel, args, recipe, code)
 
-    def load(self, kernel, args: tuple, recipe: Recipe, artifact: str):
+    def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
         """The same from what the disk cache has; None when it has it no more."""
         code = build.kept_binary(artifact, build.binary_suffix(self.dialect.name, self.arch), self.cache)
         return None if code is None else self.plan(kernel, args, recipe, code)
 
-    def functions(self, code: bytes, recipe: Recipe):
+    def functions(self, code: bytes, recipe: Recipe) -> tuple[list[int], Any]:
         module = self.device.load(code)
         return [module.function(launch.name) for launch in recipe.launches], module
 
@@ -195,10 +204,10 @@ class _Scratch:
     SMALLEST = 1 << 12
     MOST = 1 << 28  # bytes kept
 
-    def __init__(self, device):
+    def __init__(self, device: Device):
         self.device = device
         self.lock = threading.Lock()
-        self.free: dict[int, list] = {}
+        self.free: dict[int, list[DeviceBuffer]] = {}
         self.bytes = 0
 
     def take(self, nbytes: int) -> DeviceBuffer:

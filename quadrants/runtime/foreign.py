@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING, Any
 
 from quadrants.data import external
+
+if TYPE_CHECKING:
+    from quadrants.runtime.interface import Packer
 
 
 class _Held:
@@ -12,7 +16,7 @@ class _Held:
 
     __slots__ = ("external",)
 
-    def __init__(self, described):
+    def __init__(self, described: external.External):
         self.external = described
 
     def finish(self) -> None:
@@ -20,10 +24,10 @@ class _Held:
             self.external.finish()
 
 
-def flags_packer(name: str, shape_offset: int, ndim: int):
+def flags_packer(name: str, shape_offset: int, ndim: int) -> Packer:
     """A function of the launch core's "call" code for the flags of a foreign array (`data.check_flags`)."""
 
-    def pack(value, block, offset: int):
+    def pack(value: Any, block: memoryview, offset: int) -> Any:
         flags = external.flags_of(value)
         flags._name = name
         struct.pack_into("=Q", block, offset, flags.arr.ptr)
@@ -35,8 +39,9 @@ def flags_packer(name: str, shape_offset: int, ndim: int):
 
 
 def external_packer(
-    name: str, shape_offset: int, ndim: int, element: tuple | None = None, gradient: bool = False, written: bool = True
-):  # fmt: skip
+    name: str, shape_offset: int, ndim: int, element: tuple[int, ...] | None = None, gradient: bool = False,
+    written: bool = True,
+) -> Packer:  # fmt: skip
     """A function of the launch core's "call" code for arrays that it does not pass by pointer: those that are not where
     kernels reach them, in Fortran order, with a gradient.
 
@@ -45,7 +50,7 @@ def external_packer(
     the array.
     """
 
-    def pack(value, block, offset: int):
+    def pack(value: Any, block: memoryview, offset: int) -> _Held:
         described = external.describe_external(value, name, written)
         if gradient:
             assert described.grad is not None  # the token tells arrays with one apart

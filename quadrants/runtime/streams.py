@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import weakref
+from typing import TYPE_CHECKING
 
 from quadrants import session
 from quadrants._ext.core import StreamBase
 from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from quadrants.backends.interface import Device
+    from quadrants.program import Program
 
 _DESTROYED = "owning Program has been destroyed by qd.init() or qd.reset(); create a new one"
 
@@ -15,7 +22,7 @@ _DESTROYED = "owning Program has been destroyed by qd.init() or qd.reset(); crea
 class _Handle:
     """A driver object of the runtime that made it (`prog_ref`), or a foreign one (None), which is never destroyed."""
 
-    def __init__(self, handle: int, prog_ref: weakref.ReferenceType | None = None):
+    def __init__(self, handle: int, prog_ref: weakref.ReferenceType[Program] | None = None):
         self._handle = int(handle)
         self._prog_ref = prog_ref
         self._destroyed = False
@@ -25,7 +32,7 @@ class _Handle:
         """The driver's handle; 0 where the arch has no such objects, and after `destroy`."""
         return self._handle
 
-    def _device(self):
+    def _device(self) -> Device | None:
         """The device that the object is used with, None where there is nothing to do. RuntimeError when it is dead."""
         if self._prog_ref is not None and self._prog_ref() is not session.get_runtime()._prog:
             raise QuadrantsRuntimeError(f"The {type(self).__name__}'s {_DESTROYED}")
@@ -33,7 +40,7 @@ class _Handle:
             raise QuadrantsRuntimeError(f"This {type(self).__name__} was destroyed; create a new one")
         return registry.current().device
 
-    def _release(self, device, handle: int) -> None:
+    def _release(self, device: Device, handle: int) -> None:
         raise NotImplementedError
 
     def destroy(self) -> None:
@@ -43,9 +50,9 @@ class _Handle:
         if gone or handle == 0 or self._prog_ref is None:
             return
         if self._prog_ref() is session.get_runtime()._prog and session.get_runtime()._prog is not None:
-            self._release(registry.current().device, handle)
+            self._release(registry.device(), handle)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,7 +65,7 @@ class _Handle:
             return
 
 
-class Stream(_Handle, StreamBase):
+class Stream(_Handle, StreamBase):  # type: ignore[misc]  # a class of the launch core, which has no annotations
     """A queue of launches: in order among themselves, independent of other streams. `kernel(..., qd_stream=s)`.
 
     `Stream(handle)` stands for a foreign one, such as `torch.cuda.Stream().cuda_stream`.
@@ -74,7 +81,7 @@ class Stream(_Handle, StreamBase):
         self._device()
         return self._handle
 
-    def _release(self, device, handle: int) -> None:
+    def _release(self, device: Device, handle: int) -> None:
         device.stream_destroy(handle)
 
 
@@ -99,7 +106,7 @@ class Event(_Handle):
         if device is not None:
             device.event_synchronize(self._handle)
 
-    def _release(self, device, handle: int) -> None:
+    def _release(self, device: Device, handle: int) -> None:
         device.event_destroy(handle)
 
 
@@ -111,7 +118,7 @@ def _handle_of(stream: Stream | None) -> int:
     return stream._launch_handle()
 
 
-def _current() -> tuple:
+def _current() -> tuple[Device | None, weakref.ReferenceType[Program]]:
     """(device or None, reference to the runtime in force). QuadrantsRuntimeError without one."""
     prog = session.get_runtime().prog
     return registry.current().device, weakref.ref(prog)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 
 _lock = threading.Lock()
-_tasks: dict[int, tuple] = {}  # id -> (what the id was made of, kernel, number)
+_tasks: dict[int, tuple[tuple[int, ...], str, int]] = {}  # id -> (what the id was made of, kernel, number)
 
 
-def register(kernel: str, ids: tuple) -> tuple:
+def register(kernel: str, ids: tuple[int, ...]) -> tuple[int, ...]:
     """The ids under which the tasks of a kernel are known from now on. Known ones stay; where another task has the id
     already, the next free one is taken.
 
@@ -18,7 +18,7 @@ def register(kernel: str, ids: tuple) -> tuple:
         return tuple(_place(wanted, (ids, kernel, number)) for number, wanted in enumerate(ids))
 
 
-def _place(wanted: int, task: tuple) -> int:
+def _place(wanted: int, task: tuple[tuple[int, ...], str, int]) -> int:
     found = wanted
     while _tasks.setdefault(found, task) != task:
         found = (found + 1) & 0xFFFFFFFF or 1

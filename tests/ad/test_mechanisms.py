@@ -11,7 +11,7 @@ import pytest
 from oracle import check, field, reverse
 
 import quadrants as qd
-from quadrants.ad import races, rules, stacks, sweep
+from quadrants.ad import adstack_saved, races, rules, sweep
 from quadrants.ad import reverse as reversal
 from quadrants.ad.build import compare, select, zero
 from quadrants.ir.nodes import Const, StackDepth
@@ -41,8 +41,8 @@ def recurrence():
 
 def without_pushes(monkeypatch):
     """Slots stay as they are: zeros are saved in place of what a loop carries."""
-    push = stacks.Stack.push
-    monkeypatch.setattr(stacks.Stack, "push", lambda self, loop, value: push(self, loop, zero(self.decl.type)))
+    push = adstack_saved.Stack.push
+    monkeypatch.setattr(adstack_saved.Stack, "push", lambda self, loop, value: push(self, loop, zero(self.decl.type)))
 
 
 def without_the_last_slot_first(monkeypatch):
@@ -70,14 +70,14 @@ def growing_recurrence():
 
 def without_sizes_of_the_launch(monkeypatch):
     """All stacks have four slots, whatever the bounds of loops are."""
-    monkeypatch.setattr(stacks.Depths, "_depth", lambda self, size: StackDepth(Const(4, i64), [], size))
-    settle = stacks.Depths._loop
+    monkeypatch.setattr(adstack_saved.Depths, "_depth", lambda self, size: StackDepth(Const(4, i64), [], size))
+    settle = adstack_saved.Depths._loop
 
     def loop(self, s, found, values, loops):
         self.forced = 5  # the guard stays
         return settle(self, s, found, values, loops)
 
-    monkeypatch.setattr(stacks.Depths, "_loop", loop)
+    monkeypatch.setattr(adstack_saved.Depths, "_loop", loop)
 
 
 def components():

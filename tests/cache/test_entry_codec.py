@@ -13,10 +13,10 @@ import pytest
 
 from quadrants import banner
 from quadrants.fastcache import entry
-from quadrants.ir.types import StructType, f32, i32, tensor_type, u1
+from quadrants.ir.types import StructType, ValueType, f32, i32, tensor_type, u1
 from quadrants.launch import codec
-from quadrants.launch.recipe import Recipe, Result, Site, Slot, ValueType
-from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.adstack_plan import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.recipe import Recipe, Result, Site, Slot
 from quadrants.launch.tasks import GatePlaces, HeapStack, LaunchRegion, Program, TaskLaunch
 
 RECORDS = (Recipe, Slot, TaskLaunch, LaunchRegion, StackPlan, KeptDepths)

@@ -15,7 +15,7 @@ FOLDER = Path(quadrants.emit.__file__).parent
 BEFORE = ("", "(", "= ", ", ", "; ", "return ", "[", "{")
 AFTER = ("", ";", ")", ",", ";)", "; ", ") ", "]", "}")
 # Where operands of known precedence become data of a template.
-PLACED = {("prologue.py", "_axis"), ("stacks.py", "_stack"), ("printer.py", "literal")}
+PLACED = {("prologue.py", "_axis"), ("adstack_rows.py", "_stack"), ("printer.py", "literal")}
 
 
 def modules() -> list[Path]:

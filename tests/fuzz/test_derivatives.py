@@ -11,7 +11,7 @@ import random
 
 import pytest
 
-from quadrants.ad import stacks
+from quadrants.ad import adstack_saved
 from quadrants.ad.build import zero
 
 from . import derivatives
@@ -40,8 +40,8 @@ def test_reverse_forward_and_differences_agree(arch_name, capsys):
 @pytest.mark.cpu_only
 def test_a_wrong_derivative_is_found(monkeypatch):
     """Zeros are saved in place of what loops carry."""
-    push = stacks.Stack.push
-    monkeypatch.setattr(stacks.Stack, "push", lambda self, loop, value: push(self, loop, zero(self.decl.type)))
+    push = adstack_saved.Stack.push
+    monkeypatch.setattr(adstack_saved.Stack, "push", lambda self, loop, value: push(self, loop, zero(self.decl.type)))
     signs = {derivatives.check_seed(seed, 8, frozenset(), Arch("cpu")).sign for seed in range(12)}
     assert "reverse mode and differences" in signs
 

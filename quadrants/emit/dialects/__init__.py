@@ -53,10 +53,10 @@ class Dialect:
     restrict: str
     function: str
     comment: str = "//"
-    literals: dict = field(default_factory=dict)
-    suffixes: dict = field(default_factory=dict)
-    booleans: tuple = ("false", "true")
-    types: tuple = ("i32", "i64")
+    literals: dict[tuple[str, str], str] = field(default_factory=dict)
+    suffixes: dict[str, str] = field(default_factory=dict)
+    booleans: tuple[str, str] = ("false", "true")
+    types: tuple[str, ...] = ("i32", "i64")
     chunks: bool = True
     launches: bool = False
     restrict_written: bool = True
@@ -66,12 +66,12 @@ class Dialect:
     block_bytes: int = 0
     signed_wraps: bool = True
     negates_i16: bool = True
-    flushes: tuple = ("f32",)
+    flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
-    unroll: dict = field(default_factory=dict)
+    unroll: dict[str, str] = field(default_factory=dict)
     shared_static: int = 48 * 1024
     print_values: int = 0
-    start: tuple = ()
+    start: tuple[str, ...] = ()
     namespace: str = ""
     templates: str = ""
     chosen_members: bool = True
@@ -98,7 +98,7 @@ TYPES = {
 }  # fmt: skip
 
 
-def names() -> list:
+def names() -> list[str]:
     """The dialects that can be printed."""
     return [target.dialect for target in targets.known() if target.printing]
 

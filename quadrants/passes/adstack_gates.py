@@ -12,12 +12,17 @@ than there are rows.
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
+from quadrants.ir.adstack_heaps import FLOAT, kind_of, of_task, split
 from quadrants.ir.overlap import is_same_memory
 from quadrants.ir.printer import expr
-from quadrants.ir.stacks import FLOAT, kind_of, of_task, split
+from quadrants.ir.ranges import known_length
 from quadrants.ir.types import f32, f64, i32, i64, u1
 from quadrants.ir.walk import root, walk
 from quadrants.passes.reductions import recognise_in
+
+Values = dict[int, n.Declare]  # of this iteration, by id of the variable
+Names = dict[int, n.Var]
+Digit = tuple[int, int]  # divisor, and modulus or 0
 
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 
@@ -29,8 +34,8 @@ def claim_gates(module: n.Module) -> n.Module:
 
 def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     """Put a counting task in front of every task with a gate."""
-    tasks: list = []
-    written = {root(s.place).array for t in module.tasks for s in walk([t.body, t.reductions]) if _is_write(s)}
+    tasks: list[n.Task] = []
+    written = _written(module.tasks)
     for task in module.tasks:
         loop = task.loop
         found = _gate(task, loop, written, claims) if loop is not None else None
@@ -45,21 +50,22 @@ def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     return module
 
 
-def _is_write(s) -> bool:
-    return isinstance(s, (n.Store, n.Atomic)) and isinstance(root(s.place), n.Cell)
+def _written(tasks: list[n.Task]) -> set[n.ArrayDecl]:
+    places = [root(s.place) for t in tasks for s in walk([t.body, t.reductions]) if isinstance(s, (n.Store, n.Atomic))]
+    return {cell.array for cell in places if isinstance(cell, n.Cell)}
 
 
 class _Found:
     """A gate: the branch that has the stacks, what is declared for the condition, the condition, and how it reads."""
 
-    def __init__(self, block: list, declared: list, cond, text: str):
+    def __init__(self, block: list[n.Stmt], declared: list[n.Declare], cond: n.Expr, text: str) -> None:
         self.block = block
         self.declared = declared
         self.cond = cond
         self.text = text
 
 
-def _gate(task: n.Task, loop: n.For, written: set, claims: bool) -> _Found | None:
+def _gate(task: n.Task, loop: n.For, written: set[n.ArrayDecl], claims: bool) -> _Found | None:
     """The one condition around all stacks of real numbers, where it compares a cell with a number."""
     stacks = split(of_task(task))[1] if claims else of_task(task)
     own = {d.id for d in stacks if kind_of(d) == FLOAT}
@@ -75,7 +81,7 @@ def _gate(task: n.Task, loop: n.For, written: set, claims: bool) -> _Found | Non
     if len(below) == 1 and isinstance(below[0], n.If):
         return None  # two conditions
     values = {s.var.id: s for s in task.body if isinstance(s, n.Declare)}
-    declared: dict = {}
+    declared: Names = {}
     cond = _behind(branch.cond, values, declared)
     if not isinstance(cond, n.Binary) or cond.op not in _COMPARISONS or cond.loc is not None:
         return None
@@ -93,11 +99,11 @@ def _gate(task: n.Task, loop: n.For, written: set, claims: bool) -> _Found | Non
     return _Found(block, needed, passes, text)
 
 
-def _uses(body: list, stacks: set) -> bool:
+def _uses(body: list[n.Stmt], stacks: set[int]) -> bool:
     return any(isinstance(node, n.Cell) and node.array.id in stacks for node in walk(body))
 
 
-def _behind(e, values: dict, declared: dict):
+def _behind(e: n.Expr | None, values: Values, declared: Names) -> n.Expr | None:
     """What stands behind the name of a value of this iteration, or of a component of one; `declared` gets the names on
     the way.
     """
@@ -112,17 +118,17 @@ def _behind(e, values: dict, declared: dict):
         if at is e.place:
             e = init
             continue
-        init = _behind(init, values, declared)
-        if not isinstance(init, n.Make) or not isinstance(e.place, n.ElemPlace) or len(e.place.indices) != 1:
+        made = _behind(init, values, declared)
+        if not isinstance(made, n.Make) or not isinstance(e.place, n.ElemPlace) or len(e.place.indices) != 1:
             return None
         (which,) = e.place.indices
         if e.place.base is not at or not isinstance(which, n.Const):
             return None
-        e = init.parts[which.value]
+        e = made.parts[which.value]
     return e
 
 
-def _converted(e, values: dict, declared: dict):
+def _converted(e: n.Expr | None, values: Values, declared: Names) -> n.Expr | None:
     """The cell that a number comes from, or the literal."""
     e = _behind(e, values, declared)
     while isinstance(e, n.Cast) and not e.bits:
@@ -130,15 +136,15 @@ def _converted(e, values: dict, declared: dict):
     return e
 
 
-def _finds_each_once(cell: n.Cell, loop: n.For, values: dict, declared: dict) -> bool:
+def _finds_each_once(cell: n.Cell, loop: n.For, values: Values, declared: Names) -> bool:
     """Whether different iterations look at different cells: the indices are those of the loop, or quotients and
     remainders of one that tell all of its iterations apart; others are constants or arguments.
     """
     own = {v.id: k for k, v in enumerate(loop.vars)}
-    plain: set = set()
-    parts: list = []
-    for e in cell.indices:
-        e = _behind(e, values, declared)
+    plain: set[int] = set()
+    parts: list[Digit] = []
+    for index in cell.indices:
+        e = _behind(index, values, declared)
         if isinstance(e, n.Const):
             continue
         if isinstance(e, n.Load) and isinstance(e.place, n.VarPlace):
@@ -159,7 +165,7 @@ def _finds_each_once(cell: n.Cell, loop: n.For, values: dict, declared: dict) ->
     return covered == set(range(len(loop.vars))) and _fits(cell, loop)
 
 
-def _part(e, own: dict, values: dict, declared: dict) -> tuple | None:
+def _part(e: n.Expr | None, own: dict[int, int], values: Values, declared: Names) -> Digit | None:
     """(divisor, modulus or 0) of `i // divisor % modulus`."""
     if not isinstance(e, n.Binary) or e.loc is not None:
         return None
@@ -176,7 +182,7 @@ def _part(e, own: dict, values: dict, declared: dict) -> tuple | None:
     return (inner[0], int(b.value)) if inner is not None and inner[1] == 0 else None
 
 
-def _tells_apart(parts: list, loop: n.For) -> bool:
+def _tells_apart(parts: list[Digit], loop: n.For) -> bool:
     """Whether quotients and remainders together number the iterations of a loop of known length."""
     ((begin, end),) = loop.bounds
     if not isinstance(begin, n.Const) or begin.value != 0 or len(set(parts)) < 2:
@@ -200,17 +206,18 @@ def _fits(cell: n.Cell, loop: n.For) -> bool:
     for extent in cell.array.shape:
         cells *= extent
     for begin, end in loop.bounds:
-        if not isinstance(begin, n.Const) or not isinstance(end, n.Const):
+        length = known_length(begin, end)
+        if length is None:
             return True
-        trips *= max(0, end.value - begin.value)
+        trips *= length
     return trips <= cells
 
 
-def _counting(module: n.Module, number: int, loop: n.For, pre: list, gate: n.Gate, found: _Found) -> n.Task:
+def _counting(module: n.Module, number: int, loop: n.For, pre: list[n.Declare], gate: n.Gate, found: _Found) -> n.Task:
     """How many iterations pass: one addition for each, which a reduction makes cheap."""
     passing = n.VarPlace(gate.passing, i64)
     add = n.Eval(n.Atomic("add", passing, (n.Const(1, i64),), i64))
-    body = [*found.declared, n.If(found.cond, [add], [])]
+    body: list[n.Stmt] = [*found.declared, n.If(found.cond, [add], [])]
     name = f"{module.name}_gate{number or ''}"
     counting = n.Task(
         name, "range_for", body, n.For(loop.vars, loop.bounds, body, parallel=True), pre=list(pre), sizing=True
@@ -234,7 +241,7 @@ def _claim(module: n.Module, gate: n.Gate, found: _Found) -> None:
     row, rows = n.VarPlace(gate.row, i32), n.VarPlace(gate.rows, i32)
     module.sites.append((("adstack diverged",), [], module.name))
     claimed = n.Atomic("add", n.VarPlace(gate.claimed, i32), (n.Const(1, i32),), i32)
-    take = [
+    take: list[n.Stmt] = [
         n.Store(row, claimed),
         n.Check(
             n.Binary("lt", n.Load(row, i32), n.Load(rows, i32), u1), len(module.sites) - 1,

@@ -1,25 +1,14 @@
-#include "stacks.hpp"
+#include "adstack_heaps.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
-#include "memory.hpp"
-
-#ifndef _WIN32
-#include <pthread.h>
-#endif
-
 namespace qd {
 namespace {
 
 constexpr int64_t most_bytes = int64_t(1) << 60;
-
-bool debugging() {
-    const char *value = std::getenv("QD_DEBUG_ADSTACK");
-    return value && *value && std::strcmp(value, "0") != 0;
-}
 
 void tell_use(const HeapUse &use) {
     int64_t required = use.required();
@@ -47,26 +36,6 @@ void tell_growth(const HeapUse &use, size_t before, size_t now, bool retried) {
     std::fflush(stderr);
 }
 
-class HostSource : public HeapSource {
-  public:
-    uint64_t allocate(size_t bytes) override {
-        char *block = static_cast<char *>(std::malloc(bytes + memory_alignment));
-        if (!block) return 0;
-        // The distance to the start of the block is in front of what is handed out.
-        uint64_t start = reinterpret_cast<uint64_t>(block);
-        uint64_t address = start / memory_alignment * memory_alignment + memory_alignment;
-        uint64_t distance = address - start;
-        std::memcpy(reinterpret_cast<void *>(address - sizeof distance), &distance, sizeof distance);
-        return address;
-    }
-
-    void release(uint64_t address) override {
-        uint64_t distance;
-        std::memcpy(&distance, reinterpret_cast<void *>(address - sizeof distance), sizeof distance);
-        std::free(reinterpret_cast<void *>(address - distance));
-    }
-};
-
 class DeviceSource : public HeapSource {
   public:
     DeviceSource(const qd_device_api *api, void *stream) : api_(api), stream_(stream) {}
@@ -89,15 +58,12 @@ class DeviceSource : public HeapSource {
     void *stream_;
 };
 
-std::mutex *free_gate = new std::mutex;
-HostHeaps *free_heaps = nullptr;
-
-#ifndef _WIN32
-// In a forked child no thread holds it that would let go.
-[[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] { free_gate = new std::mutex; });
-#endif
-
 }  // namespace
+
+bool wants_lines() {
+    const char *value = std::getenv("QD_DEBUG_ADSTACK");
+    return value && *value && std::strcmp(value, "0") != 0;
+}
 
 int64_t stack_bytes(int64_t slots, int64_t slot) {
     return slots > most_bytes / slot ? most_bytes : (slots * slot + 7) / 8 * 8;
@@ -108,8 +74,7 @@ int64_t sum_bytes(int64_t a, int64_t b) { return std::min(a + b, most_bytes); }
 int64_t HeapUse::required() const { return stride > most_bytes / std::max<int64_t>(rows, 1) ? most_bytes : stride * rows; }
 
 bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
-    const bool told = debugging();
-    if (told) tell_use(use);
+    if (use.told) tell_use(use);
     const size_t required = static_cast<size_t>(use.required()), before = heap->bytes;
     if (required <= heap->bytes) return true;
     if (heap->address) source->release(heap->address);
@@ -118,15 +83,24 @@ bool reserve(Heap *heap, const HeapUse &use, HeapSource *source) {
     uint64_t address = source->allocate(bytes);
     const bool retried = !address && bytes > required;
     if (retried) address = source->allocate(bytes = required);
-    if (told) tell_growth(use, before, address ? bytes : 0, retried);
+    if (use.told) tell_growth(use, before, address ? bytes : 0, retried);
     if (!address) return false;
     heap->address = address;
     heap->bytes = bytes;
     return true;
 }
 
+void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site) {
+    error->flag = 2;
+    error->site = site;
+    error->count = 5;
+    error->worker = 0;
+    error->kinds = 0;
+    const int64_t values[] = {use.required(), use.rows, use.stride, use.kind, use.number};
+    for (int at = 0; at < 5; ++at) error->values[at].i = values[at];
+}
+
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how) {
-    if (!debugging()) return;
     std::fprintf(stderr, "[adstack_size] arch=%s kernel='%s' by=%s depths=", arch, kernel, how);
     for (int64_t at = 0; at < count; ++at) {
         int64_t value;
@@ -138,48 +112,15 @@ void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t
 }
 
 void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known) {
-    if (!debugging() || count == 0) return;
+    if (count == 0) return;
     std::fprintf(stderr, "[adstack_max] arch=%s kernel='%s' specs=%lld hits=%lld dispatches=%lld\n", arch, kernel,
                  static_cast<long long>(count), static_cast<long long>(known), static_cast<long long>(count - known));
     std::fflush(stderr);
 }
 
 void tell_counts(const char *arch, const char *kernel, size_t tasks) {
-    if (!debugging()) return;
     std::fprintf(stderr, "[adstack_gate] arch=%s kernel='%s' counted=%zu readings=1\n", arch, kernel, tasks);
     std::fflush(stderr);
-}
-
-HostHeaps *lend_host_heaps() {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    HostHeaps *found = free_heaps;
-    if (!found) return new HostHeaps;
-    free_heaps = found->next;
-    return found;
-}
-
-void give_back(HostHeaps *heaps) {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    heaps->next = free_heaps;
-    free_heaps = heaps;
-}
-
-bool reserve_on_host(HostHeaps *heaps, const HeapUse &use) {
-    HostSource source;
-    return reserve(&heaps->kinds[use.kind], use, &source);
-}
-
-void free_host_heaps() {
-    std::lock_guard<std::mutex> alone(*free_gate);
-    HostSource source;
-    while (free_heaps) {
-        HostHeaps *found = free_heaps;
-        free_heaps = found->next;
-        for (Heap &heap : found->kinds) {
-            if (heap.address) source.release(heap.address);
-        }
-        delete found;
-    }
 }
 
 int DeviceHeaps::reserve(void *stream, const HeapUse &use, uint64_t *address, bool *full) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from quadrants.ir.nodes import MEMORY, Store, Task
-from quadrants.ir.types import element_dtype
+from quadrants.ir.types import DType, element_dtype
 from quadrants.ir.walk import root, walk
 
 
@@ -19,7 +19,7 @@ class Stacks(NamedTuple):
 
 def stacks_of(task: Task) -> Stacks:
     """Counts of one task; a stack of vectors is one stack."""
-    found: dict = {}
+    found: dict[int, DType] = {}
     pushes = 0
     for node in walk(task.body):
         if isinstance(node, MEMORY) and node.array.kind == "stack":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from quadrants.ir.nodes import Check, Const, Module
-from quadrants.ir.stacks import constant, of_task
+from quadrants.ir.adstack_heaps import constant, of_task
+from quadrants.ir.nodes import ArrayDecl, Check, Const, Expr, Load, Module, StackDepth, VarPlace
 from quadrants.ir.walk import walk
+
+# Label, slots or None, and the number of the value that has them or None.
+Slots = tuple[str, int | None, int | None]
 
 # More would not fit in the record of a failure.
 _MOST_VALUES = 22
@@ -22,20 +25,22 @@ def number_stack_checks(module: Module) -> Module:
     return module
 
 
-def _with_depths(values: tuple, stacks: list) -> tuple:
+def _with_depths(values: tuple[Expr, ...], stacks: list[ArrayDecl]) -> tuple[tuple[Expr, ...], tuple[Slots, ...]]:
     """`values`, of which the last is the limit of one stack, with the depths of others behind them; and
     ((label, slots or None, number of the value that has them or None), ...).
     """
     found = list(values)
-    places = {} if isinstance(values[-1], Const) else {values[-1].place.var.id: len(values) - 1}
-    slots: list = []
+    limit, places = values[-1], {}
+    if isinstance(limit, Load) and isinstance(limit.place, VarPlace):
+        places[limit.place.var.id] = len(values) - 1
+    slots: list[Slots] = []
     for stack in stacks:
-        count = stack.source.count
-        if isinstance(count, Const):
+        depth: StackDepth = stack.source
+        if isinstance(depth.count, Const):
             slots.append((stack.label, constant(stack), None))
             continue
-        if count.place.var.id not in places and len(found) < _MOST_VALUES:
-            places[count.place.var.id] = len(found)
-            found.append(count)
-        slots.append((stack.label, None, places.get(count.place.var.id)))
+        if depth.var.id not in places and len(found) < _MOST_VALUES:
+            places[depth.var.id] = len(found)
+            found.append(depth.count)
+        slots.append((stack.label, None, places.get(depth.var.id)))
     return tuple(found), tuple(slots)

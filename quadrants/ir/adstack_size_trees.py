@@ -10,10 +10,11 @@ A `Size` is an upper bound, in 64-bit integers, made of what is known before a l
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from quadrants.ir.nodes import Var
+from quadrants.ir.nodes import ArrayDecl, Var
 from quadrants.ir.types import i32
 
 
@@ -22,8 +23,11 @@ class Size:
     """One node. `of`: the number, array, (array, axis), variable or loop variable that it is about."""
 
     op: str
-    args: tuple = ()
+    args: tuple[Size, ...] = ()
     of: Any = None
+
+
+AxisLoop = tuple[Var, Size, Size]  # the variable, first and last
 
 
 class Unresolved(Exception):
@@ -46,8 +50,8 @@ def larger(a: Size, b: Size) -> Size:
     return Size("most", (a, b))
 
 
-def product(sizes) -> Size:
-    total = None
+def product(sizes: Iterable[Size]) -> Size:
+    total: Size | None = None
     for s in sizes:
         total = s if total is None else times(total, s)
     return total or const(1)
@@ -74,7 +78,7 @@ def exact(size: Size) -> bool:
     )
 
 
-def walk(size: Size):
+def walk(size: Size) -> Iterator[Size]:
     yield size
     for a in size.args:
         yield from walk(a)
@@ -88,7 +92,7 @@ def is_index(size: Size, var: int) -> bool:
     return any(s.op == "read" and any(mentions(a, var) for a in s.args) for s in walk(size))
 
 
-def indexed(size: Size, var: int) -> tuple:
+def indexed(size: Size, var: int) -> tuple[ArrayDecl, int]:
     for s in walk(size):
         if s.op == "read":
             for axis, a in enumerate(s.args):
@@ -135,7 +139,7 @@ def over_axes(size: Size) -> Size:
     A read that depends on no loop becomes the largest cell by itself: `n[p] + m[q]` takes one walk over each of the two
     arrays, not one over all pairs of their cells.
     """
-    loops: list = []
+    loops: list[AxisLoop] = []
 
     def visit(s: Size) -> Size:
         if _is_of_any(s) or s.op == "sub" and s.args[0] == const(0) and _is_of_any(s.args[1]):
@@ -163,7 +167,7 @@ def _wrapped(s: Size) -> Size:
     return _around(body, [loop for loop in loops if loop is not None])
 
 
-def _axis_loop(s: Size) -> tuple:
+def _axis_loop(s: Size) -> AxisLoop:
     """A loop variable, first and last, for an index that may be anything."""
     array, axis = s.of
     first = Size("const", (), array.index_offset[axis] if array.index_offset else 0)
@@ -174,7 +178,7 @@ def _axis_loop(s: Size) -> tuple:
     return Var("qd_any", i32, False), first, last
 
 
-def _around(size: Size, loops: list) -> Size:
+def _around(size: Size, loops: list[AxisLoop]) -> Size:
     for var, first, last in loops:
         size = Size("over", (first, last, size), var.id)
     return size

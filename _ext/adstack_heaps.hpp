@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "qd_abi.h"
 #include "qd_device.h"
 
 namespace qd {
@@ -23,7 +24,10 @@ struct Heap {
     size_t bytes = 0;
 };
 
-// What one task asks of one heap. number: of the task in its kernel.
+// Whether QD_DEBUG_ADSTACK=1 asks for debug lines.
+bool wants_lines();
+
+// What one task asks of one heap. number: of the task in its kernel. told: in a debug line.
 struct HeapUse {
     const char *arch;
     const char *kernel;
@@ -32,6 +36,7 @@ struct HeapUse {
     int64_t stride;  // bytes of a row
     int64_t rows;
     const char *source = row_sources[0];
+    bool told = false;
 
     int64_t required() const;  // more than any machine has where the product would not fit
 };
@@ -40,7 +45,7 @@ struct HeapUse {
 int64_t stack_bytes(int64_t slots, int64_t slot);
 int64_t sum_bytes(int64_t a, int64_t b);
 
-// Makes the heap large enough, and tells about it if QD_DEBUG_ADSTACK=1. Grows to at least twice the size, or, where
+// Makes the heap large enough. Grows to at least twice the size, or, where
 // there is not so much memory, to just what is needed. What was in it is lost. False when there is no memory; then the
 // heap is empty.
 class HeapSource {
@@ -51,25 +56,17 @@ class HeapSource {
 };
 bool reserve(Heap *heap, const HeapUse &use, HeapSource *source);
 
-// Tells a result of the sizes of a launch if QD_DEBUG_ADSTACK=1.
+// The failure of a launch whose stacks find no memory: bytes, rows, bytes of a row, kind, number of the task.
+void fail_without_memory(qd_error *error, const HeapUse &use, int32_t site);
+
+// A debug line with a result of the sizes of a launch.
 void tell_sizes(const char *arch, const char *kernel, const char *block, int64_t begin, int64_t count, const char *how);
 
-// Tells likewise how many maxima over arrays the sizes took, and how many of these were known from an earlier launch.
+// One with how many maxima over arrays the sizes took, and how many of these were known from an earlier launch.
 void tell_maxima(const char *arch, const char *kernel, int64_t count, int64_t known);
 
-// Tells likewise of how many tasks the iterations that pass their gates were counted, for one reading.
+// One with the number of tasks of which the iterations that pass their gates were counted, for one reading.
 void tell_counts(const char *arch, const char *kernel, size_t tasks);
-
-// The heaps of a launch on the host: lent to it on its first use, so that launches on several threads do not share one.
-struct HostHeaps {
-    Heap kinds[heap_kinds];
-    HostHeaps *next = nullptr;
-};
-HostHeaps *lend_host_heaps();
-void give_back(HostHeaps *heaps);
-bool reserve_on_host(HostHeaps *heaps, const HeapUse &use);
-// Frees those that no launch has.
-void free_host_heaps();
 
 // The heaps of a device, of each stream its own: launches of one stream never overlap.
 class DeviceHeaps {

@@ -9,26 +9,45 @@ A cell outside of its array counts 0: the loop that would read it may be behind 
 
 from __future__ import annotations
 
-from quadrants.ir.nodes import Binary, Cast, Cell, Const, Declare, Extent, For, Load, Select, Store, Var, VarPlace
-from quadrants.ir.size_trees import Size
+from collections.abc import Callable
+
+from quadrants.ir.adstack_size_trees import Size
+from quadrants.ir.nodes import (
+    Binary,
+    Cast,
+    Cell,
+    Const,
+    Declare,
+    Expr,
+    Extent,
+    For,
+    Load,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    VarPlace,
+)
 from quadrants.ir.types import i32, i64, u1
+
+Guard = Callable[[Expr, int | None], list[Stmt]]
 
 _BINARY = {"add": "add", "mul": "mul", "max": "max", "most": "max", "min": "min", "div": "floordiv"}
 
 
-def evaluate(size: Size, target: Var) -> list:
+def evaluate(size: Size, target: Var) -> list[Stmt]:
     """Statements that set `target`, a 64-bit variable of the frame, to a size."""
-    out: list = []
+    out: list[Stmt] = []
     Evaluation().into(target, size, out)
     return out
 
 
-def _at_least_zero(e):
+def _at_least_zero(e: Expr) -> Expr:
     return e if isinstance(e, Const) else Binary("max", e, Const(0, i64), i64)
 
 
-def _length(begin, end) -> int | None:
-    return end.value - begin.value if isinstance(begin, Const) and isinstance(end, Const) else None
+def _length(begin: Expr, end: Expr) -> int | None:
+    return int(end.value) - int(begin.value) if isinstance(begin, Const) and isinstance(end, Const) else None
 
 
 class Evaluation:
@@ -37,16 +56,16 @@ class Evaluation:
     variables already.
     """
 
-    def __init__(self, loops: dict | None = None, guard=None):
+    def __init__(self, loops: dict[int, Var] | None = None, guard: Guard | None = None) -> None:
         self.loops = {} if loops is None else loops
         self.guard = guard
 
-    def into(self, target: Var, size: Size, out: list) -> None:
+    def into(self, target: Var, size: Size, out: list[Stmt]) -> None:
         """Append statements that set `target` to a size."""
         value = self.value(size, out)
         out.append(Declare(target, _at_least_zero(value)))
 
-    def value(self, size: Size, out: list):
+    def value(self, size: Size, out: list[Stmt]) -> Expr:
         """A 64-bit expression; what it needs first is appended to `out`."""
         if size.op == "const":
             return Const(size.of, i64)
@@ -71,9 +90,10 @@ class Evaluation:
             return _at_least_zero(Binary("sub", a, b, i64))
         return Binary(_BINARY[size.op], a, b, i64)
 
-    def read(self, size: Size, out: list):
+    def read(self, size: Size, out: list[Stmt]) -> Expr:
         array = size.of
-        indices, inside = [], None
+        indices: list[Expr] = []
+        inside: Expr | None = None
         for axis, arg in enumerate(size.args):
             held = Var("at", i64, False, level=1)
             out.append(Declare(held, self.value(arg, out)))
@@ -88,7 +108,7 @@ class Evaluation:
         value = Cast(Load(cell, array.type), i64)
         return value if inside is None else Select(inside, value, Const(0, i64), i64)
 
-    def over(self, size: Size, out: list):
+    def over(self, size: Size, out: list[Stmt]) -> Expr:
         first, last, body = size.args
         begin, end = (Cast(self.value(x, out), i32) for x in (first, last))
         if self.guard is not None:
@@ -99,7 +119,7 @@ class Evaluation:
         out.append(Declare(largest, Const(0, i64)))
         place = VarPlace(largest, i64)
         var = self.loops[size.of] = Var("i", i32, False, level=1)
-        inner: list = []
+        inner: list[Stmt] = []
         value = self.value(body, inner)
         inner.append(Store(place, Binary("max", Load(place, i64), value, i64)))
         out.append(For((var,), ((begin, end),), inner))

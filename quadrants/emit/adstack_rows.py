@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from quadrants.emit.records import Depth, Gate, Heap, Local, Rows, Stack
 from quadrants.emit.text import UNARY, Text, call, cast, name, size_of
-from quadrants.ir.stacks import constant, depths_of, kind_of, kinds_of
+from quadrants.ir import nodes
+from quadrants.ir.adstack_heaps import constant, depths_of, kind_of, kinds_of
+from quadrants.ir.nodes import ArrayDecl, StackDepth
 from quadrants.ir.types import i64, size_align
 
+if TYPE_CHECKING:
+    from quadrants.emit.blocks import BlockPrinter
 
-def row_bytes(decl) -> int | None:
+
+def row_bytes(decl: ArrayDecl) -> int | None:
     """Bytes of a stack in a row, where the launch does not decide it."""
     depth = constant(decl)
     return None if depth is None else -(-depth * size_align(decl.type)[0] // 8) * 8
 
 
-def rows_name(gate) -> str:
+def rows_name(gate: nodes.Gate) -> str:
     """The member of the argument block with the number of rows that a gated task has."""
     return gate.passing.name.replace("passing", "rows_passing")
 
 
-def rows(printer, stacks: list, gate=None, extents: Sequence[str] = ()) -> Rows | None:
+def rows(
+    printer: BlockPrinter, stacks: list[ArrayDecl], gate: nodes.Gate | None = None, extents: Sequence[str] = ()
+) -> Rows | None:
     """Where a task finds its stacks of the heaps; None where it has none.
 
     extents: of the parallel loop of a device, as text. Threads without an iteration have no row.
@@ -32,12 +40,12 @@ def rows(printer, stacks: list, gate=None, extents: Sequence[str] = ()) -> Rows 
     return Rows(_heaps(printer, stacks, with_last=False), record, list(extents))
 
 
-def arrays(printer, stacks: list) -> list[Local]:
+def arrays(printer: BlockPrinter, stacks: list[ArrayDecl]) -> list[Local]:
     """Stacks of known depth as arrays of one thread."""
     return [Local("array", printer.type(decl.type), decl.name, length=constant(decl) or 0) for decl in stacks]
 
 
-def _heaps(printer, stacks: list, with_last: bool) -> list[Heap]:
+def _heaps(printer: BlockPrinter, stacks: list[ArrayDecl], with_last: bool) -> list[Heap]:
     """The stacks by the heap they are in. with_last: the bytes of the last one of each are asked for, too."""
     out = []
     for kind in kinds_of(stacks):
@@ -47,18 +55,20 @@ def _heaps(printer, stacks: list, with_last: bool) -> list[Heap]:
     return out
 
 
-def _stack(printer, decl, with_bytes: bool) -> Stack:
+def _stack(printer: BlockPrinter, decl: ArrayDecl, with_bytes: bool) -> Stack:
     return Stack(printer.type(decl.type), decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
 
 
-def _bytes(printer, decl) -> Text:
+def _bytes(printer: BlockPrinter, decl: ArrayDecl) -> Text:
     known = row_bytes(decl)
     if known is not None:
         return cast(printer.type(i64), name(str(known)))
     return call("qd_stack_bytes", printer.text(decl.source.count), size_of(printer.type(decl.type)))
 
 
-def preparation(printer, stacks: list, kept: list) -> tuple[list[Depth], list[Heap]]:
+def preparation(
+    printer: BlockPrinter, stacks: list[ArrayDecl], kept: list[StackDepth]
+) -> tuple[list[Depth], list[Heap]]:
     """What the entry function of a CPU does in front of a task: depths, and the stacks of each kind.
 
     kept: depths that the launch may know from one before, and else leaves in the arguments for the next.
@@ -67,11 +77,11 @@ def preparation(printer, stacks: list, kept: list) -> tuple[list[Depth], list[He
     return depths, _heaps(printer, stacks, with_last=True)
 
 
-def _depth(printer, depth, kept: bool) -> Depth:
+def _depth(printer: BlockPrinter, depth: StackDepth, kept: bool) -> Depth:
     printer.lines = []
     for s in depth.statements:
         printer.statement(s)
     if not kept:
         return Depth(printer.lines)
-    held = printer.dialect.args + depth.count.place.var.name
+    held = printer.dialect.args + depth.var.name
     return Depth(printer.lines, printer.text(depth.count).bare, held)

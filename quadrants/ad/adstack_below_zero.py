@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quadrants.ir.adstack_size_trees import Size, Unresolved, const, larger, most, plus, times
 from quadrants.ir.nodes import Binary, Cast, Cell, Extent, Load, Select, Unary, VarPlace
-from quadrants.ir.size_trees import Size, Unresolved, const, larger, most, plus, times
 from quadrants.ir.walk import root
 
 if TYPE_CHECKING:
-    from quadrants.ad.sizes import Sizing
+    from quadrants.ad.adstack_sizes import Sizing
 
 
 def below_zero(sizing: Sizing, e) -> Size:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quadrants.emit.layout import ArgsLayout, FrameLayout
-from quadrants.ir.nodes import MEMORY, Extent, Module, VarPlace
-from quadrants.ir.size_trees import Size, reads_cells
-from quadrants.ir.stacks import KINDS, constant, depths_of, kind_of
+from quadrants.ir.adstack_heaps import FLOAT, INT, KINDS, constant, depths_of, kind_of
+from quadrants.ir.adstack_size_trees import Size, reads_cells
+from quadrants.ir.nodes import MEMORY, ArrayDecl, Const, Extent, Gate, Module, StackDepth, Task, Var, VarPlace
 from quadrants.ir.types import size_align
+from quadrants.ir.walk import Nodes
 from quadrants.ir.walk import walk as walk_ir
-from quadrants.launch.stacks import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
+from quadrants.launch.adstack_plan import ArgumentPart, ComputedDepth, KeptDepths, Sizing, StackPlan
 from quadrants.launch.tasks import GatePlaces, HeapStack
 
 _BINARY = {
@@ -18,7 +21,7 @@ _BINARY = {
 }  # fmt: skip
 
 
-def variables(module: Module, in_heaps: list) -> list:
+def variables(module: Module, in_heaps: list[ArrayDecl]) -> list[Var]:
     """The depths that the launch passes to the tasks: those that tasks find, in their order, then the others."""
     found = [var for sizing in module.sizings for var in sizing.depths]
     known = {var.id for var in found}
@@ -30,23 +33,22 @@ def variables(module: Module, in_heaps: list) -> list:
     return found
 
 
-def _variable(depth):
-    place = getattr(depth.count, "place", None)
-    return place.var if place is not None else None
+def _variable(depth: StackDepth) -> Var | None:
+    return None if isinstance(depth.count, Const) else depth.var
 
 
-def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout) -> StackPlan | None:
+def plan(module: Module, in_heaps: list[ArrayDecl], layout: ArgsLayout, frame: FrameLayout) -> StackPlan | None:
     """The record for a kernel; None where no stack is in a heap."""
     if not in_heaps:
         return None
     places = [*layout.heaps.values(), *layout.depths.values(), *layout.rows.values()]
-    computed: dict = {}
+    computed: dict[int, ComputedDepth] = {}
     for depth in depths_of(in_heaps):
         var = _variable(depth)
         if var is not None and var.id not in frame.depths:
             computed[var.id] = ComputedDepth(layout.depths[var.id], tuple(_program(depth.size, layout)))
     return StackPlan(
-        heaps=tuple(layout.heaps.get(kind, -1) for kind in KINDS),
+        heaps=(layout.heaps.get(FLOAT, -1), layout.heaps.get(INT, -1)),
         begin=min(places),
         end=max(places) + 8,
         depths=tuple(computed.values()),
@@ -58,7 +60,7 @@ def plan(module: Module, in_heaps: list, layout: ArgsLayout, frame: FrameLayout)
     )
 
 
-def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple[HeapStack, ...]:
+def stacks_of_launch(in_heap: list[ArrayDecl], layout: ArgsLayout) -> tuple[HeapStack, ...]:
     """The stacks of a task, as a launch knows them."""
     out = []
     for decl in in_heap:
@@ -67,21 +69,21 @@ def stacks_of_launch(in_heap: list, layout: ArgsLayout) -> tuple[HeapStack, ...]
         if known is not None:
             out.append(HeapStack(kind, slot, known, -1))
         else:
-            out.append(HeapStack(kind, slot, -1, layout.depths[_variable(decl.source).id]))
+            out.append(HeapStack(kind, slot, -1, layout.depths[decl.source.var.id]))
     return tuple(out)
 
 
-def gate_of_launch(module: Module, task, layout: ArgsLayout, frame: FrameLayout) -> GatePlaces:
-    """Where the gate of a task is; the task that counts is in front of it."""
-    counts = [k for k, t in enumerate(module.tasks) if t.sizing and _adds_to(t, task.gate.passing)]
-    return GatePlaces(counts[0], frame.gates[task.gate.passing.id], layout.rows[task.gate.passing.id])
+def gate_of_launch(module: Module, gate: Gate, layout: ArgsLayout, frame: FrameLayout) -> GatePlaces:
+    """Where a gate is; the task that counts is in front of that with the gate."""
+    counts = [k for k, t in enumerate(module.tasks) if t.sizing and _adds_to(t, gate.passing)]
+    return GatePlaces(counts[0], frame.gates[gate.passing.id], layout.rows[gate.passing.id])
 
 
-def _adds_to(task, var) -> bool:
+def _adds_to(task: Task, var: Var) -> bool:
     return any(isinstance(node, VarPlace) and node.var is var for node in walk_ir([f for _, f in task.reductions]))
 
 
-def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
+def _program(size: Size, layout: ArgsLayout) -> list[tuple[Any, ...]]:
     """Instructions for a size that depends on no cell."""
     of: Any = size.of
     if size.op == "const":
@@ -98,27 +100,27 @@ def _program(size: Size, layout: ArgsLayout) -> list[tuple]:
     return [*out, ("const", 0), ("max",)] if size.op == "sub" else out
 
 
-def needs_cells(depth) -> bool:
+def needs_cells(depth: StackDepth) -> bool:
     """Whether a depth depends on cells of arrays, and not only on arguments."""
     return depth.size is not None and reads_cells(depth.size)
 
 
-def kept_by_host(depths: list, layout: ArgsLayout) -> KeptDepths | None:
+def kept_by_host(depths: list[StackDepth], layout: ArgsLayout) -> KeptDepths | None:
     """What a CPU keeps of these depths, which its entry function works out; None where there are none."""
-    return _kept([d.count.place.var for d in depths], [d.statements for d in depths], layout) if depths else None
+    return _kept([d.var for d in depths], [d.statements for d in depths], layout) if depths else None
 
 
 def kept_by_device(module: Module, layout: ArgsLayout) -> KeptDepths | None:
     """What a device keeps of all that its sizing tasks find, None where it has no such tasks."""
     tasks = [t for s in module.sizings for t in module.tasks[s.begin : s.end]]
-    code = [(t.pre, t.body, t.loop.bounds if t.loop is not None else ()) for t in tasks]
+    code: list[Nodes] = [(t.pre, t.body, t.loop.bounds if t.loop is not None else ()) for t in tasks]
     return _kept([var for s in module.sizings for var in s.depths], code, layout) if tasks else None
 
 
-def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
+def _kept(variables: list[Var], code: Sequence[Nodes], layout: ArgsLayout) -> KeptDepths:
     """The record for variables that `code` sets."""
-    arrays: dict = {}
-    values = set()
+    arrays: dict[int, ArrayDecl] = {}
+    values: set[ArgumentPart] = set()
     for node in walk_ir(code):
         if isinstance(node, MEMORY) and node.array.kind in ("field", "array"):
             arrays[node.array.number] = node.array
@@ -128,3 +130,16 @@ def _kept(variables: list, code: list, layout: ArgsLayout) -> KeptDepths:
             values.add(ArgumentPart(layout.arrays[node.array.number][1] + 4 * node.axis, 4))
     places = sorted(layout.depths[var.id] for var in variables)
     return KeptDepths(tuple(places), tuple(sorted(values)), tuple(arrays))
+
+
+def bound(
+    kept: KeptDepths | None, arrays: list[ArrayDecl], slots: Callable[[set[int]], tuple[int, ...]]
+) -> KeptDepths | None:
+    """The record with what the arrays that it depends on are bound to. slots: gives those of arrays by numbers."""
+    if kept is None:
+        return None
+    of_kept = [d for d in arrays if d.number in kept.arrays]
+    found = slots({d.number for d in of_kept if d.kind == "array"})
+    cells = tuple(d.source for d in of_kept if d.kind == "field")
+    assert len(found) + len(cells) >= len(kept.arrays), "an array that a depth depends on is no argument"
+    return replace(kept, slots=found, cells=cells)

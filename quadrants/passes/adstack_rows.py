@@ -19,7 +19,7 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def iterations(module: n.Module, loop: n.For) -> tuple | None:
+def iterations(module: n.Module, loop: n.For) -> tuple[list[n.Stmt], n.Expr] | None:
     """(statements, 64-bit expression) that give the iterations of a loop whose bounds an earlier task
     sets; None where the arguments give it, or nobody but that task can.
     """
@@ -27,26 +27,27 @@ def iterations(module: n.Module, loop: n.For) -> tuple | None:
     used = {node.var.id: node.var for node in walk([e for pair in loop.bounds for e in pair]) if _is_name(node)}
     if not any(var.shared for var in used.values()):
         return None
-    statements: list = []
-    env: dict = {}
+    statements: list[n.Stmt] = []
+    env: dict[int, n.Var] = {}
     for var in used.values():
         if not _copy(var, values, env, statements):
             return None
-    total = None
+    total: n.Expr | None = None
     for begin, end in loop.bounds:
         ends = [n.Cast(rename.expression(e, env), i64) for e in (begin, end)]
         extent = n.Binary("max", n.Binary("sub", ends[1], ends[0], i64), n.Const(0, i64), i64)
         total = extent if total is None else n.Binary("mul", total, extent, i64)
+    assert total is not None
     return statements, total
 
 
-def _is_name(node) -> TypeGuard[n.VarPlace]:
+def _is_name(node: n.Node) -> TypeGuard[n.VarPlace]:
     return isinstance(node, n.VarPlace)
 
 
-def _declared(module: n.Module) -> dict:
+def _declared(module: n.Module) -> dict[int, n.Expr | None]:
     """Values of the variables of the kernel that one task sets once, by id."""
-    found: dict = {}
+    found: dict[int, n.Expr | None] = {}
     for task in module.tasks:
         for s in task.body if task.loop is None else ():
             if isinstance(s, n.Declare) and s.var.shared:
@@ -54,7 +55,7 @@ def _declared(module: n.Module) -> dict:
     return found
 
 
-def _copy(var: n.Var, values: dict, env: dict, statements: list) -> bool:
+def _copy(var: n.Var, values: dict[int, n.Expr | None], env: dict[int, n.Var], statements: list[n.Stmt]) -> bool:
     """Declare a copy of a variable, and of those behind it; False if that would not be the same value."""
     if var.id in env or not var.shared:
         return not var.mutable

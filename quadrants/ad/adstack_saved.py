@@ -8,17 +8,18 @@ time it is entered.
     for k in n-1..0:  v_1 = v_stack[k]; ...
 
 All stacks of one loop have the same depth: the length of the loop where that is a constant, N where
-`ad_stack_size=N` says so, else what the launch makes of its size (see `sizes`), once for all loops of a task that have
-the same one. A loop that turns out longer fails the launch before it writes.
+`ad_stack_size=N` says so, else what the launch makes of its size (`adstack_sizes`), once for all loops of a task that
+have the same one. A loop that turns out longer fails the launch before it writes.
 """
 
 from __future__ import annotations
 
+from quadrants.ad.adstack_sizes import Sizing, Values
 from quadrants.ad.build import cast, index
 from quadrants.ad.refusals import Refusals, frames_of
-from quadrants.ad.sizes import Sizing, Values
 from quadrants.ir import rename, walk
-from quadrants.ir.evaluation import evaluate
+from quadrants.ir.adstack_evaluation import evaluate
+from quadrants.ir.adstack_size_trees import Size, Unresolved
 from quadrants.ir.nodes import (
     ArrayDecl,
     Atomic,
@@ -36,7 +37,6 @@ from quadrants.ir.nodes import (
     Var,
     VarPlace,
 )
-from quadrants.ir.size_trees import Size, Unresolved
 from quadrants.ir.types import i32, i64, u1
 from quadrants.ir.walk import root
 

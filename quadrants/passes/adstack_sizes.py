@@ -1,8 +1,8 @@
 """Depths of stacks that depend on cells of arrays, found by tasks of a device in front of those that have the stacks.
 
-What the arguments alone decide is for the host (`emit.stacks`). Everything else goes into one serial task, but for the
-maxima over whole arrays: each of these is a parallel loop that ends in an atomic, so that the passes and templates of
-reductions make it fast.
+What the arguments alone decide is for the host (`emit.adstack_plan`). Everything else goes into one serial task, but
+for the maxima over whole arrays: each of these is a parallel loop that ends in an atomic, so that the passes and
+templates of reductions make it fast.
 
     over(i; 0, extent, read(n; loop(i)))       for i in 0..n.shape[0]:              # parallel
                                                    atomic_max(qd_most, n[i])
@@ -14,16 +14,24 @@ A serial walk has a limit: one thread of a device needs about a second for that 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from quadrants.ir import nodes as n
 from quadrants.ir import rename
-from quadrants.ir.evaluation import Evaluation
-from quadrants.ir.size_trees import Size, reads_cells, walk
-from quadrants.ir.stacks import of_task, split
+from quadrants.ir.adstack_evaluation import Evaluation
+from quadrants.ir.adstack_heaps import of_task, split
+from quadrants.ir.adstack_size_trees import Size, reads_cells, walk
 from quadrants.ir.types import element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
+from quadrants.passes.adstack_rows import iterations
 from quadrants.passes.reductions import recognise_in
-from quadrants.passes.stack_rows import iterations
+
+if TYPE_CHECKING:
+    from quadrants.banner import Frame
+
+Count = tuple[n.Var, list[n.Stmt], n.Expr]  # of iterations: the variable for it, and what gives its value
+Chain = list[tuple[Size, Size, int]]  # first, last and loop variable
 
 # From so many cells on a launch of many threads is done sooner than one thread.
 LONG = 256
@@ -35,8 +43,8 @@ CLOSED = frozenset(("const", "extent", "arg", "add", "sub", "mul", "max", "most"
 
 def size_stacks(module: n.Module) -> n.Module:
     """Put tasks that find depths in front of those that need them, and list them in `module.sizings`."""
-    tasks: list = []
-    known: set = set()
+    tasks: list[n.Task] = []
+    known: set[str] = set()
     for number, task in enumerate(module.tasks):
         if task.name not in known and _needs(module, [task]) != ([], []):
             # Once a launch, unless a task of it changes what is read.
@@ -48,12 +56,12 @@ def size_stacks(module: n.Module) -> n.Module:
     return module
 
 
-def _needs(module: n.Module, tasks: list) -> tuple:
+def _needs(module: n.Module, tasks: list[n.Task]) -> tuple[list[n.StackDepth], list[Count]]:
     """What has to be found for some tasks: depths of stacks that depend on cells, each once; and of the tasks with
     stacks in the heaps (variable to set, statements, expression), where a task in front of them sets the bounds.
     """
-    depths: dict = {}
-    counts: list = []
+    depths: dict[int, n.StackDepth] = {}
+    counts: list[Count] = []
     writes = _next_write(module.tasks, 0) < len(module.tasks)
     for task in tasks:
         found = [node.array for node in walk_ir(task.body) if isinstance(node, n.Cell) and node.array.kind == "stack"]
@@ -67,7 +75,7 @@ def _needs(module: n.Module, tasks: list) -> tuple:
     return list(depths.values()), counts
 
 
-def _next_write(tasks: list, number: int) -> int:
+def _next_write(tasks: list[n.Task], number: int) -> int:
     """The first task from this one on that writes to integers. Two arguments may be the same array: any counts."""
     for k in range(number, len(tasks)):
         for node in walk_ir(tasks[k].body):
@@ -79,16 +87,16 @@ def _next_write(tasks: list, number: int) -> int:
     return len(tasks)
 
 
-def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
+def _put(module: n.Module, tasks: list[n.Task], depths: list[n.StackDepth], counts: list[Count]) -> None:
     """Append the tasks that find these depths and counts."""
     begin = len(tasks)
     name = f"{module.name}_sizes{len(module.sizings) or ''}"
     names = rename.names_of(module)
     maxima = _Maxima(sum(len(s.maxima) for s in module.sizings))
     evaluation = Evaluation(guard=lambda count, known: _guard(module, count, known))
-    body: list = []
+    body: list[n.Stmt] = []
     for depth in depths:
-        evaluation.into(depth.count.place.var, maxima.without(depth.size), body)
+        evaluation.into(depth.var, maxima.without(depth.size), body)
     for var, statements, count in counts:
         body += [*statements, n.Declare(var, count)]
     for k, loop in enumerate(maxima.loops):
@@ -98,12 +106,12 @@ def _put(module: n.Module, tasks: list, depths: list, counts: list) -> None:
     body += [n.Store(n.VarPlace(var, i64), n.Const(0, i64)) for var in maxima.vars]
     rename.unique_names(body, names)
     tasks.append(n.Task(f"{name}_serial", "serial", body, sizing=True))
-    variables = [d.count.place.var for d in depths] + [var for var, *_ in counts]
+    variables = [d.var for d in depths] + [var for var, *_ in counts]
     module.sizings.append(n.Sizing(begin, len(tasks), variables, maxima.vars))
     module.shared += maxima.vars
 
 
-def _guard(module: n.Module, count, known: int | None) -> list:
+def _guard(module: n.Module, count: n.Expr, known: int | None) -> list[n.Stmt]:
     if known is not None and known <= LIMIT:
         return []
     return [n.Check(n.Binary("le", count, n.Const(LIMIT, i64), u1), _site(module), (count,))]
@@ -111,7 +119,7 @@ def _guard(module: n.Module, count, known: int | None) -> list:
 
 def _site(module: n.Module) -> int:
     """The message for a walk that is too long, one for all."""
-    message: tuple = (("adstack walk", LIMIT), [], module.name)
+    message: tuple[tuple[Any, ...], list[Frame], str] = (("adstack walk", LIMIT), [], module.name)
     if message not in module.sites:
         module.sites.append(message)
     return module.sites.index(message)
@@ -122,10 +130,10 @@ class _Maxima:
 
     def __init__(self, before: int):
         self.before = before
-        self.loops: list = []
-        self.vars: list = []
+        self.loops: list[n.For] = []
+        self.vars: list[n.Var] = []
 
-    def without(self, size: Size, around: frozenset = frozenset()) -> Size:
+    def without(self, size: Size, around: frozenset[int] = frozenset()) -> Size:
         """The size with a variable for every such part, inner ones first; `around` are the loops that it is in."""
         inside = around | {size.of} if size.op == "over" else around
         if size.args:
@@ -136,10 +144,10 @@ class _Maxima:
                 return Size("held", (), self._loop(chain, body))
         return size
 
-    def _loop(self, chain: list, body: Size) -> n.Var:
+    def _loop(self, chain: Chain, body: Size) -> n.Var:
         most = n.Var(f"qd_most{self.before + len(self.vars) or ''}", i64, True, shared=True)
         loops = {of: n.Var("i", i32, False, level=1) for _, _, of in chain}
-        statements: list = []
+        statements: list[n.Stmt] = []
         value = Evaluation(dict(loops)).value(body, statements)
         statements.append(n.Eval(n.Atomic("max", n.VarPlace(most, i64), (value,), i64)))
         bounds = tuple((_bound(first), _bound(last)) for first, last, _ in chain)
@@ -148,11 +156,11 @@ class _Maxima:
         return most
 
 
-def _chain(size: Size) -> tuple:
+def _chain(size: Size) -> tuple[Chain, Size]:
     """(first, last, loop variable) of nested maxima over ranges that the arguments decide, and the body inside; none if
     that has others.
     """
-    found = []
+    found: Chain = []
     while size.op == "over" and all(s.op in CLOSED for end in size.args[:2] for s in walk(end)):
         first, last, body = size.args
         found.append((first, last, size.of))
@@ -160,16 +168,16 @@ def _chain(size: Size) -> tuple:
     return ([], size) if any(s.op == "over" for s in walk(size)) else (found, size)
 
 
-def _is_long(chain: list) -> bool:
+def _is_long(chain: Chain) -> bool:
     if any(first.op != "const" or last.op != "const" for first, last, _ in chain):
         return True
     count = 1 if chain else 0
     for first, last, _ in chain:
-        count *= max(0, last.of - first.of)
+        count *= max(0, int(last.of) - int(first.of))
     return count >= LONG
 
 
-def _bound(size: Size):
+def _bound(size: Size) -> n.Expr:
     """A bound of a parallel loop, in 32 bits as all are; plain where the host can tell the count from it."""
     if size.op == "const":
         return n.Const(size.of, i32)

@@ -7,13 +7,6 @@
 cdef enum:
     most_entries = 4  # calls that take turns with other arrays or numbers
 
-cdef uint64_t _maxima = 0  # maxima over arrays that devices worked out
-
-
-def maxima_count():
-    """Maxima over arrays that tasks of devices have worked out for the depths of stacks, in this process."""
-    return _maxima
-
 
 cdef struct Span:
     int64_t offset
@@ -70,6 +63,25 @@ cdef class KeptDepths:
         free(self.places)
         free(self.values)
         free(self.sources)
+
+    cdef int check_sources(self, int count, str name) except -1:
+        cdef int at
+        for at in range(self.source_count):
+            if not 0 <= self.sources[at] < count:
+                raise ValueError(f"plan of {name}: there is no source {self.sources[at]}")
+        return 0
+
+    cdef KeptEntry before(self, Plan plan, PyObject *const *args, Frame *frame, char *block, bint *known):
+        # known: the depths are in the block. Else this gives what `after` fills, None where nothing may be kept.
+        known[0] = self.recall(plan, args, frame, block)
+        return None if known[0] else self.begin(plan, args, frame, block)
+
+    cdef int after(self, KeptEntry entry, const char *block, bint failed) except -1:
+        if failed:
+            self.clear()
+        elif entry is not None:
+            self.keep(entry, block)
+        return 0
 
     cdef bint recall(self, Plan plan, PyObject *const *args, Frame *frame, char *block):
         # Whether the depths are known; then they are in the block.

@@ -1,4 +1,4 @@
-"""How deep a stack must be: the length of its loop, as an expression that the launch evaluates (`size_trees`).
+"""How deep a stack must be: the length of its loop, as an expression that the launch evaluates (`adstack_size_trees`).
 
 For `for k in range(n[i])` in a loop over i that is over(i; 0, extent, read(n; loop(i))): the longest of all. A loop
 variable that is no index is replaced by the end of its range. Indices that nobody knows before the launch (`n[p[i]
@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quadrants.ad.below_zero import below_zero
-from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Unary, VarPlace
-from quadrants.ir.size_trees import (
+from quadrants.ad.adstack_below_zero import below_zero
+from quadrants.ir.adstack_size_trees import (
     Size,
     Unresolved,
     const,
@@ -33,6 +32,7 @@ from quadrants.ir.size_trees import (
     times,
     walk,
 )
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Unary, VarPlace
 from quadrants.ir.walk import root
 
 

@@ -1,0 +1,82 @@
+"""What is raised where a launch reports a failure: from the message of its site and the recorded values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from quadrants import banner
+from quadrants.errors import QuadrantsAssertionError
+from quadrants.launch.recipe import Site
+
+Message = tuple[Any, ...]  # its kind, and what else that needs
+Values = Sequence[Any]  # integers and real numbers
+
+
+def of_site(site: Site) -> Callable[[Values, int], Exception]:
+    """A function from the recorded values and the number of the thread to the exception to raise."""
+    message, frames, kernel_name = site
+
+    def failure(values: Values, worker: int) -> Exception:
+        if message[0] == "view":
+            return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
+        error: type[Exception] = QuadrantsAssertionError
+        describe = _describe
+        if message[0].startswith("adstack"):
+            from quadrants.runtime import adstack_messages  # which few launches need
+
+            error, describe = adstack_messages.error(message), adstack_messages.describe
+        return error(describe(message, values, kernel_name) + banner.format_banner(frames, ""))
+
+    return failure
+
+
+def _describe(message: Message, values: Values, kernel_name: str) -> str:
+    kind: str = message[0]
+    if kind == "field":
+        _, label, shape, offset = message
+        where = f"with offset {_tuple(offset)} " if offset else ""
+        return (
+            f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices "
+            f"{_tuple(values)}"
+        )
+    if kind == "shared":
+        size = _tuple(message[1])
+        return f"(kernel={kernel_name}) Accessing a shared array of size {size} with indices {_tuple(values)}"
+    if kind == "ndarray":
+        return (
+            f"[kernel={kernel_name}] Out of bound access to ndarray at arg {message[1]} with indices "
+            f"[{', '.join(map(str, values))}]"
+        )
+    if kind == "tensor":
+        shape = ", ".join(map(str, message[1]))
+        return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
+    texts: Sequence[str] = message[1]
+    out = texts[0]
+    for value, text in zip(values, texts[1:]):
+        out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
+    return out
+
+
+def _describe_view(message: Message, values: Values, worker: int, kernel_name: str) -> str:
+    _, kind, stack = message
+    if kind == "construction":
+        offset, size, length = values
+        return f"\nBufferView construction out of range: offset={offset}, size={size}, ndarray length={length}."
+    if kind == "access":
+        index, offset, size = values
+        text = (
+            f"BufferView Out Of Range: kernel[{kernel_name}] tid={worker}, "
+            f"got index {index} (offset={offset}, size={size})."
+        )
+    else:
+        offset, size, parent = values
+        text = (
+            f"BufferView subview Out Of Range: kernel[{kernel_name}] tid={worker}, subview offset={offset}, "
+            f"subview size={size}, parent size={parent}."
+        )
+    return "\n".join(("", text, "Callstack:", *stack))
+
+
+def _tuple(items: Values) -> str:
+    return "(" + ", ".join(str(i) for i in items) + ")"
