@@ -2,35 +2,7 @@
 
 cdef extern from "qd_device.h" nogil:
     ctypedef struct qd_device_api:
-        const char *name
-        int (*count)(int32_t *devices) noexcept nogil
-        int (*open)() noexcept nogil
-        int (*attribute)(int64_t *value, int32_t which) noexcept nogil
-        int (*device_name)(char *text, size_t size) noexcept nogil
-        int (*load)(void **module, const void *image) noexcept nogil
-        int (*function)(void **function, void *module, const char *name) noexcept nogil
-        int (*unload)(void *module) noexcept nogil
-        int (*allow_shared)(void *function, uint32_t bytes) noexcept nogil
-        int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) noexcept nogil
-        int (*allocate)(uint64_t *address, size_t bytes) noexcept nogil
-        int (*release)(uint64_t address) noexcept nogil
-        int (*allocate_host)(void **address, size_t bytes) noexcept nogil
-        int (*release_host)(void *address) noexcept nogil
-        int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream) noexcept nogil
-        int (*to_host)(void *target, uint64_t source, size_t bytes, void *stream) noexcept nogil
-        int (*on_device)(uint64_t target, uint64_t source, size_t bytes, void *stream) noexcept nogil
-        int (*fill)(uint64_t target, uint8_t value, size_t bytes, void *stream) noexcept nogil
-        int (*synchronize)(void *stream) noexcept nogil
-        int (*stream_create)(void **stream) noexcept nogil
-        int (*stream_destroy)(void *stream) noexcept nogil
-        int (*event_create)(void **event, int32_t timing) noexcept nogil
-        int (*event_record)(void *event, void *stream) noexcept nogil
-        int (*event_wait)(void *event, void *stream) noexcept nogil
-        int (*event_synchronize)(void *event) noexcept nogil
-        int (*event_destroy)(void *event) noexcept nogil
-        int (*is_capturing)(int32_t *answer, void *stream) noexcept nogil
-        int (*owner)(int32_t *ordinal, uint64_t address) noexcept nogil
-        const char *(*describe)(int status) noexcept nogil
+        pass
 
     enum:
         QD_MULTIPROCESSORS
@@ -40,13 +12,47 @@ cdef extern from "qd_device.h" nogil:
         QD_CLOCK_KHZ
         QD_ARGUMENT_BYTES
 
+cdef extern from "device.hpp" namespace "qd" nogil:
+    cdef cppclass NativeDevice "qd::Device":
+        NativeDevice(const qd_device_api *table, void *self)
+        int count(int32_t *devices)
+        int open()
+        int attribute(int64_t *value, int32_t which)
+        int device_name(char *text, size_t size)
+        int load(void **module, const void *image)
+        int function(void **function, void *module, const char *name)
+        int unload(void *module)
+        int allow_shared(void *function, uint32_t bytes)
+        int residency(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes)
+        int allocate(uint64_t *address, size_t bytes)
+        int release(uint64_t address)
+        int allocate_host(void **address, size_t bytes)
+        int release_host(void *address)
+        int to_device(uint64_t target, const void *source, size_t bytes, void *stream)
+        int to_host(void *target, uint64_t source, size_t bytes, void *stream)
+        int on_device(uint64_t target, uint64_t source, size_t bytes, void *stream)
+        int fill(uint64_t target, uint8_t value, size_t bytes, void *stream)
+        int synchronize(void *stream)
+        int stream_create(void **stream)
+        int stream_destroy(void *stream)
+        int event_create(void **event, int32_t timing)
+        int event_record(void *event, void *stream)
+        int event_wait(void *event, void *stream)
+        int event_synchronize(void *event)
+        int event_destroy(void *event)
+        bint records_streams()
+        int is_capturing(int32_t *answer, void *stream)
+        bint knows_owners()
+        int owner(int32_t *ordinal, uint64_t address)
+        const char *describe(int status)
+
 cdef extern from "driver.hpp" namespace "qd" nogil:
-    const qd_device_api *find_driver "qd::driver"(const char *vendor, int32_t ordinal, const char **why)
+    NativeDevice *find_driver "qd::driver"(const char *vendor, int32_t ordinal, const char **why)
 
 cdef extern from "hosted.hpp" namespace "qd" nogil:
     ctypedef int (*LaunchFunction)(void *, uint32_t, uint32_t, uint32_t, void *, void **) noexcept nogil
     ctypedef const char *(*DescribeFunction)(int) noexcept nogil
-    const qd_device_api *hosted_device(
+    NativeDevice *hosted_device(
         const char *name, LaunchFunction launch, DescribeFunction describe, int64_t shared_bytes, int64_t capability
     )
 
@@ -63,7 +69,7 @@ cdef extern from "stacks.hpp" namespace "qd" nogil:
     enum:
         heap_kinds
     cdef cppclass DeviceHeaps:
-        DeviceHeaps(const qd_device_api *)
+        DeviceHeaps(const NativeDevice *)
         void free_all()
         size_t bytes(int kind)
         void forget()
@@ -85,12 +91,13 @@ def device_count(str vendor, /):
     cdef const char *why = b""
     cdef int32_t found = 0
     cdef int status
-    cdef const qd_device_api *api
+    cdef NativeDevice *api
     name = vendor.encode()
     cdef const char *wanted = name
     with nogil:
         api = find_driver(wanted, 0, &why)
         status = api.count(&found) if api != NULL else 1
+        del api
     return found if status == 0 else 0
 
 
@@ -99,7 +106,7 @@ cdef class Device:
     are driver handles, 0 the default.
 
     Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no such device."""
-    cdef const qd_device_api *api
+    cdef NativeDevice *api
     cdef readonly str vendor
     cdef readonly int ordinal
     cdef int32_t dlpack_type
@@ -127,6 +134,7 @@ cdef class Device:
             else:
                 self.heaps.forget()
             del self.heaps
+        del self.api
 
     def __init__(self, str vendor, int ordinal=0):
         cdef const char *why = b""
@@ -278,7 +286,7 @@ cdef class Device:
     def owner(self, address, /):
         """The number of the device that memory is on; -1 for what all reach, and where nobody knows."""
         cdef int32_t found = -1
-        if self.api.owner != NULL:
+        if self.api.knows_owners():
             self.check(self.api.owner(&found, <uint64_t> address), "asking where memory is")
         return found
 
@@ -314,10 +322,12 @@ def emulated_device(str vendor, launch, describe, shared_bytes, compute_capabili
     return made
 
 
-def device_of_table(str vendor, table, /):
-    """A device behind the functions of the `qd_device_api` at the address `table`, which must outlive it."""
+def device_of_table(str vendor, table, context=0, /):
+    """A device behind the functions of the `qd_device_api` at the address `table`, which must outlive it. They are
+    called with the address `context`."""
     cdef Device made = Device.__new__(Device)
-    made.api = <const qd_device_api *> <size_t> table
+    cdef const qd_device_api *functions = <const qd_device_api *> <size_t> table
+    made.api = new NativeDevice(functions, <void *> <size_t> context)
     made.start(vendor)
     return made
 

@@ -76,7 +76,7 @@ constexpr int stopped = INT32_MIN;
 // Events around the tasks of one launch, for the kernel profiler. Of a task that runs several times it has the last one.
 class Timer {
   public:
-    Timer(const qd_device_api *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
+    Timer(const Device *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
         for (void *&event : events_) api_->event_create(&event, 1);
     }
     Timer(const Timer &) = delete;
@@ -112,7 +112,7 @@ class Timer {
 
   private:
     static constexpr size_t none = SIZE_MAX;
-    const qd_device_api *api_;
+    const Device *api_;
     std::vector<void *> events_;
     std::vector<bool> ran_;
     size_t first_ = none;
@@ -191,9 +191,7 @@ uint32_t grid_of(const DeviceTask &task, const char *block) {
 // The tasks of one launch, as the walk over its regions asks for them.
 class Tasks {
   public:
-    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
-        start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
-    }
+    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {}
 
     int task(size_t at) {
         if (kernel_->tasks[at].counts) return 0;
@@ -212,7 +210,7 @@ class Tasks {
         int status = 0;
         timer_->begin(at, launch_->stream);
         if (grid && task.stacks.empty()) {
-            status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+            status = queue(task, grid, params);
         } else if (grid) {
             Demand demand = demand_of(task, grid);
             if (task.gate_task >= 0) status = limit_rows(at, &demand);
@@ -220,7 +218,7 @@ class Tasks {
             std::lock_guard<std::mutex> alone(launch_->heaps->gate);
             if (status == 0) status = bind_heaps(task, demand);
             if (status == 0 && !launch_->full) {
-                status = start_(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+                status = queue(task, grid, params);
             }
         }
         timer_->end(at, launch_->stream);
@@ -271,6 +269,13 @@ class Tasks {
         bool used[heap_kinds];
         const char *source;
     };
+
+    int queue(const DeviceTask &task, uint32_t grid, void **params) {
+        const Device &device = *kernel_->api;
+        return kernel_->early
+                   ? device.launch_early(task.function, grid, task.block, task.shared_bytes, launch_->stream, params)
+                   : device.launch(task.function, grid, task.block, task.shared_bytes, launch_->stream, params);
+    }
 
     // Threads without an iteration have no row.
     Demand demand_of(const DeviceTask &task, uint32_t grid) const {
@@ -399,7 +404,6 @@ class Tasks {
     DeviceKernel *kernel_;
     DeviceRun *launch_;
     Timer *timer_;
-    decltype(qd_device_api::launch) start_;
     std::vector<int64_t> passing_;  // by task, once they are counted; -1: they are not
 };
 
@@ -422,7 +426,7 @@ size_t landing_bytes(const DeviceKernel &kernel) {
     return kernel.prefix_bytes + static_cast<size_t>(most);
 }
 
-int Crossing::order(const qd_device_api *api, void *first, void *then) {
+int Crossing::order(const Device *api, void *first, void *then) {
     std::lock_guard<std::mutex> alone(gate);
     int status = event ? 0 : api->event_create(&event, 0);
     if (status == 0) status = api->event_record(event, first);
@@ -431,7 +435,7 @@ int Crossing::order(const qd_device_api *api, void *first, void *then) {
 }
 
 int run(DeviceKernel *kernel, DeviceRun *launch) {
-    const qd_device_api *api = kernel->api;
+    const Device *api = kernel->api;
     std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
     if (launch->memory.frame || launch->memory.landing) alone.lock();
     int status = 0;

@@ -69,7 +69,7 @@ class HostSource : public HeapSource {
 
 class DeviceSource : public HeapSource {
   public:
-    DeviceSource(const qd_device_api *api, void *stream) : api_(api), stream_(stream) {}
+    DeviceSource(const Device *api, void *stream) : api_(api), stream_(stream) {}
 
     uint64_t allocate(size_t bytes) override {
         uint64_t address = 0;
@@ -85,7 +85,7 @@ class DeviceSource : public HeapSource {
     int status = 0;
 
   private:
-    const qd_device_api *api_;
+    const Device *api_;
     void *stream_;
 };
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "qd_device.h"
+#include "device.hpp"
 
 namespace qd {
 
@@ -74,7 +74,7 @@ void free_host_heaps();
 // The heaps of a device, of each stream its own: launches of one stream never overlap.
 class DeviceHeaps {
   public:
-    explicit DeviceHeaps(const qd_device_api *api) : api_(api) {}
+    explicit DeviceHeaps(const Device *api) : api_(api) {}
     DeviceHeaps(const DeviceHeaps &) = delete;
     DeviceHeaps &operator=(const DeviceHeaps &) = delete;
 
@@ -96,7 +96,7 @@ class DeviceHeaps {
     struct Kinds {
         Heap of[heap_kinds];
     };
-    const qd_device_api *api_;
+    const Device *api_;
     std::map<void *, Kinds> streams_;
 };
 
