@@ -38,7 +38,7 @@ void tell_growth(const HeapUse &use, size_t before, size_t now, bool retried) {
 
 class DeviceSource : public HeapSource {
   public:
-    DeviceSource(const qd_device_api *api, void *stream) : api_(api), stream_(stream) {}
+    DeviceSource(const Device *api, void *stream) : api_(api), stream_(stream) {}
 
     uint64_t allocate(size_t bytes) override {
         uint64_t address = 0;
@@ -54,7 +54,7 @@ class DeviceSource : public HeapSource {
     int status = 0;
 
   private:
-    const qd_device_api *api_;
+    const Device *api_;
     void *stream_;
 };
 

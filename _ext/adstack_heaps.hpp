@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "qd_abi.h"
-#include "qd_device.h"
+#include "device.hpp"
 
 namespace qd {
 
@@ -71,7 +71,7 @@ void tell_counts(const char *arch, const char *kernel, size_t tasks);
 // The heaps of a device, of each stream its own: launches of one stream never overlap.
 class DeviceHeaps {
   public:
-    explicit DeviceHeaps(const qd_device_api *api) : api_(api) {}
+    explicit DeviceHeaps(const Device *api) : api_(api) {}
     DeviceHeaps(const DeviceHeaps &) = delete;
     DeviceHeaps &operator=(const DeviceHeaps &) = delete;
 
@@ -93,7 +93,7 @@ class DeviceHeaps {
     struct Kinds {
         Heap of[heap_kinds];
     };
-    const qd_device_api *api_;
+    const Device *api_;
     std::map<void *, Kinds> streams_;
 };
 

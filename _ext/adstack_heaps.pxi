@@ -4,7 +4,7 @@ cdef extern from "adstack_heaps.hpp" namespace "qd" nogil:
     enum:
         heap_kinds
     cdef cppclass DeviceHeaps:
-        DeviceHeaps(const qd_device_api *)
+        DeviceHeaps(const NativeDevice *)
         void free_all()
         size_t bytes(int kind)
         void forget()

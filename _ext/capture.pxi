@@ -51,7 +51,7 @@ cdef int meet_torch(PyObject *module) except -1:
 cdef inline int refuse_capture(Device device, str kernel) except -1:
     # `kernel` is about to be launched.
     cdef PyObject *module
-    if device.api.is_capturing == NULL:
+    if not device.api.records_streams():
         return 0
     if _torch_state == torch_unknown:
         module = raw_dict_get(raw_loaded_modules(), <PyObject *> _torch_name)
@@ -79,7 +79,7 @@ cdef int refuse_stream_of_torch(Device device, str kernel) except -1:
 cdef int refuse_recorded(Device device, void *stream, str package, str kernel) except -1:
     # The default stream cannot be recorded.
     cdef int32_t recorded = 0
-    if stream == NULL or stream == <void *> legacy_stream or device.api.is_capturing == NULL:
+    if stream == NULL or stream == <void *> legacy_stream or not device.api.records_streams():
         return 0
     device.check(device.api.is_capturing(&recorded, stream), "asking whether a stream is recorded")
     if recorded:

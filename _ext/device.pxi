@@ -21,12 +21,13 @@ def device_count(str vendor, /):
     cdef const char *why = b""
     cdef int32_t found = 0
     cdef int status
-    cdef const qd_device_api *api
+    cdef NativeDevice *api
     name = vendor.encode()
     cdef const char *wanted = name
     with nogil:
         api = find_driver(wanted, 0, &why)
         status = api.count(&found) if api != NULL else 1
+        del api
     return found if status == 0 else 0
 
 
@@ -35,7 +36,7 @@ cdef class Device:
     are driver handles, 0 the default.
 
     Raises `QuadrantsRuntimeError` saying what is missing when there is no driver or no such device."""
-    cdef const qd_device_api *api
+    cdef NativeDevice *api
     cdef readonly str vendor
     cdef readonly int ordinal
     cdef int32_t dlpack_type
@@ -58,6 +59,7 @@ cdef class Device:
             self.api.event_destroy(self.crossing.event)
         del self.crossing
         end_heaps(self.heaps, self.forks == _forks)
+        del self.api
 
     def __init__(self, str vendor, int ordinal=0):
         cdef const char *why = b""
@@ -209,7 +211,7 @@ cdef class Device:
     def owner(self, address, /):
         """The number of the device that memory is on; -1 for what all reach, and where nobody knows."""
         cdef int32_t found = -1
-        if self.api.owner != NULL:
+        if self.api.knows_owners():
             self.check(self.api.owner(&found, <uint64_t> address), "asking where memory is")
         return found
 
@@ -245,10 +247,12 @@ def emulated_device(str vendor, launch, describe, shared_bytes, compute_capabili
     return made
 
 
-def device_of_table(str vendor, table, /):
-    """A device behind the functions of the `qd_device_api` at the address `table`, which must outlive it."""
+def device_of_table(str vendor, table, context=0, /):
+    """A device behind the functions of the `qd_device_api` at the address `table`, which must outlive it. They are
+    called with the address `context`."""
     cdef Device made = Device.__new__(Device)
-    made.api = <const qd_device_api *> <size_t> table
+    cdef const qd_device_api *functions = <const qd_device_api *> <size_t> table
+    made.api = new NativeDevice(functions, <void *> <size_t> context)
     made.start(vendor)
     return made
 

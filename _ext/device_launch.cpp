@@ -17,7 +17,7 @@ namespace {
 // Events around the tasks of one launch, for the kernel profiler. Of a task that runs several times it has the last one.
 class Timer {
   public:
-    Timer(const qd_device_api *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
+    Timer(const Device *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
         for (void *&event : events_) api_->event_create(&event, 1);
     }
     Timer(const Timer &) = delete;
@@ -53,7 +53,7 @@ class Timer {
 
   private:
     static constexpr size_t none = SIZE_MAX;
-    const qd_device_api *api_;
+    const Device *api_;
     std::vector<void *> events_;
     std::vector<bool> ran_;
     size_t first_ = none;
@@ -115,9 +115,7 @@ TaskExtent extent_of(const DeviceTask &task, const char *block) {
 // The tasks of one launch, as the walk over its regions asks for them.
 class Tasks {
   public:
-    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {
-        start_ = kernel->early && kernel->api->launch_early ? kernel->api->launch_early : kernel->api->launch;
-    }
+    Tasks(DeviceKernel *kernel, DeviceRun *launch, Timer *timer) : kernel_(kernel), launch_(launch), timer_(timer) {}
 
     int task(size_t at) {
         return timed(at, [this, at](const TaskExtent &extent) { return start_blocks(at, extent.blocks); });
@@ -168,7 +166,10 @@ class Tasks {
         const DeviceTask &task = kernel_->tasks[at];
         void *params[] = {kernel_->block_in_memory ? static_cast<void *>(&launch_->memory.block) : launch_->block,
                           &launch_->memory.frame};
-        return start_(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params);
+        const Device &device = *kernel_->api;
+        return kernel_->early
+                   ? device.launch_early(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params)
+                   : device.launch(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params);
     }
 
     uint64_t in_frame(int64_t offset) const { return launch_->memory.frame + static_cast<uint64_t>(offset); }
@@ -186,7 +187,6 @@ class Tasks {
 
   private:
     Timer *timer_;
-    decltype(qd_device_api::launch) start_;
 };
 
 // Those of a kernel that has stacks.
@@ -251,7 +251,7 @@ size_t landing_bytes(const DeviceKernel &kernel) {
     return kernel.prefix_bytes + std::max<size_t>(most, 8);
 }
 
-int Crossing::order(const qd_device_api *api, void *first, void *then) {
+int Crossing::order(const Device *api, void *first, void *then) {
     std::lock_guard<std::mutex> alone(gate);
     int status = event ? 0 : api->event_create(&event, 0);
     if (status == 0) status = api->event_record(event, first);
@@ -260,7 +260,7 @@ int Crossing::order(const qd_device_api *api, void *first, void *then) {
 }
 
 int run(DeviceKernel *kernel, DeviceRun *launch) {
-    const qd_device_api *api = kernel->api;
+    const Device *api = kernel->api;
     std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
     if (launch->memory.frame || launch->memory.landing) alone.lock();
     int status = 0;

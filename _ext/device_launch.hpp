@@ -10,7 +10,7 @@
 #include "adstack_launch.hpp"
 #include "counts.hpp"
 #include "device_regions.hpp"
-#include "qd_device.h"
+#include "device.hpp"
 
 namespace qd {
 
@@ -26,7 +26,7 @@ struct DeviceTask {
 };
 
 struct DeviceKernel {
-    const qd_device_api *api = nullptr;
+    const Device *api = nullptr;
     std::vector<DeviceTask> tasks;
     std::vector<DeviceRegion> regions;
     size_t block_bytes = 0;     // of the argument block
@@ -55,7 +55,7 @@ struct Crossing {
     void *event = nullptr;  // made on first use
     std::mutex gate;        // an event is recorded and waited for by one thread at a time
 
-    int order(const qd_device_api *api, void *first, void *then);
+    int order(const Device *api, void *first, void *then);
 };
 
 struct DeviceRun {

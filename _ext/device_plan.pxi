@@ -36,7 +36,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
 
     cdef cppclass DeviceKernel:
         DeviceKernel() except +
-        const qd_device_api *api
+        const NativeDevice *api
         vector[DeviceTask] tasks
         vector[DeviceRegion] regions
         size_t block_bytes

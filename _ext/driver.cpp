@@ -2,8 +2,8 @@
 
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <utility>
 
 #include "driver_cuda.hpp"
 #include "driver_entries.hpp"
@@ -14,244 +14,223 @@
 namespace qd {
 namespace {
 
-constexpr int most_devices = 16;
-
 template <class Vendor>
 Entries entries;
 
 // ---------------------------------------------------------------- one vendor
 
-// One device of a vendor. The functions of a table have no parameter for it, so each device has functions of its own.
-template <class Vendor, int ordinal>
+// One device of a vendor. Lives as long as the process: its context is that of other libraries of the process too.
+template <class Vendor>
 struct Driver {
     static constexpr Entries &call = entries<Vendor>;
-    static typename Vendor::Place place;
+    const int32_t ordinal;
+    typename Vendor::Place place{};
 
-    // Makes the device's context current on this thread as long as it lives. Programs with several devices switch
-    // between calls, so every entry looks.
-    struct Here : Vendor::Guard {
-        Here() : Vendor::Guard(place) {}
-    };
+    static Driver &of(void *self) { return *static_cast<Driver *>(self); }
 
-    static Status count(int32_t *devices) {
+    // With the device's context current on this thread. Programs with several devices switch between calls, so every
+    // entry looks.
+    template <class Function>
+    static Status there(void *self, Function function) {
+        typename Vendor::Guard here(of(self).place);
+        return here.status ? here.status : function();
+    }
+
+    static Status count(void *, int32_t *devices) {
         *devices = 0;
         Status status = call.init(0);
         return status ? status : call.device_count(devices);
     }
 
-    static Status open() {
+    static Status open(void *self) {
+        auto &place = of(self).place;
         Status status = call.init(0);
-        if (status == 0) status = call.device_get(&place.device, ordinal);
+        if (status == 0) status = call.device_get(&place.device, of(self).ordinal);
         if (status == 0) status = Vendor::open(place);
         if constexpr (Vendor::is_cuda) {
             int64_t capability = 0;
-            if (status == 0) status = attribute(&capability, QD_COMPUTE_CAPABILITY);
+            if (status == 0) status = attribute(self, &capability, QD_COMPUTE_CAPABILITY);
             place.overlaps = capability >= 90 && Vendor::launch_with;
         }
         return status;
     }
 
-    static Status attribute(int64_t *value, int32_t which) { return Vendor::attribute(call, place.device, value, which); }
-
-    static Status device_name(char *text, size_t size) {
-        return call.device_name(text, static_cast<int>(size), place.device);
+    static Status attribute(void *self, int64_t *value, int32_t which) {
+        return Vendor::attribute(call, of(self).place.device, value, which);
     }
 
-    static Status load(void **module, const void *image) {
-        Here here;
-        return here.status ? here.status : call.module_load(module, image);
+    static Status device_name(void *self, char *text, size_t size) {
+        return call.device_name(text, static_cast<int>(size), of(self).place.device);
     }
 
-    static Status function(void **found, void *module, const char *name) {
-        Here here;
-        return here.status ? here.status : call.module_function(found, module, name);
+    static Status load(void *self, void **module, const void *image) {
+        return there(self, [=] { return call.module_load(module, image); });
     }
 
-    static Status unload(void *module) {
-        Here here;
-        return here.status ? here.status : call.module_unload(module);
+    static Status function(void *self, void **found, void *module, const char *name) {
+        return there(self, [=] { return call.module_function(found, module, name); });
     }
 
-    static Status allow_shared(void *function, uint32_t bytes) {
-        Here here;
-        return here.status ? here.status : call.function_attribute(function, 8, static_cast<int>(bytes));
+    static Status unload(void *self, void *module) { return there(self, [=] { return call.module_unload(module); }); }
+
+    static Status allow_shared(void *self, void *function, uint32_t bytes) {
+        return there(self, [=] { return call.function_attribute(function, 8, static_cast<int>(bytes)); });
     }
 
-    static Status residency(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) {
-        Here here;
-        return here.status ? here.status : call.residency(blocks, function, static_cast<int>(block), shared_bytes);
+    static Status residency(void *self, int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes) {
+        return there(self, [=] { return call.residency(blocks, function, static_cast<int>(block), shared_bytes); });
     }
 
-    static Status launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params) {
-        Here here;
-        return here.status ? here.status
-                           : call.launch(function, grid, 1, 1, block, 1, 1, shared_bytes, stream, params, nullptr);
+    static Status launch(void *self, void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
+                         void **params) {
+        return there(self, [=] {
+            return call.launch(function, grid, 1, 1, block, 1, 1, shared_bytes, stream, params, nullptr);
+        });
     }
 
-    static Status launch_early(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
-                               void **params) {
+    static Status launch_early(void *self, void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes,
+                               void *stream, void **params) {
         if constexpr (Vendor::is_cuda) {
-            if (place.overlaps) {
-                Here here;
-                LaunchConfig config = {{grid, 1, 1}, {block, 1, 1}, shared_bytes, stream, &overlapping, 1};
-                return here.status ? here.status : Vendor::launch_with(&config, function, params, nullptr);
+            if (of(self).place.overlaps) {
+                return there(self, [=] {
+                    LaunchConfig config = {{grid, 1, 1}, {block, 1, 1}, shared_bytes, stream, &overlapping, 1};
+                    return Vendor::launch_with(&config, function, params, nullptr);
+                });
             }
         }
-        return launch(function, grid, block, shared_bytes, stream, params);
+        return launch(self, function, grid, block, shared_bytes, stream, params);
     }
 
-    static Status allocate(uint64_t *address, size_t bytes) {
-        Here here;
+    static Status allocate(void *self, uint64_t *address, size_t bytes) {
         *address = 0;
-        return here.status ? here.status : call.allocate(address, bytes);
+        return there(self, [=] { return call.allocate(address, bytes); });
     }
 
-    static Status release(uint64_t address) {
-        Here here;
-        return here.status ? here.status : call.release(address);
-    }
+    static Status release(void *self, uint64_t address) { return there(self, [=] { return call.release(address); }); }
 
-    static Status allocate_host(void **address, size_t bytes) {
-        Here here;
+    static Status allocate_host(void *self, void **address, size_t bytes) {
         *address = nullptr;
-        return here.status ? here.status : call.allocate_host(address, bytes, 0);
+        return there(self, [=] { return call.allocate_host(address, bytes, 0); });
     }
 
-    static Status release_host(void *address) {
-        Here here;
-        return here.status ? here.status : call.release_host(address);
+    static Status release_host(void *self, void *address) {
+        return there(self, [=] { return call.release_host(address); });
     }
 
-    static Status to_device(uint64_t target, const void *source, size_t bytes, void *stream) {
-        Here here;
-        return here.status ? here.status : call.to_device(target, source, bytes, stream);
+    static Status to_device(void *self, uint64_t target, const void *source, size_t bytes, void *stream) {
+        return there(self, [=] { return call.to_device(target, source, bytes, stream); });
     }
 
-    static Status to_host(void *target, uint64_t source, size_t bytes, void *stream) {
-        Here here;
-        Status status = here.status ? here.status : call.to_host(target, source, bytes, stream);
-        return status ? status : call.stream_synchronize(stream);
+    static Status to_host(void *self, void *target, uint64_t source, size_t bytes, void *stream) {
+        return there(self, [=] {
+            Status status = call.to_host(target, source, bytes, stream);
+            return status ? status : call.stream_synchronize(stream);
+        });
     }
 
-    static Status on_device(uint64_t target, uint64_t source, size_t bytes, void *stream) {
-        Here here;
-        return here.status ? here.status : call.on_device(target, source, bytes, stream);
+    static Status on_device(void *self, uint64_t target, uint64_t source, size_t bytes, void *stream) {
+        return there(self, [=] { return call.on_device(target, source, bytes, stream); });
     }
 
-    static Status fill(uint64_t target, uint8_t value, size_t bytes, void *stream) {
-        Here here;
-        return here.status ? here.status : call.fill(target, value, bytes, stream);
+    static Status fill(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream) {
+        return there(self, [=] { return call.fill(target, value, bytes, stream); });
     }
 
-    static Status synchronize(void *stream) {
-        Here here;
-        return here.status ? here.status : call.stream_synchronize(stream);
+    static Status synchronize(void *self, void *stream) {
+        return there(self, [=] { return call.stream_synchronize(stream); });
     }
 
-    static Status stream_create(void **stream) {
-        Here here;
-        return here.status ? here.status : call.stream_create(stream, non_blocking);
+    static Status stream_create(void *self, void **stream) {
+        return there(self, [=] { return call.stream_create(stream, non_blocking); });
     }
 
-    static Status stream_destroy(void *stream) {
-        Here here;
-        return here.status ? here.status : call.stream_destroy(stream);
+    static Status stream_destroy(void *self, void *stream) {
+        return there(self, [=] { return call.stream_destroy(stream); });
     }
 
-    static Status event_create(void **event, int32_t timing) {
-        Here here;
-        return here.status ? here.status : call.event_create(event, timing ? 0 : without_timing);
+    static Status event_create(void *self, void **event, int32_t timing) {
+        return there(self, [=] { return call.event_create(event, timing ? 0 : without_timing); });
     }
 
-    static Status event_record(void *event, void *stream) {
-        Here here;
-        return here.status ? here.status : call.event_record(event, stream);
+    static Status event_record(void *self, void *event, void *stream) {
+        return there(self, [=] { return call.event_record(event, stream); });
     }
 
-    static Status event_wait(void *event, void *stream) {
-        Here here;
-        return here.status ? here.status : call.event_wait(stream, event, 0);
+    static Status event_wait(void *self, void *event, void *stream) {
+        return there(self, [=] { return call.event_wait(stream, event, 0); });
     }
 
-    static Status event_synchronize(void *event) {
-        Here here;
-        return here.status ? here.status : call.event_synchronize(event);
+    static Status event_synchronize(void *self, void *event) {
+        return there(self, [=] { return call.event_synchronize(event); });
     }
 
-    static Status event_milliseconds(float *between, void *begin, void *end) {
-        Here here;
-        return here.status ? here.status : call.event_elapsed(between, begin, end);
+    static Status event_milliseconds(void *self, float *between, void *begin, void *end) {
+        return there(self, [=] { return call.event_elapsed(between, begin, end); });
     }
 
-    static Status event_destroy(void *event) {
-        Here here;
-        return here.status ? here.status : call.event_destroy(event);
+    static Status event_destroy(void *self, void *event) {
+        return there(self, [=] { return call.event_destroy(event); });
     }
 
-    static const char *describe(int status) { return Vendor::describe(status); }
-
-    static Status is_capturing(int32_t *answer, void *stream) {
-        Here here;
-        return here.status ? here.status : Vendor::capturing(answer, stream);
+    static Status is_capturing(void *self, int32_t *answer, void *stream) {
+        return there(self, [=] { return Vendor::capturing(answer, stream); });
     }
 
-    static Status owner(int32_t *number, uint64_t address) {
-        Here here;
-        return here.status ? here.status : Vendor::owner(number, address);
+    static Status owner(void *self, int32_t *number, uint64_t address) {
+        return there(self, [=] { return Vendor::owner(number, address); });
     }
+
+    static const char *describe(void *, int status) { return Vendor::describe(status); }
 
     static constexpr qd_device_api api = {
         Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch,
         launch_early, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize,
         stream_create, stream_destroy, event_create, event_record, event_wait, event_synchronize, event_milliseconds,
-        event_destroy, is_capturing, owner, describe,
+        event_destroy, is_capturing, owner, describe, nullptr,
     };
 };
 
-template <class Vendor, int ordinal>
-typename Vendor::Place Driver<Vendor, ordinal>::place;
-
-template <class Vendor, int... ordinals>
-const qd_device_api *table(int32_t wanted, std::integer_sequence<int, ordinals...>) {
-    static const qd_device_api *const tables[] = {&Driver<Vendor, ordinals>::api...};
-    return tables[wanted];
-}
-
+// The functions of the driver, once a process. False where something is missing, which `missing` then says.
 template <class Vendor>
-const qd_device_api *find(int32_t ordinal, const char **why) {
-    static std::mutex gate;
-    static bool found = false;
-    static char missing[160];
-    std::lock_guard<std::mutex> lock(gate);
-    if (ordinal < 0 || ordinal >= most_devices) {
-        std::snprintf(missing, sizeof missing, "devices are numbered from 0 to %d", most_devices - 1);
-        *why = missing;
-        return nullptr;
-    }
-    if (found) return table<Vendor>(ordinal, std::make_integer_sequence<int, most_devices>());
+bool found(char *missing, size_t size) {
     void *library = open_library(Vendor::libraries);
     if (!library) {
-        std::snprintf(missing, sizeof missing, "the driver library %s is not installed", Vendor::libraries[0]);
-        *why = missing;
-        return nullptr;
+        std::snprintf(missing, size, "the driver library %s is not installed", Vendor::libraries[0]);
+        return false;
     }
     for (const Symbol &s : symbols) {
         const char *name = Vendor::is_cuda ? s.cuda : s.hip;
         void *address = symbol(library, name);
         if (!address) {
-            std::snprintf(missing, sizeof missing, "%s has no function %s; it is too old", Vendor::libraries[0], name);
-            *why = missing;
-            return nullptr;
+            std::snprintf(missing, size, "%s has no function %s; it is too old", Vendor::libraries[0], name);
+            return false;
         }
         std::memcpy(reinterpret_cast<char *>(&entries<Vendor>) + s.offset, &address, sizeof address);
     }
     if (!Vendor::find(library)) {
-        std::snprintf(missing, sizeof missing, "%s is too old", Vendor::libraries[0]);
-        *why = missing;
+        std::snprintf(missing, size, "%s is too old", Vendor::libraries[0]);
+        return false;
+    }
+    return true;
+}
+
+template <class Vendor>
+Device *find(int32_t ordinal, const char **why) {
+    static std::mutex gate;
+    static bool ready = false;
+    static char missing[160];
+    static std::map<int32_t, Driver<Vendor> *> opened;
+    std::lock_guard<std::mutex> lock(gate);
+    *why = missing;
+    if (ordinal < 0) {
+        std::snprintf(missing, sizeof missing, "devices are numbered from 0");
         return nullptr;
     }
-    found = true;
-    return table<Vendor>(ordinal, std::make_integer_sequence<int, most_devices>());
+    if (!ready) ready = found<Vendor>(missing, sizeof missing);
+    if (!ready) return nullptr;
+    Driver<Vendor> *&self = opened[ordinal];
+    if (!self) self = new Driver<Vendor>{ordinal};
+    return new Device(&Driver<Vendor>::api, self);
 }
 
 // ---------------------------------------------------------------- AMD
@@ -349,7 +328,7 @@ Status (*Hip::is_capturing)(Handle, int *);
 
 }  // namespace
 
-const qd_device_api *driver(const char *vendor, int32_t ordinal, const char **why) {
+Device *driver(const char *vendor, int32_t ordinal, const char **why) {
     if (std::strcmp(vendor, "cuda") == 0) return find<Cuda>(ordinal, why);
     if (std::strcmp(vendor, "hip") == 0) return find<Hip>(ordinal, why);
     *why = "no such driver";

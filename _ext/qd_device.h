@@ -1,6 +1,7 @@
-/* What the launch core asks of a device. One table each for a device of NVIDIA, of AMD, and for the SIMT emulator.
+/* What the launch core asks of a device. One table each for the devices of NVIDIA, of AMD, and for the SIMT emulator; which
+ * of these devices is meant says `self`, what it was opened with (device.hpp).
  *
- * Every function but `describe` returns a status, 0 for success. Addresses are those of the device. A stream is the
+ * Every function but `describe` and `close` returns a status, 0 for success. Addresses are those of the device. A stream is the
  * driver's handle, null for the default stream.
  */
 #ifndef QD_DEVICE_H
@@ -21,55 +22,59 @@ enum qd_attribute {
 typedef struct qd_device_api {
     const char *name;
     /* How many devices the process can see. */
-    int (*count)(int32_t *devices);
+    int (*count)(void *self, int32_t *devices);
     /* Makes the device usable in this process; before anything below. */
-    int (*open)(void);
-    int (*attribute)(int64_t *value, int32_t which);
+    int (*open)(void *self);
+    int (*attribute)(void *self, int64_t *value, int32_t which);
     /* Writes a terminated text; cut at `size`. */
-    int (*device_name)(char *text, size_t size);
+    int (*device_name)(void *self, char *text, size_t size);
 
-    int (*load)(void **module, const void *image);
-    int (*function)(void **function, void *module, const char *name);
-    int (*unload)(void *module);
+    int (*load)(void *self, void **module, const void *image);
+    int (*function)(void *self, void **function, void *module, const char *name);
+    int (*unload)(void *self, void *module);
     /* Lets a function use that much dynamic shared memory. */
-    int (*allow_shared)(void *function, uint32_t bytes);
+    int (*allow_shared)(void *self, void *function, uint32_t bytes);
     /* Blocks of a function that a multiprocessor holds at once. */
-    int (*residency)(int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes);
+    int (*residency)(void *self, int32_t *blocks, void *function, uint32_t block, uint32_t shared_bytes);
     /* `params` points to the value of each parameter, as in cuLaunchKernel. */
-    int (*launch)(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);
+    int (*launch)(void *self, void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
+                 void **params);
     /* The same for a function whose threads themselves wait for the work before it, first of all: it may start while that
        ends. Null where nothing is gained. */
-    int (*launch_early)(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);
+    int (*launch_early)(void *self, void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
+                       void **params);
 
-    int (*allocate)(uint64_t *address, size_t bytes);
-    int (*release)(uint64_t address);
+    int (*allocate)(void *self, uint64_t *address, size_t bytes);
+    int (*release)(void *self, uint64_t address);
     /* Host memory that the device copies to and from by itself. */
-    int (*allocate_host)(void **address, size_t bytes);
-    int (*release_host)(void *address);
+    int (*allocate_host)(void *self, void **address, size_t bytes);
+    int (*release_host)(void *self, void *address);
     /* `source` may be reused when it returns. */
-    int (*to_device)(uint64_t target, const void *source, size_t bytes, void *stream);
+    int (*to_device)(void *self, uint64_t target, const void *source, size_t bytes, void *stream);
     /* Waits: `target` is complete when it returns. */
-    int (*to_host)(void *target, uint64_t source, size_t bytes, void *stream);
-    int (*on_device)(uint64_t target, uint64_t source, size_t bytes, void *stream);
-    int (*fill)(uint64_t target, uint8_t value, size_t bytes, void *stream);
-    int (*synchronize)(void *stream);
+    int (*to_host)(void *self, void *target, uint64_t source, size_t bytes, void *stream);
+    int (*on_device)(void *self, uint64_t target, uint64_t source, size_t bytes, void *stream);
+    int (*fill)(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream);
+    int (*synchronize)(void *self, void *stream);
 
-    int (*stream_create)(void **stream);
-    int (*stream_destroy)(void *stream);
-    int (*event_create)(void **event, int32_t timing);
-    int (*event_record)(void *event, void *stream);
-    int (*event_wait)(void *event, void *stream);
-    int (*event_synchronize)(void *event);
-    int (*event_milliseconds)(float *between, void *begin, void *end);
-    int (*event_destroy)(void *event);
+    int (*stream_create)(void *self, void **stream);
+    int (*stream_destroy)(void *self, void *stream);
+    int (*event_create)(void *self, void **event, int32_t timing);
+    int (*event_record)(void *self, void *event, void *stream);
+    int (*event_wait)(void *self, void *event, void *stream);
+    int (*event_synchronize)(void *self, void *event);
+    int (*event_milliseconds)(void *self, float *between, void *begin, void *end);
+    int (*event_destroy)(void *self, void *event);
 
     /* Whether what is put on the stream is recorded for a graph instead of run. Null where streams cannot be recorded. */
-    int (*is_capturing)(int32_t *answer, void *stream);
+    int (*is_capturing)(void *self, int32_t *answer, void *stream);
     /* The device that memory is on, -1 for memory that every device reaches. Null where that is not known. */
-    int (*owner)(int32_t *ordinal, uint64_t address);
+    int (*owner)(void *self, int32_t *ordinal, uint64_t address);
 
     /* What a status means, and where the table knows more about the last failure of this thread, that. */
-    const char *(*describe)(int status);
+    const char *(*describe)(void *self, int status);
+    /* Nothing uses the device any more. Null where nothing is to be done. */
+    void (*close)(void *self);
 } qd_device_api;
 
 #endif

@@ -251,14 +251,15 @@ class EmittedFuncs:
     def emit_call(self, function: Function, args: list, rebuild):
         if not function.result:
             if not function.pure:
-                self.writer.emit(Eval(Call(function, tuple(args), None)))
+                self.writer.emit(Eval(Call(function, tuple(args), None)))  # type: ignore[arg-type]  # see Call
             return rebuild([])
-        t = function.result[0] if len(function.result) == 1 else result_struct(function.result)
-        call = Call(function, tuple(args), t)
         if len(function.result) == 1:
+            call = Call(function, tuple(args), function.result[0])
             if function.pure:
                 return rebuild([Value(call)])
             return rebuild([self.writer.temp(Value(call))])
+        t = result_struct(function.result)
+        call = Call(function, tuple(args), t)
         var = self.writer.new_var("r", t, mutable=False)
         self.writer.emit(Declare(var, call))
         held = self.writer.variable(var)

@@ -130,10 +130,12 @@ class Places:
             return place if base is place.base else MemberPlace(base, place.name, place.type)
         if not isinstance(place, (Cell, ElemPlace)):
             return place
-        base = self._stable_place(place.base) if isinstance(place, ElemPlace) else None
-        indices = tuple(self.writer.temp(Value(e)).expr for e in place.indices)
-        if indices == place.indices and base is getattr(place, "base", None):
-            return place
         if isinstance(place, Cell):
-            return Cell(place.array, indices, place.type)
-        return ElemPlace(base, indices, place.type)
+            indices = self._held(place.indices)
+            return place if indices == place.indices else Cell(place.array, indices, place.type)
+        base = self._stable_place(place.base)
+        indices = self._held(place.indices)
+        return place if indices == place.indices and base is place.base else ElemPlace(base, indices, place.type)
+
+    def _held(self, indices: tuple) -> tuple:
+        return tuple(self.writer.temp(Value(e)).expr for e in indices)

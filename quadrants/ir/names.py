@@ -1,7 +1,7 @@
 """Identifiers that a kernel's text cannot give to the user's functions and variables in some dialect.
 
 Names of ours begin with `qd_`, and no name of a user does; inside each of these two groups one allocator gives every
-name once: `frontend.tracer` for what users name, `emit.prelude` for helpers and types. Functions of a user are in a
+name once: `frontend.names` for what users name, `emit.prelude` for helpers and types. Functions of a user are in a
 namespace of their own where the dialect has a library with more names than anybody lists.
 """
 

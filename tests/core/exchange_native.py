@@ -65,18 +65,18 @@ static int note(int64_t what, const void *a, const void *b) {
     return 0;
 }
 int64_t entry(int at, int part) { return events[at][part]; }
-static int open_(void) { return 0; }
-static int launch(void *f, uint32_t grid, uint32_t block, uint32_t shared, void *stream, void **params) {
+static int open_(void *self) { return 0; }
+static int launch(void *self, void *f, uint32_t grid, uint32_t block, uint32_t shared, void *stream, void **params) {
     void *array = *(void **) params[0];
     return note(LAUNCH, stream, array);
 }
-static int create(void **event, int32_t timing) { made++; *event = (void *) 0xe0; return 0; }
-static int destroy(void *event) { made--; return 0; }
-static int record(void *event, void *stream) { return note(RECORD, stream, event); }
-static int wait_(void *event, void *stream) { return failing ? 7 : note(WAIT, stream, event); }
-static const char *describe(int status) { return "it is broken"; }
+static int create(void *self, void **event, int32_t timing) { made++; *event = (void *) 0xe0; return 0; }
+static int destroy(void *self, void *event) { made--; return 0; }
+static int record(void *self, void *event, void *stream) { return note(RECORD, stream, event); }
+static int wait_(void *self, void *event, void *stream) { return failing ? 7 : note(WAIT, stream, event); }
+static const char *describe(void *self, int status) { return "it is broken"; }
 int64_t recorded = -1, questions = 0;
-static int is_capturing(int32_t *answer, void *stream) {
+static int is_capturing(void *self, int32_t *answer, void *stream) {
     questions++;
     *answer = (int64_t) stream == recorded;
     return failing ? 7 : 0;

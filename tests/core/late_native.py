@@ -33,36 +33,40 @@ void run_all(void) {
     queued = 0;
 }
 
-static int open_(void) { return 0; }
-static int device_name(char *text, size_t size) { strncpy(text, "late", size); return 0; }
-static int launch(void *f, uint32_t grid, uint32_t block, uint32_t shared, void *stream, void **params) {
+static int open_(void *self) { return 0; }
+static int device_name(void *self, char *text, size_t size) { strncpy(text, "late", size); return 0; }
+static int launch(void *self, void *f, uint32_t grid, uint32_t block, uint32_t shared, void *stream, void **params) {
     queue[queued].frame = *(struct frame **) params[1];
     queue[queued++].number = *(int64_t *) params[0];
     return 0;
 }
-static int allocate(uint64_t *address, size_t bytes) { memory++; *address = (uint64_t) malloc(bytes); return 0; }
-static int release(uint64_t address) { memory--; free((void *) address); return 0; }
-static int allocate_host(void **address, size_t bytes) { memory++; *address = malloc(bytes); return 0; }
-static int release_host(void *address) { memory--; free(address); return 0; }
-static int to_device(uint64_t target, const void *source, size_t bytes, void *stream) {
+static int allocate(void *self, uint64_t *address, size_t bytes) {
+    memory++;
+    *address = (uint64_t) malloc(bytes);
+    return 0;
+}
+static int release(void *self, uint64_t address) { memory--; free((void *) address); return 0; }
+static int allocate_host(void *self, void **address, size_t bytes) { memory++; *address = malloc(bytes); return 0; }
+static int release_host(void *self, void *address) { memory--; free(address); return 0; }
+static int to_device(void *self, uint64_t target, const void *source, size_t bytes, void *stream) {
     memcpy((void *) target, source, bytes);
     return 0;
 }
-static int to_host(void *target, uint64_t source, size_t bytes, void *stream) {
+static int to_host(void *self, void *target, uint64_t source, size_t bytes, void *stream) {
     fetched++;
     run_all();
     memcpy(target, (const void *) source, bytes);
     return broken;
 }
-static int fill(uint64_t target, uint8_t value, size_t bytes, void *stream) {
+static int fill(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream) {
     memset((void *) target, value, bytes);
     return 0;
 }
-static int synchronize(void *stream) { waited++; run_all(); return 0; }
-static int create(void **event, int32_t timing) { *event = &queued; return 0; }
-static int destroy(void *event) { return 0; }
-static int event_synchronize(void *event) { run_all(); return 0; }
-static const char *describe(int status) { return "it is broken"; }
+static int synchronize(void *self, void *stream) { waited++; run_all(); return 0; }
+static int create(void *self, void **event, int32_t timing) { *event = &queued; return 0; }
+static int destroy(void *self, void *event) { return 0; }
+static int event_synchronize(void *self, void *event) { run_all(); return 0; }
+static const char *describe(void *self, int status) { return "it is broken"; }
 qd_device_api driver = {
     .name = "late", .open = open_, .device_name = device_name, .launch = launch, .allocate = allocate,
     .release = release, .allocate_host = allocate_host, .release_host = release_host, .to_device = to_device,

@@ -67,7 +67,7 @@ del here, there
 assert [released(buffer) for buffer in held] == [0x100, 0x101], "memory goes back where it is from"
 again = core.Device("cuda", 1)
 assert core.DeviceBuffer(again, 64).ptr == 0x101 << 20
-for number, why in ((2, "this process sees 2"), (16, "numbered from 0 to 15"), (-1, "numbered from 0 to 15")):
+for number, why in ((2, "this process sees 2"), (1000, "this process sees 2"), (-1, "numbered from 0")):
     try:
         core.Device("cuda", number)
     except Exception as error:
