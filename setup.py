@@ -38,6 +38,7 @@ EXTRAS = {
         "ruff",
         "setuptools>=77",
         "wheel",
+        "ziglang>=0.13",
     ],
 }
 

@@ -1,10 +1,10 @@
-"""A runtime that will surely compile loads the compiler's parts during `qd.init`, not in the first kernel call."""
+"""What `qd.init` does for the first kernel: it looks for a compiler, and loads its parts where one surely compiles."""
 
 from __future__ import annotations
 
 import os
 
-from quadrants import arch, session
+from quadrants import _logging, arch, session
 
 
 def nothing_kept(cfg) -> bool:
@@ -16,6 +16,18 @@ def nothing_kept(cfg) -> bool:
             return next(entries, None) is None
     except OSError:
         return True
+
+
+@session.on_init
+def look_for_compiler(cfg) -> None:
+    """Say at once what the first kernel would fail for. Fields can be used without a compiler."""
+    if cfg.arch is not arch.cpu:
+        return
+    from quadrants.toolchain import compiler
+
+    trouble = compiler.trouble()
+    if trouble:
+        _logging.warn(f"No kernel can be compiled. {trouble}")
 
 
 @session.on_init

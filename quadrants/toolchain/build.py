@@ -305,7 +305,7 @@ def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Li
 
     language = _language(request.dialect)
     compiler = language.find_compiler(cache)
-    if library.takes_objects() and compiler.kind in ("gcc", "clang") and not request.options.debug:
+    if library.takes_objects() and compiler.kind != "other" and not request.options.debug:
         binary = _run(language.compile_object, request, compiler, cache)
         try:
             image = library.load_object(binary)

@@ -99,7 +99,8 @@ def link_flags(compiler: Compiler, source: str) -> tuple[str, ...]:
         # clang may come with compiler-rt or with libgcc; only its driver knows, so its default libraries stay.
         return ("-shared", "-nostartfiles", "-Wl,--build-id=none", "-Wl,-z,noseparate-code", *libm)
     if compiler.kind == "zig":
-        return ("-shared", *libm)
+        # It would build stubs of libc first, for ten seconds. The process has libc and libm, whose names are global.
+        return ("-shared", "-nostdlib")
     # Start files and libc would triple the time of the link. libc is in the process anyway; libgcc is an archive, read
     # only for what is missing (128-bit division, half floats).
     lean = ("-shared", "-nostdlib", "-fno-use-linker-plugin", "-Wl,--build-id=none", "-Wl,-z,noseparate-code")

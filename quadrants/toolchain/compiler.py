@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PROBE_SECONDS = 60.0
 _INSTALL = (
     "Install one with the system's package manager (for example `apt install gcc`, `dnf install gcc`, "
-    "`xcode-select --install`) or with `pip install quadrants[cc]`, or set QD_CC to the path of a compiler."
+    "`xcode-select --install`) or with `pip install ziglang`, or set QD_CC to the path of a compiler."
 )
 FOR_HALVES = "install gcc 12 or clang 15, or newer ones, or set QD_CC to the path of one"
 _FIRST_WITH_HALVES = {"gcc": 12, "clang": 15}  # on x86
@@ -105,6 +105,14 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
         if trouble is not None:
             raise trouble
         raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}")
+
+
+def trouble(variable: str = "QD_CC") -> str:
+    """Why there is nothing to ask for a compiler, and what to install; "" where there is something. Runs nothing."""
+    try:
+        return "" if next(_commands(variable), None) is not None else f"No C compiler was found. {_INSTALL}"
+    except CompilerNotFound as error:
+        return str(error)
 
 
 def which(name: str) -> str | None:

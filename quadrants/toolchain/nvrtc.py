@@ -175,8 +175,8 @@ def _load() -> _Library:
             else:
                 tried = "".join("\n  " + line for line in troubles)
                 raise CompilerNotFound(
-                    "NVRTC, the CUDA compiler, was not found. Install it with `pip install quadrants[cuda]` (or "
-                    "`pip install nvidia-cuda-nvrtc`), or set CUDA_HOME to a CUDA toolkit." + tried
+                    "NVRTC, the CUDA compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc`, or set "
+                    "CUDA_HOME to a CUDA toolkit." + tried
                 )
         return _library
 

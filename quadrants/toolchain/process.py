@@ -69,15 +69,21 @@ class Child:
         except BrokenPipeError:
             rest = b""  # it ended, or needs no input; its status tells which
         if not rest:
-            pipe.close()
-            self._process.stdin = None
+            self._close_input()
         return rest
+
+    def _close_input(self) -> None:
+        pipe, self._process.stdin = self._process.stdin, None
+        if pipe is not None:
+            pipe.close()
 
     def finish(self, text: bytes, timeout: float) -> Finished:
         """Send (the rest of) its input and wait for its end, `timeout` seconds at most."""
         import subprocess
 
         try:
+            if not text:
+                self._close_input()
             self._await_end(text, timeout)
             output, _ = self._process.communicate(text or None, timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -81,7 +81,7 @@ def test_none_at_all_says_what_to_install(monkeypatch, tmp_path):
     compiler._found.clear()
     with pytest.raises(CompilerNotFound) as caught:
         compiler.find_compiler()
-    assert "apt install gcc" in str(caught.value) and "pip install quadrants[cc]" in str(caught.value)
+    assert "apt install gcc" in str(caught.value) and "pip install ziglang" in str(caught.value)
     assert isinstance(caught.value, RuntimeError)
 
 
