@@ -17,7 +17,8 @@ SHIFT_TOO_FAR = "Detected overflow for bit_shift_op"
 
 def before_binary(tracer, name: str, left: DType, b, computed: DType):
     """Emits the checks that an operation needs in front of it; returns the right operand, which they may hold."""
-    if name in SHIFTS and left is not element_dtype(b.type):
+    # Of two numbers of one type a shift too far is reported as an overflow, but for truth values, which never overflow.
+    if name in SHIFTS and (left is u1 or left is not element_dtype(b.type)):
         b = tracer.temp(Value(b)).expr
         tracer.check(_shift_fits(b, left), ("assert", (SHIFT_TOO_FAR,)))
     if name in DIVISIONS and computed.is_integral and not _is_nonzero(b):

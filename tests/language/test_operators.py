@@ -205,6 +205,20 @@ def test_shift_counts_in_debug(arch):
     assert shift(5, 2) == 21
 
 
+@pytest.mark.runtime(debug=True)
+def test_shifts_of_truth_values_in_debug(arch):
+    """They have one bit, whatever the type of the count: a count that is a truth value as well is no exception."""
+
+    @qd.kernel
+    def shift(a: qd.i32, b: qd.i32) -> qd.i32:
+        return qd.cast((a > 0) << (b > 0), qd.i32)
+
+    assert [shift(1, 0), shift(0, 0)] == [1, 0]
+    for a in (0, 1):
+        with raises(qd.QuadrantsAssertionError, "Detected overflow for bit_shift_op"):
+            shift(a, 1)
+
+
 def test_operand_errors(arch):
     """11.1, 11.2, 11.3, 11.4: wrong operand types by error class and text."""
     f = qd.field(qd.f32, shape=4)
