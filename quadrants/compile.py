@@ -12,7 +12,6 @@ from quadrants.argument_checks import check_arguments
 from quadrants.backends import registry
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
-from quadrants.emit.recipe import recipe_of
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.toolchain import build, messages
 from quadrants.toolchain.errors import CompileError
@@ -62,6 +61,7 @@ def deep_recursion():
 
 def translate(kernel, args: tuple, options: dict, backend, observer: Observer, lookup):
     """The plan by way of the kernel's source; `lookup`, if any, keeps it for later processes."""
+    from quadrants.emit.recipe import recipe_of
     from quadrants.emit.render import render
     from quadrants.frontend.record import Record
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quadrants.emit import adstack_plan
-from quadrants.ir.nodes import Task
 from quadrants.ir.task_ids import task_ids
 from quadrants.launch.recipe import Recipe, Result, Site, Slot
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from quadrants.emit.interface import Bound, Traced
     from quadrants.emit.layout import ArgsLayout
     from quadrants.emit.render import Rendered
+    from quadrants.ir.nodes import Task
 
 
 def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:

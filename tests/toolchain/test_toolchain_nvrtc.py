@@ -96,10 +96,10 @@ print(nvrtc._library is not None)
         assert (out, err) == (expected, "")
 
 
-def test_without_the_library_the_error_names_the_extra(monkeypatch):
+def test_without_the_library_the_error_names_the_package(monkeypatch):
     monkeypatch.setattr(nvrtc, "_library", None)
     monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(["/nowhere/libnvrtc.so"]))
-    with pytest.raises(CompilerNotFound, match=r"pip install quadrants\[cuda\]") as caught:
+    with pytest.raises(CompilerNotFound, match="pip install nvidia-cuda-nvrtc") as caught:
         nvrtc.compile(SOURCE, "twice")
     assert "/nowhere/libnvrtc.so" in str(caught.value)
 
