@@ -136,7 +136,9 @@ int AdstackLaunch::count_passing(size_t first) {
     for (size_t at = first; at < end; ++at) {
         if (tasks[at].gate_task < 0) continue;
         const TaskExtent extent = starter_->extent(at);
-        if (extent.blocks && pays(at, demand_of(at, extent.threads))) counted.push_back(at);
+        // It paid for the first: another launch on the stream may have made the heap larger since then.
+        const bool wanted = at == first || pays(at, demand_of(at, extent.threads));
+        if (extent.blocks && wanted) counted.push_back(at);
     }
     // Counts of later tasks are further on in the frame.
     const int64_t begin = tasks[counted.front()].gate_frame;

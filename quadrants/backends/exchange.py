@@ -8,6 +8,7 @@ does the same for the arrays that it reads by itself.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from quadrants._ext import core
 from quadrants.backends import registry
@@ -16,14 +17,14 @@ from quadrants.lang.kinds import is_torch_tensor
 _LEGACY = 1  # how `__cuda_array_interface__` and cupy may write the default stream that the driver calls 0
 
 
-def before_use(array) -> None:
+def before_use(array: Any) -> None:
     """Have launches of this thread wait for what the array's package has put on its stream so far."""
     theirs, ours = _stream_of(array), core.get_stream()
     if theirs != ours:
         _wait(first=theirs, then=ours)
 
 
-def after_use(array) -> None:
+def after_use(array: Any) -> None:
     """Have the package's stream wait for the launches of this thread so far."""
     theirs, ours = _stream_of(array), core.get_stream()
     if theirs != ours:
@@ -37,12 +38,12 @@ def _wait(first: int, then: int) -> None:
     backend.device.event_wait(event, then)
 
 
-def _stream_of(array) -> int:
+def _stream_of(array: Any) -> int:
     """The driver's handle of the stream on which the array's package works now, on this thread."""
     if is_torch_tensor(array):
-        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+        return int(sys.modules["torch"].cuda.current_stream(array.device).cuda_stream)
     if type(array).__module__.split(".")[0] == "cupy":
-        stream = sys.modules["cupy"].cuda.get_current_stream().ptr
+        stream = int(sys.modules["cupy"].cuda.get_current_stream().ptr)
     else:
-        stream = array.__cuda_array_interface__.get("stream") or 0
+        stream = int(array.__cuda_array_interface__.get("stream") or 0)
     return 0 if stream == _LEGACY else stream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quadrants import session, targets
 from quadrants.errors import QuadrantsRuntimeError
@@ -26,6 +26,7 @@ def register(names: tuple[str, ...], make: Callable[[], Backend]) -> None:
 def current() -> Backend:
     """The backend of the runtime in force."""
     runtime = session.require_runtime()
+    assert runtime.arch is not None, "a runtime has an arch"
     key = (runtime.arch.name, session.generation())
     found = _current.get(key)
     if found is None:
@@ -40,8 +41,7 @@ def current() -> Backend:
 
 def with_device() -> DeviceBackend:
     """The same, where it has a device."""
-    found: Any = current()  # every backend with a device is one
-    return found
+    return cast("DeviceBackend", current())
 
 
 def device() -> Device:
@@ -82,7 +82,7 @@ def _clear() -> None:
         backend.close()
 
 
-def _start(cfg) -> None:
+def _start(cfg: Any) -> None:
     """A device that does not start is an error of `qd.init`, not of the first kernel."""
     target = targets.of_arch(cfg.arch.name)
     if target is not None and target.backend and not target.host_memory:

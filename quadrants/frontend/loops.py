@@ -103,7 +103,7 @@ class Loops:
         targets = self.assignment.target_names(node.target)
         limit = self.options.unrolling_limit
         items = list(items)
-        if limit and len(items) > limit:
+        if limit and len(items) > limit and not self.positions.in_package():
             self.reports.warn(
                 f"You are unrolling more than {limit} iterations, so the compile time may be extremely long. "
                 "You can use a non-static for loop if you want to decrease the compile time. "

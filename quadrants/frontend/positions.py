@@ -65,6 +65,10 @@ class Positions:
         """Where the call that is being traced comes from."""
         return tuple((f.source.file, f.name, self.line_of(f)) for f in self.frames)
 
+    def in_package(self) -> bool:
+        """Whether what is under translation is a kernel or func of the package itself."""
+        return bool(self.frame.source.file.startswith(_PACKAGE))
+
     def reported_loc(self) -> Loc:
         """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
 

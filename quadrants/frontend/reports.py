@@ -24,9 +24,7 @@ class Reports:
 
     def warn_once(self, text: str, category: type[Warning]) -> None:
         """As `warn`, once for each line of the user's code in this specialisation."""
-        key = (text, self.positions.line_of(self.positions.frame))
-        if key not in self.told:
-            self.told.add(key)
+        if self._first(text):
             self.warn(text, category)
 
     def warn_in_banner_once(self, kind: str, text: str) -> None:
@@ -43,8 +41,14 @@ class Reports:
 
     def log_once(self, text: str) -> None:
         """As `log_warning`, once for each line of the user's code in this specialisation."""
+        if self._first(text):
+            self.log_warning(text)
+
+    def _first(self, text: str) -> bool:
+        """Whether it is told of this line for the first time."""
         frame = self.positions.frame
         key = (text, frame.source.file, self.positions.line_of(frame))
-        if key not in self.told:
-            self.told.add(key)
-            self.log_warning(text)
+        if key in self.told:
+            return False
+        self.told.add(key)
+        return True

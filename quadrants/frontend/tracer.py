@@ -1,7 +1,8 @@
 """The tracer: walks the AST of a kernel once per specialisation and builds IR.
 
 It is composed of state (`state.py`) and parts, which take what they need in their constructors: state, and parts that
-were made before them. No part reaches what is above it but by the walker, whose tables this module fills.
+were made before them. No part reaches what is above it but by the walker, whose tables this module fills; only calls
+of `qd.*` functions hand the tracer itself to their handlers.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 These are plain functions that run while a kernel is traced: they check sizes, convert the input to the working dtype
 and call one `@qd.func` per (operation, size, dtype), so all call sites of a kernel share one emitted function. Inputs
-may be of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means the wider of `default_fp` and the
-dtype of the input. Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at
+may be of any dtype and are not modified. `dt` is `qd.f32` or `qd.f64`; None means `qd.f64` where the input is, else
+`default_fp`. Iteration counts are bounded, so NaN and infinite inputs terminate. Wrong sizes are reported at
 compile time as QuadrantsCompilationError.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import quadrants as qd
 from quadrants.ir.types import element_dtype
+from quadrants.lang import scope, typed
 
 from ._eigen import eig2, psd_part, sym_eig_jacobi
 from ._polar import polar2
@@ -23,12 +24,23 @@ def _working_dtype(dt, *inputs):
     if dt is float:
         dt = qd.cfg.default_fp
     if dt is None:
-        dt = qd.f64 if any(element_dtype(A.type) is qd.f64 for A in inputs) else qd.cfg.default_fp
+        dt = qd.f64 if any(map(_is_double, inputs)) else qd.cfg.default_fp
     if dt == qd.f32:
         return dt, 2.0**-23
     if dt == qd.f64:
         return dt, 2.0**-52
     raise TypeError(f"small linear algebra computes in qd.f32 or qd.f64, got dt={dt}; pass dt=qd.f32 or dt=qd.f64")
+
+
+def _is_double(A) -> bool:
+    if scope.current() is None:  # the python arch computes on tensors of torch
+        return str(A.dtype) == "torch.float64"
+    return element_dtype(typed.to_value(A).type) is qd.f64
+
+
+def _converted(A, dt):
+    """The input in the working dtype. A constant of the kernel has numbers of `default_fp` until it is a value."""
+    return qd.cast(A if scope.current() is None else typed.to_value(A), dt)
 
 
 def _check_square(A, sizes, message: str) -> int:
@@ -51,7 +63,7 @@ def svd(A, dt=None):
     """
     n = _check_square(A, (2, 3), "SVD only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt, A)
-    return svd2(qd.cast(A, dt), dt, eps) if n == 2 else svd3(qd.cast(A, dt), dt, eps)
+    return svd2(_converted(A, dt), dt, eps) if n == 2 else svd3(_converted(A, dt), dt, eps)
 
 
 def polar_decompose(A, dt=None):
@@ -66,7 +78,7 @@ def polar_decompose(A, dt=None):
     """
     n = _check_square(A, (2, 3), "Polar decomposition only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt, A)
-    return polar2(qd.cast(A, dt), dt) if n == 2 else polar3(qd.cast(A, dt), dt, eps)
+    return polar2(_converted(A, dt), dt) if n == 2 else polar3(_converted(A, dt), dt, eps)
 
 
 def sym_eig(A, dt=None):
@@ -77,7 +89,7 @@ def sym_eig(A, dt=None):
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
     dt, eps = _working_dtype(dt, A)
-    return sym_eig_jacobi(qd.cast(A, dt), n, dt, eps)
+    return sym_eig_jacobi(_converted(A, dt), n, dt, eps)
 
 
 def make_spd(A, dt=None):
@@ -87,7 +99,7 @@ def make_spd(A, dt=None):
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
     dt, eps = _working_dtype(dt, A)
-    return psd_part(qd.cast(A, dt), n, dt, eps)
+    return psd_part(_converted(A, dt), n, dt, eps)
 
 
 def eig(A, dt=None):
@@ -99,7 +111,7 @@ def eig(A, dt=None):
     """
     _check_square(A, (2,), "Eigen solver only supports 2×2 matrices.")
     dt, _ = _working_dtype(dt, A)
-    return eig2(qd.cast(A, dt), dt)
+    return eig2(_converted(A, dt), dt)
 
 
 def solve(A, b, dt=None):
@@ -114,4 +126,4 @@ def solve(A, b, dt=None):
     rhs = tuple(b.get_shape())
     assert rhs == (n,), f"Matrix and Vector dimension dismatch (matrix {shape}, right-hand side {rhs})"
     dt, _ = _working_dtype(dt, A, b)
-    return gauss(qd.cast(A, dt), qd.cast(b, dt), n)
+    return gauss(_converted(A, dt), _converted(b, dt), n)

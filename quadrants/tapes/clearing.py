@@ -14,9 +14,10 @@ from quadrants.tapes import recording
 
 _ROLES = {SNodeGradType.ADJOINT: "grad", SNodeGradType.DUAL: "dual"}
 
+_MOST = 32  # fields that one kernel clears: of more, compiling one takes longer than compiling several
+
 # Trees do not change once they have memory: tree -> role -> groups of fields that one kernel clears. The fields must
 # stay the same objects, or every call would compile anew.
-_MOST = 32  # fields a kernel: what its loop over them unrolls without a warning
 _containers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
@@ -24,8 +25,8 @@ def clear_all_gradients(gradient_type=SNodeGradType.ADJOINT) -> None:
     """Zero the gradients of all fields. Those of ndarrays and torch tensors are left as they are.
 
     gradient_type: `SNodeGradType.ADJOINT` for `.grad`, `DUAL` for `.dual`, `ADJOINT_CHECKBIT` for what
-    `Tape(validation=True)` notes. `ValueError` for anything else. Compiles one kernel for each container of fields that
-    holds gradients, the first time; never recorded by a tape.
+    `Tape(validation=True)` notes. `ValueError` for anything else. Compiles a kernel for each container of fields that
+    holds gradients (for 32 of them), the first time; never recorded by a tape.
     """
     kind = SNodeGradType(gradient_type)
     context.materialize()

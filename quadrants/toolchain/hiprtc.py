@@ -61,14 +61,14 @@ def supported_archs() -> list[str]:
 def flags(arch: str, *, fast_math: bool = True) -> tuple[str, ...]:
     """The options that decide the machine code of a text of this dialect, for `compile`.
 
-    `fast_math`: contraction, reassociation, reciprocals, and approximate division and square root; NaN and infinity
-    keep their meaning. Small numbers of f32 are flushed to zero, as the CPU's threads do.
+    `fast_math`: contraction, reassociation, and approximate division and square root of f32; NaN and infinity keep
+    their meaning. Small numbers of f32 are flushed to zero, as the CPU's threads do.
     """
     chosen = ["-O3", "-std=c++17", "-w", "-fgpu-flush-denormals-to-zero"]
     if arch.startswith(("gfx10", "gfx11", "gfx12")):
         chosen.append("-mwavefrontsize64")
     if fast_math:
-        chosen += ["-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-ffp-contract=fast"]
+        chosen += ["-fno-signed-zeros", "-fassociative-math", "-ffp-contract=fast"]
         chosen.append("-fno-hip-fp32-correctly-rounded-divide-sqrt")
     else:
         chosen.append("-ffp-contract=off")

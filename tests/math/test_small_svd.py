@@ -272,3 +272,21 @@ def test_doubles_are_computed_as_doubles(init):
     for large in (1.1, 1e39):
         run(large)
         assert (errors.to_numpy() < 4e-15).all(), errors.to_numpy()
+
+
+def test_matrices_from_outside_of_the_kernel(init):
+    """They are constants of it, of their own dtype."""
+    init()
+    m = qd.Matrix([[3.0, 0.0], [0.0, 2.0]])
+    doubles = qd.Matrix([[3.0, 0.1], [0.1, 2.0]], dt=qd.f64)
+    right = qd.Vector([3.0, 1.0])
+
+    @qd.kernel
+    def run(large: qd.f64) -> qd.types.vector(4, qd.f64):
+        _U, S, _V = qd.svd(m)
+        A = qd.Matrix([[large, 0.0], [0.0, 2.0]], dt=qd.f64)
+        R, P = qd.polar_decompose(doubles)
+        return qd.Vector([S[0, 0], S[1, 1], qd.solve(A, right)[0] * large, (R @ P - doubles).norm()], dt=qd.f64)
+
+    found = run(1e39)
+    assert np.allclose(found.to_numpy()[:3], [3, 2, 3]) and found[3] < 1e-6
