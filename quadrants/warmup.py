@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from quadrants import _logging, arch, session
+from quadrants.backends import registry
 
 
 def nothing_kept(cfg) -> bool:
@@ -32,9 +33,22 @@ def look_for_compiler(cfg) -> None:
 
 @session.on_init
 def load_compiler(cfg) -> None:
-    """Import the frontend, the passes and codegen when kernels must be compiled; once in a process."""
-    if cfg.arch is not arch.cpu or not nothing_kept(cfg):
-        return
+    """Have it ready when kernels must be compiled; once in a process."""
+    if cfg.arch is arch.cpu and nothing_kept(cfg):
+        _load()
+
+
+def load_beside_driver(cfg) -> None:
+    """A driver takes longer to start than this, so that it costs no time even where no kernel is compiled."""
+    if not cfg.emulate:
+        _load()
+
+
+registry.beside_start(load_beside_driver)
+
+
+def _load() -> None:
+    """Import the frontend, the passes and codegen."""
     import quadrants.compile  # noqa: F401
     import quadrants.emit.render  # noqa: F401
     import quadrants.frontend.trace  # noqa: F401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,12 +16,18 @@ if TYPE_CHECKING:
 # A module registers its archs when it is imported. The emulator stands in for a device under the device's name.
 _makers: dict[str, Callable[[], Backend]] = {}
 _current: dict[tuple[str, int], Backend] = {}
+_beside_start: list[Callable[[Any], None]] = []
 
 
 def register(names: tuple[str, ...], make: Callable[[], Backend]) -> None:
     """`make()` creates the backend object of these archs on first use after an init."""
     for name in names:
         _makers[name] = make
+
+
+def beside_start(work: Callable[[Any], None]) -> None:
+    """Call `work(cfg)` in another thread while `qd.init` starts a device; init ends when both have."""
+    _beside_start.append(work)
 
 
 def current() -> Backend:
@@ -85,8 +92,16 @@ def _clear() -> None:
 def _start(cfg: Any) -> None:
     """A device that does not start is an error of `qd.init`, not of the first kernel."""
     target = targets.of_arch(cfg.arch.name)
-    if target is not None and target.backend and not target.host_memory:
+    if target is None or not target.backend or target.host_memory:
+        return
+    beside = [threading.Thread(target=work, args=(cfg,), name="quadrants-start") for work in _beside_start]
+    for thread in beside:
+        thread.start()
+    try:
         current()
+    finally:
+        for thread in beside:
+            thread.join()
 
 
 def _synchronize() -> None:
