@@ -1,4 +1,7 @@
-"""Builds the launch core and maps the top-level folders `templates` and `_ext` into the package."""
+"""Builds the launch core and maps the top-level folders `templates` and `_ext` into the package.
+
+What else there is to say of the package is in pyproject.toml.
+"""
 
 import importlib.util
 import os
@@ -14,33 +17,6 @@ SANITIZE = os.environ.get("QD_SANITIZE")
 DEBUG_FLAGS = ["-g", "-O1", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}"] if SANITIZE else ["-g0"]
 UNIX_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-pthread", *DEBUG_FLAGS]
 LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
-
-EXTRAS = {
-    "cc": ["ziglang>=0.13"],
-    "cuda": ["cupy-cuda13x", "nvidia-cuda-nvrtc>=13"],
-    "rocm": ["cupy-rocm-7-0; platform_system == 'Linux'"],
-    "vulkan": ["vulkan"],
-    "metal": ["pyobjc-framework-Metal; platform_system == 'Darwin'"],
-    "opencl": ["pyopencl"],
-    "bench": ["pytest", "pytest-benchmark", "psutil"],
-    "docs": ["mkdocs", "mkdocs-material"],
-    "dev": [
-        "build",
-        "cython>=3.1",
-        "cython-lint",
-        "hypothesis",
-        "import-linter>=2",
-        "mypy",
-        "nvidia-cuda-nvrtc>=13; platform_system == 'Linux'",
-        "pillow",
-        "pytest>=8",
-        "pytest-xdist",
-        "ruff",
-        "setuptools>=77",
-        "wheel",
-        "ziglang>=0.13",
-    ],
-}
 
 
 def extensions():
@@ -83,13 +59,6 @@ def _simt(folder):
     )
 
 
-def version() -> str:
-    """What the package says of itself; it cannot be imported before it is built."""
-    says: dict = {}
-    exec(Path("quadrants/_version.py").read_text(encoding="utf-8"), says)
-    return says["__version_str__"]
-
-
 class Build(build_ext):
     """Compiles the templates too, so that no process has to parse them."""
 
@@ -107,21 +76,11 @@ class Build(build_ext):
 
 
 setup(
-    name="quadrants",
-    # The public part is the release whose language and names this is compatible with; the label tells the two apart.
-    version=f"{version()}+native",
-    description="Kernels written in Python, compiled through C-family sources to CPUs and GPUs",
-    long_description=Path("README.md").read_text(encoding="utf-8") if Path("README.md").exists() else "",
-    long_description_content_type="text/markdown",
-    license="Apache-2.0",
-    python_requires=">=3.10,<3.14",
     packages=[*find_packages(include=["quadrants", "quadrants.*"]), "quadrants.templates", "quadrants._ext"],
     package_dir={"quadrants.templates": "templates", "quadrants._ext": "_ext"},
-    package_data={"quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
+    package_data={"quadrants": ["py.typed"], "quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
     include_package_data=False,
     ext_modules=extensions(),
     cmdclass={"build_ext": Build},
-    install_requires=["jinja2>=3.1", "numpy>=1.26"],
-    extras_require=EXTRAS,
     zip_safe=False,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from quadrants.cli import main, run
+from quadrants.cli import entry
 
 if __name__ == "__main__":
-    sys.exit(run(main, sys.argv[1:]))
+    sys.exit(entry())

@@ -44,13 +44,17 @@ def _write(letter: str, frame, text: str) -> str:
     stamp = time.strftime("%m/%d/%y %H:%M:%S", time.localtime(now))
     code = frame.f_code
     place = f"[{os.path.basename(code.co_filename)}:{code.co_name}@{frame.f_lineno}] {text}"
-    line = f"[{letter} {stamp}.{int(now * 1000) % 1000:03d} {threading.get_native_id()}] {place}\n"
+    announce(f"[{letter} {stamp}.{int(now * 1000) % 1000:03d} {threading.get_native_id()}] {place}")
+    return place
+
+
+def announce(text: str) -> None:
+    """Write a line as it is, whatever the level."""
     try:
         # The descriptor, not sys.stderr: whoever redirects descriptor 2 must see every line, each one whole.
-        os.write(2, line.encode("utf-8", "backslashreplace"))
+        os.write(2, (text + "\n").encode("utf-8", "backslashreplace"))
     except OSError:
         pass  # a process without standard error has nowhere to complain
-    return place
 
 
 def _get_logging(name: str):

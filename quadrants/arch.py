@@ -10,10 +10,10 @@ import enum
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from quadrants import _logging, targets
+from quadrants import _logging, spelling, targets
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -90,12 +90,14 @@ gpu = [cuda, metal, vulkan, amdgpu, opencl]
 class Backend(NamedTuple):
     """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise.
 
-    emulator: the same for the arch's text run on the CPU, None where there is no emulator.
+    emulator: the same for the arch's text run on the CPU, None where there is no emulator. lacking(): what is missing
+    here, each with what provides it; asked only where `probe` was not true.
     """
 
     probe: Callable[[], bool]
     extensions: set
     emulator: Callable[[], bool] | None = None
+    lacking: Callable[[], Sequence[str]] = list
 
 
 _backends: dict[str, Backend] = {}
@@ -106,9 +108,10 @@ def register_backend(
     probe: Callable[[], bool],
     extensions: Iterable[Extension] = (),
     emulator: Callable[[], bool] | None = None,
+    lacking: Callable[[], Sequence[str]] = list,
 ) -> Arch:
     """Make `name` selectable (again, to replace an earlier probe). Returns its Arch."""
-    _backends[name] = Backend(probe, set(extensions), emulator)
+    _backends[name] = Backend(probe, set(extensions), emulator, lacking)
     return Arch(name)
 
 
@@ -134,6 +137,11 @@ def _probe_of(module: str) -> Callable[[], bool]:
     return probe
 
 
+def _lacking_of(module: str) -> Callable[[], Sequence[str]]:
+    """The function `lacking` of a module, if it has one."""
+    return lambda: getattr(importlib.import_module(module), "lacking", list)()
+
+
 def _has_torch() -> bool:
     if os.environ.get("QD_ENABLE_TORCH") == "0":
         return False
@@ -148,7 +156,8 @@ def _of_other_packages(name: str) -> bool:
     """Whether the arch of that name is known, now that packages were asked for one."""
     target = targets.of_arch(name)
     if target is not None and name not in _backends:
-        register_backend(name, _probe_of(target.backend), [Extension[e] for e in target.extensions])
+        abilities = [Extension[e] for e in target.extensions]
+        register_backend(name, _probe_of(target.backend), abilities, lacking=_lacking_of(target.backend))
     return target is not None
 
 
@@ -162,11 +171,13 @@ for _name in ("cuda", "amdgpu"):
         _probe_of(f"quadrants.runtime.{_name}"),
         (Extension.data64, Extension.adstack, Extension.assertion),
         _probe_of("quadrants.runtime.emulated"),
+        _lacking_of(f"quadrants.runtime.{_name}"),
     )
-register_backend("python", _has_torch)
+register_backend("python", _has_torch, lacking=lambda: ["torch: `pip install torch`"])
 
 
-def _enabled(name: str) -> bool:
+def hidden_by(name: str) -> str:
+    """The variable that hides the arch of that name, "" if none does."""
     names = {name, "cpu"} if name == cpu.name else {name}
     for variable in ("QD_ENABLE_" + n.upper() for n in sorted(names)):
         text = os.environ.get(variable)
@@ -176,8 +187,8 @@ def _enabled(name: str) -> bool:
             except ValueError:
                 raise ValueError(f"Invalid {variable}={text}, should be 0 or 1") from None
             if not on:
-                return False
-    return True
+                return variable
+    return ""
 
 
 def is_arch_supported(arch: object, emulate: bool = False) -> bool:
@@ -186,7 +197,7 @@ def is_arch_supported(arch: object, emulate: bool = False) -> bool:
     """
     if not isinstance(arch, Arch) or not (arch.name in _backends or _of_other_packages(arch.name)):
         return False
-    if not _enabled(arch.name):
+    if hidden_by(arch.name):
         return False
     backend = _backends[arch.name]
     try:
@@ -197,6 +208,33 @@ def is_arch_supported(arch: object, emulate: bool = False) -> bool:
             f"Set QD_ENABLE_{arch.name.upper()}=0 to skip this backend."
         )
         return False
+
+
+def is_in_this_version(name: str) -> bool:
+    """Whether there is anything here that could run kernels on the arch of that name."""
+    return name in _backends and _backends[name].probe is not _not_in_this_version
+
+
+def why_not(arch: object, emulate: bool = False) -> str:
+    """What keeps an arch that is not supported from running here, with what would mend it."""
+    if not isinstance(arch, Arch):
+        return f"{arch!r} is not an arch: write qd.{spelling.nearest(str(arch), _names()) or 'cpu'}"
+    if arch.name not in _backends:
+        return f"No package here has the arch {arch.name!r}{spelling.hint(arch.name, _names())}"
+    if hidden_by(arch.name):
+        return f"{arch.name} is hidden: unset {hidden_by(arch.name)}"
+    if not is_in_this_version(arch.name):
+        return f"{arch.name} is not in this version"
+    if arch.name in (x64.name, arm64.name):
+        return f"{arch.name} is another processor than this one ({cpu.name}): write qd.cpu"
+    if emulate and _backends[arch.name].emulator is not None:
+        return "The emulator needs a C++ compiler: `apt install g++`, or set QD_CXX to the path of one"
+    lacking = "; ".join(_backends[arch.name].lacking())
+    return f"{arch.name} lacks {lacking}" if lacking else f"{arch.name} does not run here"
+
+
+def _names() -> list[str]:
+    return ["cpu", "gpu", *sorted(_backends)]
 
 
 def get_host_arch_list() -> list:
@@ -219,7 +257,8 @@ def by_name(text: str) -> Arch | list:
     if text == "x86_64":
         return x64
     if text not in _backends and not _of_other_packages(text):
-        raise ValueError(f"Unknown arch {text!r}, should be one of cpu, gpu, {', '.join(sorted(_backends))}")
+        hint = spelling.hint(text, _names())
+        raise ValueError(f"Unknown arch {text!r}{hint}, should be one of {', '.join(_names())}")
     return Arch(text)
 
 
@@ -244,7 +283,8 @@ def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) 
     for arch in candidates:
         if isinstance(arch, Arch) and is_arch_supported(arch, emulate):
             return arch
+    reasons = "".join(f". {why_not(arch, emulate)}" for arch in candidates)
     if not enable_fallback or not is_arch_supported(cpu):
-        raise QuadrantsRuntimeError(f"Arch={candidates} is not supported")
-    _logging.warn(f"Arch={candidates} is not supported, falling back to CPU")
+        raise QuadrantsRuntimeError(f"Arch={candidates} is not supported{reasons}")
+    _logging.warn(f"Arch={candidates} is not supported, falling back to CPU{reasons}")
     return cpu

@@ -287,7 +287,7 @@ def init(
         startup.warn_dump_and_cache(cfg)
         _logging.set_logging_level(side.log_level.lower())
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
-        print(f"[Quadrants] Starting on arch={chosen.name}")
+        _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")
         startup.refuse_load_with_cache(cfg, side)
         if _test_mode:
             return side

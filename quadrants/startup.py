@@ -7,23 +7,22 @@ import sys
 import warnings
 from typing import Any
 
-from quadrants import _logging
+from quadrants import _logging, spelling
 from quadrants import arch as _arch
 from quadrants._version import __version__, __version_str__
 from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
 
+# Of qd.init, beside the options.
+_OTHER_ARGUMENTS = ("arch", "enable_fallback", "require_version")
 _LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
 
 
 def print_header() -> None:
-    """The line that importing the package prints, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false."""
+    """A line on standard error at import, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false."""
     if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
         return
     python = ".".join(map(str, sys.version_info[:3]))
-    try:
-        print(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
-    except BrokenPipeError:
-        return  # nobody reads; an import must not fail for that
+    _logging.announce(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")
 
 
 def prints_go_through_python() -> bool:
@@ -66,7 +65,8 @@ def read_options(given: dict) -> tuple:
         _logging.warn("QD_DEFAULT_UP is ignored: default_up follows default_ip. Set QD_DEFAULT_IP instead.")
     unknown = [name for name in given if name not in OPTIONS]
     if unknown:
-        raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {', '.join(unknown)}")
+        named = ", ".join(name + spelling.hint(name, (*OPTIONS, *_OTHER_ARGUMENTS)) for name in unknown)
+        raise KeyError(f"Unrecognized keyword argument(s) for qd.init: {named}")
     return cfg, side
 
 

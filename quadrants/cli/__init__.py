@@ -1,4 +1,4 @@
-"""The command line: `python -m quadrants COMMAND`.
+"""The command line: `python -m quadrants COMMAND`, or `quadrants COMMAND`.
 
 A command is a row of `COMMANDS` and a module with `main(argv) -> int`; the module is imported when its command is run.
 A row whose module is not part of this installation is not offered.
@@ -12,6 +12,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
+
+from quadrants import spelling
+from quadrants._version import DISTRIBUTION
 
 
 class Command(NamedTuple):
@@ -39,11 +42,15 @@ def main(argv: Sequence[str]) -> int:
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(_usage(available()))
         return 0
+    if argv[0] in ("-V", "--version"):
+        print(f"quadrants {DISTRIBUTION}")
+        return 0
     for command in COMMANDS:
         if command.name == argv[0]:
             status: int = importlib.import_module(command.module).main(list(argv[1:]))
             return status
-    print(f"quadrants: there is no command {argv[0]!r}\n\n{_usage(available())}", file=sys.stderr)
+    hint = spelling.hint(argv[0], [command.name for command in available()])
+    print(f"quadrants: there is no command {argv[0]!r}{hint}\n\n{_usage(available())}", file=sys.stderr)
     return 2
 
 
@@ -59,6 +66,14 @@ def run(command: Callable[[list[str]], int], argv: Sequence[str]) -> int:
     return status
 
 
+def entry() -> int:
+    """The program `quadrants`."""
+    return run(main, sys.argv[1:])
+
+
 def _usage(commands: Iterable[Command]) -> str:
     rows = "\n".join(f"  {command.name:<10} {command.summary}" for command in commands)
-    return f"usage: python -m quadrants COMMAND ...\n\n{rows}\n\n`python -m quadrants COMMAND --help` tells more."
+    return (
+        f"usage: python -m quadrants COMMAND ...\n       python -m quadrants --version\n\n{rows}\n\n"
+        "`python -m quadrants COMMAND --help` tells more."
+    )

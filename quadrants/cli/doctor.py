@@ -1,4 +1,7 @@
-"""`python -m quadrants doctor`: a table of the backends. It looks, changes nothing, and always exits with 0."""
+"""`python -m quadrants doctor [--json]`: what each backend has. It looks, and changes nothing.
+
+The exit status is 1 where the CPU cannot run kernels, as nothing can then.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,19 @@ _HEADINGS = ("backend", "state", "found", "missing, and what would provide it")
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m quadrants doctor", description="Say what each backend has and lacks on this machine."
+        prog="python -m quadrants doctor",
+        description="Say what each backend has and lacks on this machine.",
+        epilog="The exit status is 1 if the CPU cannot compile and run kernels, else 0.",
     )
-    parser.parse_args(argv)
-    print(_header())
-    print()
-    print(table([probes.examine(name) for name in probes.BACKENDS]))
-    return 0
+    parser.add_argument("--json", action="store_true", help="the same for programs to read")
+    arguments = parser.parse_args(argv)
+    findings = [probes.examine(name) for name in probes.BACKENDS]
+    if arguments.json:
+        print(_json(findings))
+    else:
+        print(_header(), table(findings), sep="\n\n")
+    runs = any(finding.backend == "cpu" and finding.state == probes.READY for finding in findings)
+    return 0 if runs else 1
 
 
 def _header() -> str:
@@ -35,12 +44,31 @@ def _header() -> str:
         f"quadrants {__version_str__}, Python {platform.python_version()} ({sys.executable})",
         f"{platform.platform()}, {platform.machine()}, {config.hardware_threads()} CPU threads",
     ]
-    cache = DiskCache(default_folder())
-    info = cache.info()
+    info = DiskCache(default_folder()).info()
     lines.append(f"kernel cache: {info.root or 'no home folder is known'} ({info.entries} entries, {size(info.bytes)})")
-    variables = sorted(name for name in os.environ if name.startswith("QD_"))
-    lines += [f"{name}={os.environ[name]}" for name in variables]
+    lines += [f"{name}={text}" for name, text in _variables().items()]
     return "\n".join(lines)
+
+
+def _variables() -> dict[str, str]:
+    return {name: os.environ[name] for name in sorted(os.environ) if name.startswith("QD_")}
+
+
+def _json(findings: list[probes.Finding]) -> str:
+    import json
+
+    info = DiskCache(default_folder()).info()
+    said = {
+        "version": __version_str__,
+        "python": {"version": platform.python_version(), "executable": sys.executable},
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "threads": config.hardware_threads(),
+        "cache": {"folder": info.root, "entries": info.entries, "bytes": info.bytes},
+        "variables": _variables(),
+        "backends": {finding.backend: finding._asdict() for finding in findings},
+    }
+    return json.dumps(said, indent=2)
 
 
 def table(findings: list[probes.Finding]) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import glob
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from quadrants import arch
-from quadrants.toolchain import build, cc, hiprtc, nvrtc
+from quadrants.toolchain import build, cc, drivers, hiprtc, nvrtc
 from quadrants.toolchain.compiler import FOR_HALVES, which
 from quadrants.toolchain.errors import ToolchainError
 
@@ -39,8 +38,9 @@ def examine(name: str) -> Finding:
         state = _state(name)
     except Exception as error:
         return Finding(name, "the look failed", found, [*missing, f"{type(error).__name__}: {error}"])
-    if state == LACKING and os.environ.get(f"QD_ENABLE_{name.upper()}") == "0":
-        missing.append(f"it is hidden: unset QD_ENABLE_{name.upper()}")
+    variable = arch.hidden_by(arch.cpu.name if name == "cpu" else name)
+    if state == LACKING and variable:
+        missing.append(f"it is hidden: unset {variable}")
     if state == READY and name == "cpu" and missing:
         state = LACKING
     return Finding(name, state, found, missing)
@@ -48,7 +48,7 @@ def examine(name: str) -> Finding:
 
 def _state(name: str) -> str:
     wanted = arch.cpu if name == "cpu" else arch.Arch(name)
-    if wanted.name not in arch._backends or arch._backends[wanted.name].probe is arch._not_in_this_version:
+    if not arch.is_in_this_version(wanted.name):
         return ABSENT
     return READY if arch.is_arch_supported(wanted) else LACKING
 
@@ -65,7 +65,7 @@ def _cpu(found: list[str], missing: list[str]) -> None:
         if not compiler.has_halves:
             found.append(f"no f16 in kernels: {FOR_HALVES}")
     except ToolchainError as error:
-        missing.append(str(error))
+        missing.append(_short(error))
 
 
 def _cuda(found: list[str], missing: list[str]) -> None:
@@ -75,22 +75,8 @@ def _cuda(found: list[str], missing: list[str]) -> None:
         cubin = nvrtc.compile('extern "C" __global__ void probe(int *x) { *x = 1; }', "probe")
         found.append(f"a trial compile for sm_90 works ({len(cubin)} bytes)")
     except ToolchainError as error:
-        missing.append(str(error))
-    driver = _open("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    if driver is None:
-        missing.append("the CUDA driver: install NVIDIA's driver")
-        return
-    status = driver.cuInit(0)
-    count = ctypes.c_int(0)
-    if status == 0:
-        status = driver.cuDeviceGetCount(ctypes.byref(count))
-    if status != 0 or count.value == 0:
-        missing.append(f"a CUDA device (the driver answers {status})")
-        return
-    for index in range(count.value):
-        text = ctypes.create_string_buffer(256)
-        driver.cuDeviceGetName(text, 256, index)
-        found.append(f"device {index}: {text.value.decode(errors='replace')}")
+        missing.append(_short(error))
+    _add(drivers.cuda(), found, missing)
 
 
 def _amdgpu(found: list[str], missing: list[str]) -> None:
@@ -100,35 +86,26 @@ def _amdgpu(found: list[str], missing: list[str]) -> None:
         code = hiprtc.compile('extern "C" __global__ void probe(int *x) { *x = 1; }', "probe")
         found.append(f"a trial compile for gfx90a works ({len(code)} bytes)")
     except ToolchainError as error:
-        missing.append(str(error))
-    roots = [os.environ.get("ROCM_PATH"), "/opt/rocm"]
-    runtime = _library("amdhip64", [os.path.join(root, "lib") for root in roots if root])
-    if runtime:
-        found.append(f"HIP runtime ({runtime})")
-    else:
-        missing.append("the HIP runtime (libamdhip64): install ROCm 5.2 or newer")
-    if os.path.exists("/dev/kfd"):
-        found.append("/dev/kfd")
-    else:
-        missing.append("an AMD device (/dev/kfd): install the amdgpu kernel driver")
+        missing.append(_short(error))
+    _add(drivers.hip(), found, missing)
 
 
 def _vulkan(found: list[str], missing: list[str]) -> None:
-    path = _library("vulkan")
+    path = drivers.library("vulkan")
     if path:
         found.append(f"loader ({path})")
     else:
         missing.append("the Vulkan loader: `apt install libvulkan1`")
-    drivers = [
+    icds = [
         os.path.basename(manifest)
         for folder in ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d")
         for manifest in sorted(glob.glob(os.path.join(folder, "*.json")))
     ]
-    if drivers:
-        found.append("drivers: " + ", ".join(drivers))
+    if icds:
+        found.append("drivers: " + ", ".join(icds))
     else:
         missing.append("a Vulkan driver: that of the GPU's maker, or `apt install mesa-vulkan-drivers`")
-    compiler = which("glslc") or _library("shaderc_shared") or _library("shaderc")
+    compiler = which("glslc") or drivers.library("shaderc_shared") or drivers.library("shaderc")
     if compiler:
         found.append(f"GLSL compiler ({compiler})")
     else:
@@ -144,14 +121,14 @@ def _metal(found: list[str], missing: list[str]) -> None:
 
 
 def _opencl(found: list[str], missing: list[str]) -> None:
-    path = _library("OpenCL")
+    path = drivers.library("OpenCL")
     if path:
         found.append(f"loader ({path})")
     else:
         missing.append("the OpenCL loader: `apt install ocl-icd-libopencl1`")
-    drivers = [os.path.basename(file) for file in sorted(glob.glob("/etc/OpenCL/vendors/*.icd"))]
-    if drivers:
-        found.append("drivers: " + ", ".join(drivers))
+    icds = [os.path.basename(file) for file in sorted(glob.glob("/etc/OpenCL/vendors/*.icd"))]
+    if icds:
+        found.append("drivers: " + ", ".join(icds))
     else:
         missing.append("an OpenCL driver: that of the device's maker, or `apt install pocl-opencl-icd`")
     _module("pyopencl", "pyopencl", found, missing)
@@ -169,18 +146,13 @@ def _module(name: str, package: str, found: list[str], missing: list[str]) -> No
         missing.append(f"{name}: `pip install {package}`")
 
 
-def _library(name: str, folders: Sequence[str] = ()) -> str:
-    for folder in folders:
-        for path in sorted(glob.glob(os.path.join(folder, f"lib{name}.*"))):
-            return path
-    return ctypes.util.find_library(name) or ""
+def _add(look: drivers.Look, found: list[str], missing: list[str]) -> None:
+    found += look.found
+    missing += look.missing
 
 
-def _open(name: str) -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL(name)
-    except OSError:
-        return None  # it is not installed, which the caller reports
+def _short(error: ToolchainError) -> str:
+    return getattr(error, "short", "") or str(error).splitlines()[0]
 
 
 BACKENDS: dict[str, Callable[[list[str], list[str]], None]] = {

@@ -15,12 +15,17 @@ from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.impl import register_device_query
 from quadrants.runtime import emulated
 from quadrants.runtime.device import BinaryBackend, chosen_device
-from quadrants.toolchain import hiprtc
+from quadrants.toolchain import drivers, hiprtc
 
 
 def probe() -> bool:
     """Whether there is an AMD device that this process can use."""
     return bool(_nodes()) and device_count("hip") > 0
+
+
+def lacking() -> list[str]:
+    """What keeps `probe` from being true, each with what provides it."""
+    return drivers.hip().missing
 
 
 def _nodes() -> list[dict[str, int]]:

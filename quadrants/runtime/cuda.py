@@ -14,7 +14,7 @@ from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
 from quadrants.runtime import emulated
 from quadrants.runtime.device import BinaryBackend, chosen_device
-from quadrants.toolchain import nvrtc
+from quadrants.toolchain import drivers, nvrtc
 
 # What a function may use without asking.
 _STATIC_SHARED = 48 * 1024
@@ -23,6 +23,11 @@ _STATIC_SHARED = 48 * 1024
 def probe() -> bool:
     """Whether there is a CUDA device that this process can use."""
     return bool(device_count("cuda") > 0)
+
+
+def lacking() -> list[str]:
+    """What keeps `probe` from being true, each with what provides it."""
+    return drivers.cuda().missing
 
 
 class CudaBackend(BinaryBackend):

@@ -19,6 +19,7 @@ _INSTALL = (
     "Install one with the system's package manager (for example `apt install gcc`, `dnf install gcc`, "
     "`xcode-select --install`) or with `pip install ziglang`, or set QD_CC to the path of a compiler."
 )
+_LACKING = "a C compiler: `apt install gcc`, or `pip install ziglang`"
 FOR_HALVES = "install gcc 12 or clang 15, or newer ones, or set QD_CC to the path of one"
 _FIRST_WITH_HALVES = {"gcc": 12, "clang": 15}  # on x86
 
@@ -104,7 +105,7 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
             return _found[place]
         if trouble is not None:
             raise trouble
-        raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}")
+        raise CompilerNotFound(f"No C compiler was found (looked for clang, gcc, cc and ziglang). {_INSTALL}", _LACKING)
 
 
 def trouble(variable: str = "QD_CC") -> str:
@@ -134,7 +135,8 @@ def _commands(variable: str) -> Iterator[tuple[str, ...]]:
         words = [chosen] if whole else _words(variable, chosen)
         path = which(words[0]) if words else None
         if path is None:
-            raise CompilerNotFound(f"{variable}={chosen} names no executable file. Correct it, or unset it. {_INSTALL}")
+            wrong = f"{variable}={chosen} names no executable file"
+            raise CompilerNotFound(f"{wrong}. Correct it, or unset it. {_INSTALL}", f"{_LACKING}; {wrong}")
         yield (path, *words[1:])
         return
     for name in ("clang", "gcc", "cc"):
@@ -235,7 +237,7 @@ def _probe(command: tuple[str, ...], stamp: str) -> Compiler:
     said = ""
     for native in _native_spellings():
         status, said = _ask(command, ("-###", *native, "-x", "c", "-c", "-o", os.devnull, "-"))
-        if status == 0 and "error:" not in said:
+        if status == 0 and "error:" not in said and not _left_alone(said, native):
             break
     else:
         native = ()
@@ -250,6 +252,16 @@ def _probe(command: tuple[str, ...], stamp: str) -> Compiler:
     target = next((line[8:].strip() for line in lines if line.startswith("Target: ")), "")
     kind = _kind(command, said)
     return Compiler(command[0], command, kind, version, target, tuple(native), _cpu_of(lines, native), stamp)
+
+
+def _left_alone(said: str, native: Sequence[str]) -> bool:
+    """Whether the driver hands "native" on: one for other processors accepts it, and what it calls does not."""
+    return any(word in native for line in said.splitlines() if _is_proper(line) for word in _told_words(line))
+
+
+def _is_proper(line: str) -> bool:
+    """Whether a line that a driver told is the command of the compiler proper."""
+    return "cc1" in line and line.startswith(" ")
 
 
 def _native_spellings() -> tuple[tuple[str, ...], ...]:
@@ -273,7 +285,7 @@ def _kind(command: Sequence[str], said: str) -> str:
 def _cpu_of(lines: Sequence[str], native: Sequence[str]) -> str:
     """The machine options that the driver hands to the compiler proper."""
     for line in lines:
-        if "cc1" not in line or not line.startswith(" "):
+        if not _is_proper(line):
             continue
         words = _told_words(line)
         picked = []

@@ -8,7 +8,11 @@ class ToolchainError(RuntimeError):
 
 
 class CompilerNotFound(ToolchainError):
-    """No compiler for the dialect on this machine; the message says what to install."""
+    """No compiler for the dialect on this machine; the message says what to install, and `short` in a few words."""
+
+    def __init__(self, message: str, short: str = ""):
+        super().__init__(message)
+        self.short = short
 
 
 class CompileError(ToolchainError):

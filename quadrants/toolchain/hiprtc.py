@@ -121,7 +121,8 @@ def _about() -> _About:
                 tried = "".join("\n  " + line for line in troubles)
                 raise CompilerNotFound(
                     "HIPRTC, the HIP compiler, was not found. Install ROCm (on Debian and Ubuntu: "
-                    "`apt-get install libamdhip64-dev`), or set ROCM_PATH to where it is." + tried
+                    "`apt-get install libamdhip64-dev`), or set ROCM_PATH to where it is." + tried,
+                    "HIPRTC: install ROCm, or `apt install libamdhip64-dev`",
                 )
         return _found
 
@@ -197,7 +198,7 @@ def _places() -> Iterator[str]:
     yield "/opt/rocm/lib"
     homes = sorted(glob.glob("/opt/rocm-*"), key=locate.version_of, reverse=True)
     yield from (os.path.join(home, "lib") for home in homes)
-    yield from ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+    yield from (*sorted(glob.glob("/usr/lib/*-linux-gnu")), "/usr/lib64", "/usr/lib")
 
 
 def _siblings(path: str) -> list[str]:

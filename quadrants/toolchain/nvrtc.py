@@ -14,6 +14,8 @@ from quadrants import _logging
 from quadrants.toolchain import locate
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
 
+# Those before know neither --minimal nor, some of them, the additions of two floats at once.
+_OLDEST = (12, 4)
 _lock = threading.Lock()
 _library: _Library | None = None
 _identity: str | None = None
@@ -38,6 +40,8 @@ class _Library:
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.check(self.api.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "nvrtcVersion")
         self.version = (major.value, minor.value)
+        if self.version < _OLDEST:
+            raise ToolchainError(f"NVRTC {major.value}.{minor.value} is older than {_OLDEST[0]}.{_OLDEST[1]}")
 
     def check(self, status: int, what: str) -> None:
         if status != 0:
@@ -175,8 +179,10 @@ def _load() -> _Library:
             else:
                 tried = "".join("\n  " + line for line in troubles)
                 raise CompilerNotFound(
-                    "NVRTC, the CUDA compiler, was not found. Install it with `pip install nvidia-cuda-nvrtc`, or set "
-                    "CUDA_HOME to a CUDA toolkit." + tried
+                    "NVRTC, the CUDA compiler, was not found in version 12.4 or newer. Install it with `pip install "
+                    "nvidia-cuda-nvrtc` (with drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`), or set "
+                    "CUDA_HOME to a CUDA toolkit." + tried,
+                    "NVRTC: `pip install nvidia-cuda-nvrtc` (drivers before 580: `nvidia-cuda-nvrtc-cu12`)",
                 )
         return _library
 
@@ -186,7 +192,7 @@ def _candidates() -> Iterator[str]:
     if sys.platform == "win32":
         patterns, folders = ["nvrtc64_*.dll"], ["bin", "bin/x86_64"]
     else:
-        patterns, folders = ["libnvrtc.so.*", "libnvrtc.so"], ["lib64", "lib", "targets/x86_64-linux/lib"]
+        patterns, folders = ["libnvrtc.so.*", "libnvrtc.so"], ["lib64", "lib", "targets/*-linux/lib"]
     wheels = (os.path.join(glob.escape(entry), "nvidia", "*", sub) for entry in sys.path for sub in ("lib", "bin"))
     homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
     toolkits = [glob.escape(home) for home in homes if home] + ["/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"]

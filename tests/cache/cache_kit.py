@@ -51,10 +51,10 @@ def start_python(path, argv=(), env=None) -> subprocess.Popen:
 
 
 def finish(child: subprocess.Popen) -> tuple[str, str]:
-    """What the process printed to its two streams; AssertionError when it failed."""
+    """What the process printed to its two streams, but for the greeting; AssertionError when it failed."""
     out, err = child.communicate(timeout=300)
     assert child.returncode == 0, f"exit status {child.returncode}\n{out}\n{err}"
-    return out, err
+    return out, "".join(line for line in err.splitlines(keepends=True) if not line.startswith("[Quadrants]"))
 
 
 def sources(kernel) -> list[str]:

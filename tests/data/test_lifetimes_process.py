@@ -93,13 +93,17 @@ def run(program, environment):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
 
 
+def errors(done):
+    return [line for line in done.stderr.splitlines() if not line.startswith("[Quadrants]")]
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_process_ends_in_peace(arch_environment, tmp_path, ending):
     program = tmp_path / "ends.py"
     program.write_text(PROGRAM + textwrap.dedent(ENDINGS[ending]))
     done = run(program, arch_environment)
     assert done.returncode == (7 if ending == "failure" else 0), done.stderr
-    assert done.stderr == ""
+    assert errors(done) == []
 
 
 FORK = """
@@ -144,4 +148,4 @@ def test_a_forked_child_uses_and_frees_its_own_copy(arch_environment, tmp_path):
     program = tmp_path / "forks.py"
     program.write_text(PROGRAM + FORK)
     done = run(program, arch_environment)
-    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.returncode == 0 and errors(done) == [], done.stderr

@@ -62,10 +62,10 @@ def test_the_list_names_every_example(capsys):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_example_runs_and_writes_a_picture(arch_name, name, tmp_path, capsys):
+def test_every_example_runs_and_writes_a_picture(arch_name, name, tmp_path, capfd):
     assert main([name, "--frames", "2", "--arch", arch_name, "--out", str(tmp_path / "pictures")]) == 0
-    out = capsys.readouterr().out
-    assert f"Starting on arch={getattr(qd, arch_name).name}\n" in out
+    out, err = capfd.readouterr()
+    assert f"Starting on arch={getattr(qd, arch_name).name}\n" in err
     assert f"{name}: " in out and "/s (2 frames)" in out
     image = read_png(tmp_path / "pictures" / f"{name}.png")
     assert min(image.shape[:2]) >= 200

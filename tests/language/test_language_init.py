@@ -79,11 +79,12 @@ def test_configuration_and_version(init):
     assert len(qd.__version__) == 3 and all(type(part) is int for part in qd.__version__)
 
 
-def test_lines_on_stdout(arch_name, arch_environment):
+def test_lines_on_standard_error(arch_name, arch_environment):
     code = "import quadrants as qd; assert qd.cfg is None; qd.init(enable_fallback=False); assert qd.cfg is not None"
     env = {**os.environ, **arch_environment}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+    lines = done.stderr.splitlines()
+    assert done.stdout == ""
     assert sum(line.startswith("[Quadrants] version ") for line in lines) == 1
     assert lines[-1] == f"[Quadrants] Starting on arch={getattr(qd, arch_name).name}"
 

@@ -18,4 +18,6 @@ cp "$tests/../pyproject.toml" "$folder"   # the settings of pytest
 "${PYTHON:-python3}" -m venv "$folder/env"
 "$folder/env/bin/python" -m pip install --quiet "$wheel" hypothesis nvidia-cuda-nvrtc pillow 'pytest>=8' pytest-xdist
 cd "$folder"
+"$folder/env/bin/quadrants" --version
+"$folder/env/bin/python" "$tests/project/wheel_kernel.py"
 PATH="$folder/env/bin:$PATH" python -m pytest -n 2 --dist loadfile -q -m "not slow" "$@"

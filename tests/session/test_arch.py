@@ -7,6 +7,7 @@ import pytest
 
 from quadrants import arch, session
 from quadrants.arch import Arch, Extension
+from quadrants.cli import probes
 
 pytestmark = pytest.mark.cpu_only
 
@@ -21,6 +22,10 @@ def backends(monkeypatch):
 def _start(**options):
     session.init(**options)
     return session.current_cfg().arch
+
+
+def _warnings(capfd):
+    return [line for line in capfd.readouterr().err.splitlines() if not line.startswith("[Quadrants]")]
 
 
 def test_constants():
@@ -45,7 +50,7 @@ def test_an_arch_survives_copies_and_pickling_as_itself():
 def test_the_cpu_starts_without_a_warning(wanted, capfd, backends):
     backends.register_backend("cuda", lambda: False)
     assert _start(arch=wanted) is arch.cpu
-    assert capfd.readouterr().err == ""
+    assert _warnings(capfd) == []
 
 
 @pytest.mark.parametrize(
@@ -66,6 +71,42 @@ def test_nothing_supported_falls_back_or_raises(wanted, shown, capfd, backends):
     with pytest.raises(RuntimeError, match="is not supported"):
         session.init(arch=wanted, enable_fallback=False)
     assert session.current_cfg() is None
+
+
+def test_what_an_arch_lacks_is_in_the_warning_and_in_the_error(backends, capfd, monkeypatch):
+    backends.register_backend("cuda", lambda: False, lacking=lambda: ["a driver: install it", "a device"])
+    backends.register_backend("amdgpu", lambda: False)
+    other = next(a for a in (arch.x64, arch.arm64) if a is not arch.cpu)
+    monkeypatch.setenv("QD_ENABLE_PYTHON", "0")
+    expected = {
+        arch.cuda: "cuda lacks a driver: install it; a device",
+        arch.amdgpu: "amdgpu does not run here",
+        arch.metal: "metal is not in this version",
+        arch.python: "python is hidden: unset QD_ENABLE_PYTHON",
+        other: f"{other.name} is another processor than this one ({arch.cpu.name}): write qd.cpu",
+        Arch("cudda"): "No package here has the arch 'cudda' (did you mean 'cuda'?)",
+        "metl": "'metl' is not an arch: write qd.metal",
+        3: "3 is not an arch: write qd.cpu",
+    }
+    for wanted, reason in expected.items():
+        session.init(arch=wanted)
+        assert f"is not supported, falling back to CPU. {reason}\n" in capfd.readouterr().err
+        with pytest.raises(RuntimeError) as caught:
+            session.init(arch=wanted, enable_fallback=False)
+        assert str(caught.value).endswith(f"is not supported. {reason}")
+    session.init(arch=[arch.cuda, arch.metal])
+    assert ". cuda lacks a driver: install it; a device. metal is not in this version\n" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["cuda", "amdgpu"])
+def test_init_says_what_doctor_says(name, monkeypatch, capfd):
+    """Where there is no device. Where there is one, nothing of it is missing."""
+    missing = probes.examine(name).missing
+    if Arch(name) is _start(arch=Arch(name)):
+        assert missing == []
+    else:
+        reason = capfd.readouterr().err.partition(f"{name} lacks ")[2].partition("\n")[0]
+        assert reason and set(reason.split("; ")) <= set(missing)
 
 
 def test_the_first_supported_arch_of_a_list_wins(backends):
@@ -135,7 +176,10 @@ def test_qd_arch_loses_against_the_argument(monkeypatch, capfd):
 def test_qd_arch_junk(monkeypatch, capfd):
     monkeypatch.setenv("QD_ARCH", "")
     assert _start() is arch.cpu
-    assert capfd.readouterr().err == ""
+    assert _warnings(capfd) == []
+    monkeypatch.setenv("QD_ARCH", "cdua")
+    with pytest.raises(ValueError, match="QD_ARCH=cdua.*did you mean 'cuda'"):
+        session.init()
     monkeypatch.setenv("QD_ARCH", "quantum")
     with pytest.raises(ValueError, match="QD_ARCH=quantum.*cpu, gpu"):
         session.init()

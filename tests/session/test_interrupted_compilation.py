@@ -170,7 +170,7 @@ def program(tmp_path):
         path = tmp_path / "program.py"
         path.write_text(PROGRAM.replace("INIT", init) + text)
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, timeout=120)
-        return [line for line in done.stdout.splitlines() if not line.startswith("[Quadrants]")]
+        return done.stdout.splitlines()
 
     return run
 

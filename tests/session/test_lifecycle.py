@@ -25,9 +25,9 @@ def _python(code, **env):
 SESSION = "import sys\nfrom quadrants import session\n"
 
 
-def test_init_prints_one_line_through_python(capsys):
+def test_init_writes_one_line_to_standard_error(capfd):
     session.init()
-    assert capsys.readouterr().out == f"[Quadrants] Starting on arch={arch.cpu.name}\n"
+    assert capfd.readouterr() == ("", f"[Quadrants] Starting on arch={arch.cpu.name}\n")
 
 
 def test_threads_and_seed_reach_the_core(core):
@@ -38,6 +38,10 @@ def test_threads_and_seed_reach_the_core(core):
 
 def test_every_unknown_keyword_is_named_and_the_old_runtime_is_gone():
     session.init()
+    with pytest.raises(
+        KeyError, match=r"for qd.init: debgu \(did you mean 'debug'\?\), archs \(did you mean 'arch'\?\)"
+    ):
+        session.init(debgu=True, archs=arch.cpu)
     with pytest.raises(KeyError, match=r"Unrecognized keyword argument\(s\) for qd.init: foo, bar"):
         session.init(foo=1, bar=2)
     assert session.current_cfg() is None
@@ -79,11 +83,11 @@ def test_require_version_wants_text():
         session.init(require_version=1.3)
 
 
-def test_test_mode_stops_before_the_runtime(capsys):
+def test_test_mode_stops_before_the_runtime(capfd):
     side = session.init(_test_mode=True, unrolling_limit=3, log_level="WARN")
     assert (side.unrolling_limit, side.log_level, side.print_full_traceback) == (3, "WARN", False)
     assert session.current_cfg() is None
-    assert "Starting on arch" in capsys.readouterr().out
+    assert "Starting on arch" in capfd.readouterr().err
 
 
 def test_use_without_a_runtime():
@@ -367,8 +371,8 @@ def test_exit_is_silent_and_keeps_the_status():
     )
     done = _python(code)
     assert done.returncode == 7
-    assert done.stderr == ""
-    assert [line for line in done.stdout.splitlines() if not line.startswith("[Quadrants]")] == ["joined"]
+    assert [line for line in done.stderr.splitlines() if not line.startswith("[Quadrants]")] == []
+    assert done.stdout == "joined\n"
 
 
 def test_a_missing_core_says_what_to_do():
@@ -383,14 +387,15 @@ def test_a_missing_core_says_what_to_do():
 
 
 @pytest.mark.parametrize("text", ["0", "f", "false", "False"])
-def test_the_header_can_be_suppressed(text, monkeypatch, capsys):
+def test_the_header_can_be_suppressed(text, monkeypatch, capfd):
     session.print_header()
-    line = capsys.readouterr().out
+    out, line = capfd.readouterr()
+    assert out == ""
     assert line.startswith("[Quadrants] version 1.3.3, ")
     assert line.count("\n") == 1
     monkeypatch.setenv("ENABLE_QUADRANTS_HEADER_PRINT", text)
     session.print_header()
-    assert capsys.readouterr().out == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_importing_this_layer_loads_nothing_heavy():

@@ -87,6 +87,7 @@ def test_replaced_functions_get_finished_text(monkeypatch, capfd):
     assert seen == ["Arch=[] is not supported, falling back to CPU"]
     for name in LEVELS:
         setattr(_logging, name, _logging._get_logging(name))
+    capfd.readouterr()
     _logging.warn("back")
     assert LINE.match(capfd.readouterr().err).group(5) == "back"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,10 @@ import pytest
 from toolchain_kit import ROOT
 
 from quadrants import cli
+from quadrants._version import DISTRIBUTION, __version_str__
 from quadrants.cli import doctor, probes
+from quadrants.emit.environment import builtin_folder
+from quadrants.toolchain import hiprtc, nvrtc
 from quadrants.toolchain.cache import DiskCache, make_key
 from quadrants.toolchain.compiler import own_store
 
@@ -138,6 +142,56 @@ def test_doctor_says_when_the_compiler_has_no_halves(gcc, tmp_path, monkeypatch,
     assert (line in found.found) == told
 
 
+def test_doctor_fails_where_the_cpu_cannot_compile(monkeypatch, capsys):
+    monkeypatch.setattr(probes, "BACKENDS", {"cpu": probes.BACKENDS["cpu"], "vulkan": probes.BACKENDS["vulkan"]})
+    assert cli.main(["doctor"]) == 0
+    monkeypatch.setenv("QD_CC", "/nowhere/cc")
+    assert cli.main(["doctor"]) == 1
+    monkeypatch.delenv("QD_CC")
+    monkeypatch.setenv("QD_ENABLE_CPU", "0")
+    assert cli.main(["doctor", "--json"]) == 1
+
+
+def test_doctor_for_programs(monkeypatch, capsys):
+    monkeypatch.setenv("QD_SOMETHING", "set")
+    assert cli.main(["doctor", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert list(said["backends"]) == list(probes.BACKENDS)
+    assert said["backends"]["cpu"]["state"] == probes.READY
+    assert said["version"] == __version_str__ and said["variables"]["QD_SOMETHING"] == "set"
+    assert said["cache"].keys() == {"folder", "entries", "bytes"}
+
+
+def test_what_is_missing_is_said_in_a_line(monkeypatch):
+    """The compilers' own messages name every place that was looked at."""
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(["/nowhere/libnvrtc.so"]))
+    monkeypatch.setattr(hiprtc, "_found", None)
+    monkeypatch.setattr(hiprtc, "_candidates", lambda: iter(["/nowhere/libhiprtc.so"]))
+    for name, package in (("cuda", "pip install nvidia-cuda-nvrtc"), ("amdgpu", "apt install libamdhip64-dev")):
+        compiler = probes.examine(name).missing[0]
+        assert package in compiler and "/nowhere" not in compiler and len(compiler) < 100
+
+
+def test_the_version(capsys):
+    for option in ("--version", "-V"):
+        assert cli.main([option]) == 0
+        assert capsys.readouterr().out == f"quadrants {DISTRIBUTION}\n"
+
+
+def test_a_misspelt_command_has_a_suggestion(capsys):
+    assert cli.main(["docter"]) == 2
+    assert "did you mean 'doctor'?" in capsys.readouterr().err
+
+
+def test_a_template_that_is_shown_is_alone_on_standard_output():
+    name = "c/prelude/clock.j2"
+    command = [sys.executable, "-m", "quadrants", "templates", "show", name]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONPATH": ROOT}, check=True)
+    assert done.stdout == (builtin_folder() / name).read_bytes()
+    assert done.stderr.startswith(b"[Quadrants] version ") and done.stderr.count(b"\n") == 1
+
+
 def test_a_look_that_fails_is_a_row(monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
 
@@ -166,7 +220,7 @@ def test_a_reader_that_leaves_early_is_no_error(module, tmp_path):
         [sys.executable, "-m", module, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env={**os.environ, "PYTHONPATH": ROOT, "ENABLE_QUADRANTS_HEADER_PRINT": "0"},
     ) as child:
         child.stdout.close()
         err = child.stderr.read()

@@ -27,6 +27,14 @@ def test_gcc_is_known_with_the_features_of_this_cpu(gcc, monkeypatch):
     assert "-m" in found.cpu and "native" not in found.cpu
 
 
+def test_a_compiler_for_other_processors_is_not_told_native(gcc, monkeypatch, tmp_path):
+    """Its driver takes the flag and hands it on to a compiler proper that knows no such processor."""
+    script(tmp_path / "cross", 'test "$1" = "-###" && echo " /usr/lib/cc1 -quiet - \\"$2\\" -mabi=lp64" >&2')
+    monkeypatch.setenv("QD_CC", str(tmp_path / "cross"))
+    found = compiler.find_compiler()
+    assert (found.native, found.cpu) == ((), "-mabi=lp64")
+
+
 def test_clang_goes_before_gcc_and_gcc_before_cc(gcc, monkeypatch, tmp_path):
     monkeypatch.delenv("QD_CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -104,6 +104,15 @@ def test_without_the_library_the_error_names_the_package(monkeypatch):
     assert "/nowhere/libnvrtc.so" in str(caught.value)
 
 
+@needs_nvrtc
+def test_one_that_is_too_old_is_passed_over(monkeypatch):
+    """Those before 12.4 know neither the options nor all the functions that kernels are made of."""
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_OLDEST", (99, 5))
+    with pytest.raises(CompilerNotFound, match=r"NVRTC \d+\.\d+ is older than 99\.5"):
+        nvrtc.find()
+
+
 def test_a_library_that_is_something_else_is_passed_over(monkeypatch, tmp_path):
     folder = tmp_path / "nvidia" / "cu13" / "lib"
     folder.mkdir(parents=True)
