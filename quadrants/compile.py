@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from quadrants import _logging, profiler, session
 from quadrants._ext import core
-from quadrants.argument_checks import check_arguments
 from quadrants.backends import registry
+from quadrants.calls.kind import Call
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.errors import QuadrantsCompilationError
@@ -33,7 +33,9 @@ def compile_kernel(kernel, args: tuple):
         runtime.materialize()
         backend = registry.current()
         options = compile_options(runtime, kernel.mode)
-        check_arguments(kernel, args, options)
+        call = Call(kernel.fn, kernel.mode, bool(options["raise_on_templated_floats"]))
+        for (name, _), kind, x in zip(kernel.parameters, kernel.kinds, args):
+            kind.check(call, name, x)
         if runtime.side.print_non_pure and not kernel.is_pure and not kernel.materialized_kernels:
             print(f"[NOT_PURE] Debug information: not pure: {kernel.fn.__name__}")
         observer = Observer(kernel.fn.__name__, options)

@@ -69,7 +69,6 @@ def trace_kernel(
 
 def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     for index, ((name, annotation), x) in enumerate(zip(parameters, args)):
-        tracer.declared.annotations[(index, ())] = annotation
         tracer.arguments.bind_kernel_parameter(index, name, annotation, x)
     tracer.walker.exec_body(frame.source.tree.body)
     if frame.has_return_annotation and not frame.returned:
