@@ -11,7 +11,7 @@ import weakref
 
 from quadrants import session
 from quadrants._ext.core import OPAQUE, SCALAR, Launcher
-from quadrants.calls import registry
+from quadrants.calls import messages, registry
 from quadrants.calls.tokens import member_token
 from quadrants.errors import (
     QuadrantsCompilationError,
@@ -62,9 +62,12 @@ class Kernel(Launcher):
         _kernels.add(self)
         self._observe()
         functools.update_wrapper(self, fn)
-        self.kinds = [registry.of_parameter(a, k, name) for k, (name, a) in enumerate(self.parameters)]
-        self.by_value = [kind.core in (SCALAR, OPAQUE) for kind in self.kinds]
-        super().__init__([kind.core for kind in self.kinds], self._compile, self._bind, self._token)
+        self.kinds = [(name, registry.of_parameter(a, k, name)) for k, (name, a) in enumerate(self.parameters)]
+        cores = [kind.core for _, kind in self.kinds]
+        self.by_value = [core in (SCALAR, OPAQUE) for core in cores]
+        self.label = f"kernel {fn.__name__}{'.grad' if mode == 'reverse' else ''}"
+        names = [name for name, _ in self.kinds]
+        super().__init__(cores, self._compile, self._bind, self._token, self.label, names)
 
     def _observe(self) -> None:
         self.src_ll_cache_observations = SourceCacheObservations()
@@ -148,7 +151,10 @@ class Kernel(Launcher):
             raise
 
     def _token(self, index: int, x):
-        return member_token(x) if index < 0 else self.kinds[index].token(x, self.parameters[index][0])
+        if index < 0:
+            return member_token(x)
+        name, kind = self.kinds[index]
+        return kind.token(x, name)
 
     @staticmethod
     def member_token(x) -> int:
@@ -158,22 +164,10 @@ class Kernel(Launcher):
     def _bind(self, args: tuple, kwargs: dict) -> tuple:
         kwargs = dict(kwargs)
         kwargs.pop("qd_stream", None)
-        names = [name for name, _ in self.parameters]
-        if len(args) > len(names):
-            expected = ", ".join(f"{n} : {_describe(a)}" for n, a in self.parameters)
-            given = ", ".join(str(a) for a in args)
-            raise QuadrantsSyntaxError(f"Too many arguments. Expected ({expected}), got ({given}).")
-        bound = dict(zip(names, args))
-        for key, value in kwargs.items():
-            if key not in names:
-                raise QuadrantsSyntaxError(f"Unexpected argument '{key}'.")
-            if key in bound:
-                raise QuadrantsSyntaxError(f"Multiple values for argument '{key}'.")
-            bound[key] = value
-        for name in names:
-            if name not in bound:
-                raise QuadrantsSyntaxError(f"Missing argument '{name}'.")
-        return tuple(bound[name] for name in names)
+        try:
+            return messages.bind(self.fn, self.parameters, args, kwargs)
+        except QuadrantsSyntaxError as error:
+            raise messages.at_call(error, self.label)  # noqa: B904 - the same error
 
     def __repr__(self) -> str:
         return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}>"
@@ -191,10 +185,6 @@ def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
                 "before, or have the handler set a flag that the program looks at."
             )
         frame = frame.f_back
-
-
-def _describe(a) -> str:
-    return getattr(a, "__name__", None) or str(a)
 
 
 def collect_parameters(fn) -> list:
@@ -298,6 +288,7 @@ def _install() -> None:
     from quadrants._ext import core
 
     core.set_on_traced_call(_nested_call)
+    core.set_on_wrong_argument(messages.at_call)
     session.on_clear(core.clear_all)
     session.on_init(_choose_interpreter)
     session.on_clear(lambda: core.set_interpreter(None))

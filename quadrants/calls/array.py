@@ -137,7 +137,10 @@ def not_an_array(annotation: Any, x: Any, name: str) -> QuadrantsRuntimeTypeErro
             f"Invalid type for argument {name}: a field cannot be converted into required type {annotation}; annotate "
             "the parameter with qd.template() or qd.Tensor to pass fields"
         )
-    return QuadrantsRuntimeTypeError(f"Invalid type for argument {name}, got {x!r}")
+    return QuadrantsRuntimeTypeError(
+        f"Invalid type for argument {name}, got {x!r}; pass a qd.ndarray or an array of NumPy, torch or CuPy, as "
+        "np.array(.., np.float32) makes one"
+    )
 
 
 class Described(NamedTuple):

@@ -70,6 +70,11 @@ class Kind:
     def __init__(self, annotation: Any):
         self.annotation = annotation
 
+    @property
+    def of_package(self) -> bool:
+        """Whether what it declares changes with the version of this package alone."""
+        return type(self).__module__.startswith("quadrants.")
+
     @classmethod
     def suits(cls, annotation: Any) -> bool:
         """Whether parameters with this annotation are of this kind."""

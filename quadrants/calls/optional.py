@@ -16,6 +16,10 @@ class Optional(Kind):
         self.selects = inner.selects
         self.takes_fields = inner.takes_fields
 
+    @property
+    def of_package(self) -> bool:
+        return self.inner.of_package
+
     def token(self, x: Any, name: str) -> int | tuple[int]:
         return intern_token(("value", type(None), None)) if x is None else self.inner.token(x, name)
 

@@ -11,6 +11,7 @@ from quadrants.lang import parameters
 
 K = TypeVar("K", bound=type[Kind])
 
+RESERVED = ("scalar", "array", "grad", "flags", "view", "token")  # slots that are packed otherwise
 OURS: list[type[Kind]] = []  # no two of them suit one annotation
 _registered: list[type[Kind]] = []
 
@@ -19,7 +20,7 @@ def register(kind: K) -> K:
     """Decorator: have parameters whose annotation suits `kind` be of that kind. The last one registered is asked first,
     and those of the package behind them all.
     """
-    if kind.slot and kind.slot in {known.slot for known in (*_registered, *OURS)}:
+    if kind.slot and kind.slot in {*RESERVED, *(known.slot for known in (*_registered, *OURS))}:
         raise ValueError(f"there is a kind with slots called {kind.slot!r} already")
     _registered.insert(0, kind)
     return kind

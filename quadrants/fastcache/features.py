@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 
-from quadrants import calls
 from quadrants._ext.core import token_key
+from quadrants.calls.kind import Kind
 from quadrants.fastcache import describe
 from quadrants.fastcache.describe import Unknown
 from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, kind_of, unwrapped
 
 
-def of_argument(x, a, name: str) -> str:
-    """The text of one argument for a parameter annotated `a`. Raises Unknown.
+def of_argument(x, kind: Kind, name: str) -> str:
+    """The text of one argument for a parameter of that kind. Raises Unknown.
 
     Of objects it tells the type: the members that the kernel reads follow apart.
     """
-    kind = calls.of(a)
-    assert kind is not None  # the kernel was not decorated otherwise
     x = unwrapped(x)
     if kind.selects == "type":
         return "run-time value"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
-from quadrants import calls
 from quadrants.calls.array import describe
 from quadrants.calls.dataclass_value import no_kind
 from quadrants.calls.kind import Kind, Source
@@ -23,7 +22,7 @@ from quadrants.ir.types import DType
 from quadrants.lang import constants, tensor, typed
 from quadrants.lang import parameters as ann
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
-from quadrants.lang.func import BoundFunc, Func, receiver_of
+from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import FIELD_KINDS, has_members, holds_numbers, kind_of, members, unwrapped
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
@@ -62,14 +61,14 @@ class Arguments:
         self.loop_writer = loop_writer
         self.companions = companions
 
-    def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
+    def bind_kernel_parameter(self, index: int, name: str, kind: Kind, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        receives = index == 0 and name in ("self", receiver_of(self.positions.frame.fn))
-        if receives and not getattr(x, "_qd_data_oriented", False):
-            raise QuadrantsSyntaxError(_no_receiver(name, x))
-        kind = calls.of(annotation)
-        assert kind is not None  # the kernel was not decorated otherwise
+        self._note_kind(kind, name)
         self.positions.frame.bind(name, kind.declare(self, (index, ()), name, x), kind.binding(x))
+
+    def _note_kind(self, kind: Kind, name: str) -> None:
+        if self.purity.record is not None and not kind.of_package:
+            self.purity.record.unseen = f"the kind of '{name}' is that of another package"
 
     # ------------------------------------------------------------ what kinds of arguments are declared by
 
@@ -263,6 +262,7 @@ class Arguments:
             self.purity.record.read(source, x, _mode(ref.obj, name, kind))
         if kind is None:
             raise no_kind(type(ref.obj), name)
+        self._note_kind(kind, name)
         value = kind.declare_member(self, source, name, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
         if not nested and not isinstance(value, (Value, ArrayRef, ViewRef)):
@@ -299,16 +299,6 @@ class Arguments:
         if name in access._METHODS or (len(name) <= 4 and any(all(c in s for c in name) for s in access.SWIZZLES)):
             return access.attribute(tensor.construct(m), name)
         return getattr(m, name)
-
-
-def _no_receiver(name: str, x) -> str:
-    """Why something cannot be the object of a method that is a kernel, and what to do."""
-    if getattr(x, "_qd_host_struct", False):
-        return "The methods of a @qd.dataclass are no kernels: decorate them with @qd.func and call them from a kernel."
-    if type(x).__module__ == "builtins" and not isinstance(x, type):
-        return f"'{name}' is no object of a class: annotate it, as in `{name}: qd.i32`, if this is no method."
-    cls = x if isinstance(x, type) else type(x)
-    return f"Please decorate class {cls.__name__} with @qd.data_oriented: its methods are kernels."
 
 
 def _mode(obj, name: str, kind: Kind | None) -> str:

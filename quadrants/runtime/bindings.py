@@ -146,7 +146,7 @@ def _members_and_packing(
         sources.append(source)
         if slot.offset < 0:
             continue
-        name = kernel.parameters[slot.param][0]
+        name = ".".join((kernel.parameters[slot.param][0], *slot.path))
         if slot.kind in ("array", "grad", "flags", "view"):
             foreign = is_external(_resolve(args[slot.param], slot.path))
             pack.append(_pack_array(slot, source, name, number in recipe.written, foreign))
