@@ -313,15 +313,18 @@ cdef class Plan:
                 block = place[0] = <char *> memory.data
                 view = memoryview(memory)
                 kept = [memory]
-            try:
-                keep = (<object> op.packer)(<object> value, view, op.offset)
-            except Exception as error:
-                raise self.called.wrong(error)
+            keep = self.pack_by_call(op, value, view)
             if keep is not None:
                 if kept is None:
                     kept = []
                 kept.append(keep)
         return kept
+
+    cdef pack_by_call(self, Op *op, PyObject *value, object view):
+        try:
+            return (<object> op.packer)(<object> value, view, op.offset)
+        except Exception as error:
+            raise self.called.wrong(error)
 
     cdef run(self, PyObject *const *args, Frame *frame):
         # Packs, runs with the GIL released, copies back, prints, raises what the kernel reported, reads the result.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from quadrants._ext.core import ARRAY, TOKEN
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
 from quadrants.calls.tokens import external_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, TensorType, ValueType, tensor_type
@@ -13,6 +13,9 @@ from quadrants.lang import parameters
 from quadrants.lang.annotations import NdarrayType
 from quadrants.lang.kinds import FIELD_KINDS, is_external, kind_of, unwrapped
 from quadrants.lang.tensor_types import TensorTypeBase
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Array(Kind):
@@ -143,27 +146,20 @@ def not_an_array(annotation: Any, x: Any, name: str) -> QuadrantsRuntimeTypeErro
     )
 
 
-class Described(NamedTuple):
-    """What the compiler has to know of an array. layout: the order of its axes, None for that of C."""
-
-    element: ValueType
-    ndim: int
-    layout: tuple[int, ...] | None
-    has_grad: bool
-
-
-def describe(x: Any, annotation: Any = None) -> Described:
-    """Of an ndarray, or of an array of another package, of which the annotation says which axes are the element."""
+def describe(x: Any, annotation: Any = None) -> tuple[ValueType, int, tuple[int, ...] | None, bool]:
+    """(type of an element, number of axes, their order if it is not that of C, has a gradient) of an ndarray, or of an
+    array of another package, of which the annotation says which axes are the element.
+    """
     if kind_of(x) == "ndarray":
         ordered = isinstance(x.layout, tuple) and x.layout != tuple(range(len(x.layout)))
-        return Described(x.element_type, len(x.shape), x.layout if ordered else None, x.has_grad())
+        return x.element_type, len(x.shape), x.layout if ordered else None, x.has_grad()
     from quadrants.data import external
 
     x = external.plain(x)
     dtype, ndim = external.dtype_and_ndim(x)
     axes = element_axes(annotation)
     element = tensor_type(tuple(int(n) for n in x.shape[ndim - axes :]), dtype) if axes else dtype
-    return Described(element, ndim - axes, None, external.has_grad(x))
+    return element, ndim - axes, None, external.has_grad(x)
 
 
 def element_axes(annotation: Any) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 import typing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Constant(Kind):

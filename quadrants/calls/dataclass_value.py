@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrants._ext.core import intern_token
 from quadrants.calls import registry
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
 from quadrants.errors import QuadrantsRuntimeTypeError, QuadrantsSyntaxError
 from quadrants.lang import parameters
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Dataclass(Kind):

@@ -1,53 +1,31 @@
-"""What a kind of argument says of itself, and whom it says it to."""
+"""What a kind of arguments says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from quadrants._ext.core import TOKEN
 from quadrants.errors import QuadrantsTypeError
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 Source: TypeAlias = tuple[int, tuple[str, ...]]  # a parameter, and the names of the attributes on the way
 # What the launch core calls for an argument: the value, the argument block, and where in it. It keeps what comes back.
 Packer: TypeAlias = Callable[[Any, memoryview, int], Any]
 
 
-class Call(NamedTuple):
+class Call:
     """What a check is told of a call: the user's function, the mode of the derivative, and whether floats may not be
     templates."""
 
-    fn: Any
-    mode: str = ""
-    no_floats: bool = False
+    __slots__ = ("fn", "mode", "no_floats")
 
-
-class Declarer(Protocol):
-    """What a kind may have the frontend do while a kernel is traced. Each gives what the name stands for in it.
-
-    source: where a launch finds the argument; what is declared once is found again by it.
-    """
-
-    def number(self, source: Source, name: str, dtype: Any) -> Any:
-        """A number of the dtype that `dtype` stands for, which the launch core packs."""
-
-    def by_value(self, source: Source, name: str, t: Any, slot: str) -> Any:
-        """A value of IR type `t` that cannot be assigned; the packer of the kind with that `slot` writes it."""
-
-    def variable(self, source: Source, name: str, t: Any, slot: str) -> Any:
-        """The same in a variable of the kernel, whose parts can be assigned."""
-
-    def array(self, source: Source, name: str, x: Any, annotation: Any = None) -> Any:
-        """An ndarray or an array of another package, of which a launch passes pointer and extents."""
-
-    def view(self, source: Source, name: str, x: Any, annotation: Any = None) -> Any:
-        """A BufferView: an array, an offset and a size."""
-
-    def object(self, source: Source, x: Any, members: dict[str, Kind | None] | None = None) -> Any:
-        """An object whose attributes are followed; with `members`, those alone, each as its kind says."""
-
-    def template(self, source: Source, x: Any) -> Any:
-        """What is known while compiling: an object as `object`, anything else as it is."""
+    def __init__(self, fn: Any, mode: str = "", no_floats: bool = False):
+        self.fn = fn
+        self.mode = mode
+        self.no_floats = no_floats
 
 
 class Kind:

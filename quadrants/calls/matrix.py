@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quadrants._ext.core import OPAQUE
-from quadrants.calls.kind import Declarer, Kind, Packer, Source
+from quadrants.calls.kind import Kind, Packer, Source
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, TensorType
 from quadrants.lang import parameters
 from quadrants.lang.store import check_integer, store_value
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Matrix(Kind):

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quadrants.banner import Frame, format_frame, whole_line
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 from quadrants.lang.func import receiver_of
+
+if TYPE_CHECKING:
+    from quadrants.banner import Frame
 
 _OF_ARGUMENTS = (TypeError, ValueError, IndexError, QuadrantsRuntimeError, QuadrantsSyntaxError)
 
@@ -19,6 +21,8 @@ def at_call(error: Exception, kernel: str) -> Exception:
     """The error of an argument of `kernel`, with the place of the call behind its text. Others stay as they are."""
     if not isinstance(error, _OF_ARGUMENTS) or len(error.args) != 1:
         return error
+    from quadrants.banner import format_frame
+
     frame = _caller(sys._getframe())
     if frame is not None and isinstance(error.args[0], str):
         text = f"{error.args[0]}\nIn this call of {kernel}:\n{format_frame(_place(frame)).rstrip()}"
@@ -36,6 +40,8 @@ def _caller(frame: FrameType | None) -> FrameType | None:
 
 
 def _place(frame: FrameType) -> Frame:
+    from quadrants.banner import Frame, whole_line
+
     code = frame.f_code
     name = code.co_name
     if sys.version_info >= (3, 11):

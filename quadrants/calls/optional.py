@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrants._ext.core import intern_token
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Optional(Kind):

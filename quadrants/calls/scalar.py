@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrants._ext.core import SCALAR
-from quadrants.calls.kind import Declarer, Kind, Source
+from quadrants.calls.kind import Kind, Source
 from quadrants.lang import parameters
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Scalar(Kind):

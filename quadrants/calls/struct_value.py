@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quadrants._ext.core import OPAQUE
-from quadrants.calls.kind import Declarer, Kind, Packer, Source
+from quadrants.calls.kind import Kind, Packer, Source
 from quadrants.calls.matrix import pack_tensor, whole_numbers
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import StructType, TensorType, struct_offsets
 from quadrants.lang import parameters
 from quadrants.lang.store import check_integer
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Struct(Kind):

@@ -6,16 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quadrants.calls.constant import check_compiled_in
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
 from quadrants.calls.tokens import ndarray_as_template, template_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters
 from quadrants.lang.kinds import is_external, kind_of, unwrapped
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Template(Kind):

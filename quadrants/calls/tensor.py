@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrants._ext.core import ANY, TokenBase, intern_token
-from quadrants.calls.kind import Declarer, Kind, Source
+from quadrants.calls.kind import Kind, Source
 from quadrants.calls.template import declare_template
 from quadrants.calls.tokens import external_token, template_token
 from quadrants.lang import parameters
 from quadrants.lang.kinds import FIELD_KINDS, is_external, kind_of, unwrapped
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class Tensor(Kind):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrants.calls.array import Array, element_axes
-from quadrants.calls.kind import Call, Declarer, Kind, Source
+from quadrants.calls.kind import Call, Kind, Source
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters
 from quadrants.lang.kinds import kind_of
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
 
 
 class View(Kind):
