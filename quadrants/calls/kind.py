@@ -36,7 +36,7 @@ class Kind:
     slot: what the values are called, among those that a launch passes, that `packer` writes.
     selects: what of an argument selects a specialisation, for kernels kept on the disk: its "value", its "type", or
     "array" and the number of axes of an element.
-    optional: whether it may be `T | None`. takes_fields: whether fields are ordinary arguments.
+    optional: whether a parameter may be `T | None`. takes_fields: whether fields are ordinary arguments.
     """
 
     core: int = TOKEN

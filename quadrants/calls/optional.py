@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quadrants._ext.core import intern_token
+from quadrants._ext.core import OPAQUE, SCALAR, TOKEN, intern_token
 from quadrants.calls.kind import Call, Kind, Source
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ class Optional(Kind):
     def __init__(self, annotation: Any, inner: Kind):
         super().__init__(annotation)
         self.inner = inner
-        self.core = inner.core
+        self.by_value = inner.core in (SCALAR, OPAQUE)
+        self.core = TOKEN if self.by_value else inner.core
         self.selects = inner.selects
         self.takes_fields = inner.takes_fields
 
@@ -24,7 +25,9 @@ class Optional(Kind):
         return self.inner.of_package
 
     def token(self, x: Any, name: str) -> int | tuple[int]:
-        return intern_token(("value", type(None), None)) if x is None else self.inner.token(x, name)
+        if x is None:
+            return intern_token(("value", type(None), None))
+        return intern_token(("by value",)) if self.by_value else self.inner.token(x, name)
 
     def check(self, call: Call, name: str, x: Any) -> None:
         if x is not None:

@@ -39,6 +39,8 @@ def of(annotation: Any) -> Kind | None:
 def of_parameter(annotation: Any, index: int, name: str) -> Kind:
     """The kind of a kernel's parameter. Raises QuadrantsSyntaxError for annotations that none may have."""
     kind = of(annotation)
+    if isinstance(kind, Optional) and kind.inner.optional:
+        return kind
     parameters.check_annotation(annotation, index, name, "kernel", known=kind is not None)
     assert kind is not None  # checked just before
     return kind

@@ -11,7 +11,7 @@ import pytest
 
 import quadrants as qd
 from quadrants import calls
-from quadrants._ext.core import TOKEN, intern_token
+from quadrants._ext.core import OPAQUE, TOKEN, intern_token
 from quadrants.calls import registry
 from quadrants.ir.types import f64
 
@@ -70,6 +70,28 @@ def test_a_kernel_with_a_kind_of_ones_own(ratios):
     assert scaled(n=2, x=Fraction(3, 8)) == 0.75
     assert len(scaled) == 1
     assert "double x" in scaled.source(Fraction(1, 2), 1, arch="c")
+
+
+@pytest.mark.parametrize("core", [TOKEN, OPAQUE])
+def test_it_may_be_left_out_where_it_says_so(ratios, monkeypatch, core):
+    monkeypatch.setattr(Ratio, "core", core)
+    with pytest.raises(qd.QuadrantsSyntaxError, match="optional arguments are only supported"):
+
+        @qd.kernel
+        def refused(x: Fraction | None) -> qd.f64:
+            return 0.0
+
+    monkeypatch.setattr(Ratio, "optional", True)
+
+    @qd.kernel
+    def scaled(x: Fraction | None, n: qd.i32) -> qd.f64:
+        factor = 1.0
+        if qd.static(x is not None):
+            factor = x
+        return factor * n
+
+    assert [scaled(x, 3) for x in (None, Fraction(1, 2), None, Fraction(1, 4))] == [3, 1.5, 3, 0.75]
+    assert len(scaled) == 2
 
 
 def test_it_is_a_member_of_a_dataclass(ratios):
