@@ -39,13 +39,14 @@ cdef class Launcher:
     params: one of SCALAR, ARRAY, TOKEN, OPAQUE, ANY for each parameter. compile_miss(args) -> Plan, for a new
     specialisation. bind(args, kwargs) -> tuple, for calls that are not exactly positional. slow_token(index, value) ->
     token of what the core does not know; index is -1 for a member of an argument; `(token,)` instead of a number says
-    that this object keeps the token for life. Meant to be subclassed; `__init__` must be called before the first call.
-    As a class attribute it binds like a function."""
+    that this object keeps the token for life. label and names: what messages call the kernel and its parameters. Meant
+    to be subclassed; `__init__` must be called before the first call. As a class attribute it binds like a function."""
     cdef vectorcallfunc vectorcall
     cdef Py_ssize_t param_count
     cdef int selector_count
     cdef Selector *selectors
-    cdef object compile_miss, bind, slow_token
+    cdef object compile_miss, bind
+    cdef Called called
     cdef public str stream_refusal  # why calls with qd_stream are refused, None where they are not
     cdef dict plans
     cdef Specialisation last
@@ -57,7 +58,7 @@ cdef class Launcher:
         self.plans = {}
         pass_on_call_flags(type(self))
 
-    def __init__(self, params, compile_miss, bind, slow_token):
+    def __init__(self, params, compile_miss, bind, slow_token, label="", names=()):
         cdef list kinds = list(params)
         cdef Selector *selectors
         for kind in kinds:
@@ -75,7 +76,7 @@ cdef class Launcher:
                 self.selector_count += 1
         self.compile_miss = compile_miss
         self.bind = bind
-        self.slow_token = slow_token
+        self.called = Called(label, tuple(names), slow_token)
         self.param_count = len(kinds)
         _launchers.add(self)
 
@@ -195,7 +196,7 @@ cdef class Launcher:
         for at in range(self.selector_count):
             selector = &self.selectors[at]
             frame.tokens.data[at] = token_of(
-                args[selector.index], selector.kind, selector.index, selector.index, self.slow_token, &selector.memo,
+                args[selector.index], selector.kind, selector.index, selector.index, self.called, &selector.memo,
                 frame,
             )
         last = self.last
@@ -206,7 +207,7 @@ cdef class Launcher:
                     return plan
             else:
                 own_externals = frame.externals.count
-                if plan.match(args, self.slow_token, frame):
+                if plan.match(args, self.called, frame):
                     return plan
                 frame.externals.count = own_externals
         return self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
@@ -226,14 +227,14 @@ cdef class Launcher:
         if candidates is not None:
             for known in tuple(candidates):
                 frame.externals.count = own_externals
-                if known.plan.match(args, self.slow_token, frame):
+                if known.plan.match(args, self.called, frame):
                     self.remember(known)
                     return known.plan
         if positional is None:
             positional = positional_arguments(args, self.param_count)
         plan = self.compile(positional)
         frame.externals.count = own_externals
-        if not plan.match(args, self.slow_token, frame):
+        if not plan.match(args, self.called, frame):
             raise QuadrantsRuntimeError(
                 f"the plan of kernel {plan.name} does not match the members of the arguments that it was compiled for"
             )
@@ -252,7 +253,7 @@ cdef class Launcher:
         plan = self.compile_miss(positional)
         if not isinstance(plan, Plan):
             raise TypeError(f"compile_miss must return a Plan, got {type(plan).__name__}")
-        (<Plan> plan).adopt(<int> self.param_count)
+        (<Plan> plan).adopt(<int> self.param_count, self.called)
         return plan
 
 

@@ -64,20 +64,20 @@ cdef as_integer(Op *op, PyObject *value, Plan plan):
 cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -1:
     # What 64 bits of the parameter's sign do not hold has no meaning, whatever the width that it would be cut to.
     if not is_unsigned(op.code):
-        raise TypeError(
-            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
+        raise plan.called.wrong(TypeError(
+            f"{plan.argument(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
             f"the type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
-        )
+        ))
     if (<object> value) < 0:
-        raise TypeError(
-            f"Argument {plan.place(op.source)}: {short_number(value)} is negative, but the parameter has the unsigned "
+        raise plan.called.wrong(TypeError(
+            f"{plan.argument(op.source)}: {short_number(value)} is negative, but the parameter has the unsigned "
             f"type {SCALAR_NAMES[op.code]}; pass a number >= 0 or declare the parameter signed"
-        )
+        ))
     if (<object> value) >> 64:
-        raise TypeError(
-            f"Argument {plan.place(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
+        raise plan.called.wrong(TypeError(
+            f"{plan.argument(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
             f"the unsigned type {SCALAR_NAMES[op.code]}; pass a number below 2**64"
-        )
+        ))
     store_integer(op.code, at, raw_low_bits(value))
     return 0
 
@@ -95,7 +95,7 @@ cdef bint is_numpy_number(PyObject *value, bint real_too) except -1:
 
 
 cdef int raise_not_convertible(Op *op, PyObject *value, Plan plan) except -1:
-    raise QuadrantsRuntimeTypeError.get(plan.place(op.source), SCALAR_NAMES[op.code], type(<object> value))
+    raise_not_of_type(op, value, SCALAR_NAMES[op.code], plan)
 
 
 cdef bint pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *frame) except -1:
@@ -126,7 +126,7 @@ cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan, Frame *frame
     cdef ViewBase view
     cdef int64_t length
     if not is_instance(value, <PyObject *> ViewBase) or (<ViewBase> value).arr is None:
-        raise QuadrantsRuntimeTypeError.get(plan.place(op.source), "a BufferView", type(<object> value))
+        raise_not_of_type(op, value, "a BufferView", plan)
     view = <ViewBase> value
     # The view may be given another array while the kernel runs.
     if not frame.hold(<PyObject *> view.arr):
@@ -134,10 +134,10 @@ cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan, Frame *frame
     store_pointer(block + op.offset, live_data(view.arr, op, plan))
     length = view.arr.shape[0]
     if view.offset < 0 or view.size < 0 or view.offset > length - view.size or length > INT32_MAX:
-        raise ValueError(
-            f"Argument {plan.place(op.source)}: BufferView out of range: offset={view.offset}, size={view.size}, "
+        raise plan.called.wrong(ValueError(
+            f"{plan.argument(op.source)}: BufferView out of range: offset={view.offset}, size={view.size}, "
             f"ndarray length={length}"
-        )
+        ))
     if op.shape_offset >= 0:
         store_extent(block + op.shape_offset, <int32_t> length)
     if op.start_offset >= 0:
@@ -149,10 +149,10 @@ cdef int pack_view(Op *op, PyObject *value, char *block, Plan plan, Frame *frame
 
 cdef void *live_data(ArrayBase array, Op *op, Plan plan) except NULL:
     if array.data == NULL:
-        raise QuadrantsRuntimeError(
-            f"Argument {plan.place(op.source)}: the memory of this array or of its gradient was freed by qd.init() or "
+        raise plan.called.wrong(QuadrantsRuntimeError(
+            f"{plan.argument(op.source)}: the memory of this array or of its gradient was freed by qd.init() or "
             "qd.reset(); create it again"
-        )
+        ))
     return array.data
 
 
@@ -166,22 +166,26 @@ cdef int write_array(Op *op, char *block, Plan plan, void *data, int ndim, const
     if ndim > op.extents >= 0:
         ndim = op.extents
     if op.shape_offset + 4 * ndim > plan.block_bytes:
-        raise QuadrantsRuntimeError(
-            f"Argument {plan.place(op.source)} of kernel {plan.name} has {ndim} dimensions, more than the compiled "
+        raise plan.called.wrong(QuadrantsRuntimeError(
+            f"{plan.argument(op.source)} of kernel {plan.name} has {ndim} dimensions, more than the compiled "
             "kernel has room for"
-        )
+        ))
     for axis in range(ndim):
         if shape[axis] > INT32_MAX:
-            raise QuadrantsRuntimeError(
-                f"Argument {plan.place(op.source)} has {shape[axis]} elements along axis {axis}; at most {INT32_MAX} "
+            raise plan.called.wrong(QuadrantsRuntimeError(
+                f"{plan.argument(op.source)} has {shape[axis]} elements along axis {axis}; at most {INT32_MAX} "
                 "are supported: split the array"
-            )
+            ))
         store_extent(block + op.shape_offset + 4 * axis, <int32_t> shape[axis])
     return 0
 
 
 cdef int raise_not_convertible_array(Op *op, PyObject *value, Plan plan) except -1:
-    raise QuadrantsRuntimeTypeError.get(plan.place(op.source), "a C-contiguous array", type(<object> value))
+    raise_not_of_type(op, value, "a C-contiguous array", plan)
+
+
+cdef int raise_not_of_type(Op *op, PyObject *value, needed, Plan plan) except -1:
+    raise plan.called.wrong(QuadrantsRuntimeTypeError.get(plan.place(op.source), needed, type(<object> value)))
 
 
 cdef load_scalar(int code, const char *at):

@@ -50,6 +50,7 @@ cdef class Plan:
     cdef tuple names, packers
     cdef bytes template_bytes
     cdef object ret_reader
+    cdef Called called  # what its arguments are called in messages
     cdef readonly list members
     cdef readonly tuple attributes, reals
     cdef readonly list sites
@@ -68,6 +69,7 @@ cdef class Plan:
         if address == 0 and device is None:
             raise ValueError(f"plan of {name}: the entry address is 0")
         self.param_count = -1
+        self.called = Called("")
         self.entry = <qd_kernel_fn> <void *> address
         self.template_bytes = bytes(args_template)
         self.template = self.template_bytes
@@ -223,15 +225,19 @@ cdef class Plan:
         return f"<Plan of {self.name}: {self.op_count} packed arguments, {self.member_count} members>"
 
     cdef place(self, int32_t source):
-        # How error messages name the argument: (index,), or (index, "attribute", ...) of a member.
+        # How error messages name the argument: (parameter,), or (parameter, "attribute", ...) of a member.
         if source < self.param_count:
-            return (source,)
+            return (self.called.parameter(source),)
         param, path, _ = self.members[source - self.param_count]
-        return (param, *path)
+        return (self.called.parameter(param), *path)
 
-    cdef int adopt(self, int param_count) except -1:
-        # Called by the launcher that stores the plan: only there the number of parameters is known.
+    cdef argument(self, int32_t source):
+        return QuadrantsRuntimeTypeError.place(self.place(source))
+
+    cdef int adopt(self, int param_count, Called called) except -1:
+        # Called by the launcher that stores the plan: only there the parameters are known.
         cdef int at
+        self.called = called
         if self.param_count == param_count:
             return 0
         if self.param_count >= 0:
@@ -250,7 +256,7 @@ cdef class Plan:
         self.param_count = param_count
         return 0
 
-    cdef int match(self, PyObject *const *args, object slow_token, Frame *frame) except -1:
+    cdef int match(self, PyObject *const *args, Called called, Frame *frame) except -1:
         # Resolves the members into the frame. 1 if their tokens are those the plan was compiled for, else 0.
         cdef int at
         cdef Node *node
@@ -269,7 +275,7 @@ cdef class Plan:
             frame.members.data[at] = value
             frame.members.count = at + 1
             if node.compare and node.token != token_of(
-                value, KIND_ANY, -1, self.param_count + node.leaf, slow_token, &node.memo, frame
+                value, KIND_ANY, -1, self.param_count + node.leaf, called, &node.memo, frame
             ):
                 return 0
         return 1
@@ -307,12 +313,18 @@ cdef class Plan:
                 block = place[0] = <char *> memory.data
                 view = memoryview(memory)
                 kept = [memory]
-            keep = (<object> op.packer)(<object> value, view, op.offset)
+            keep = self.pack_by_call(op, value, view)
             if keep is not None:
                 if kept is None:
                     kept = []
                 kept.append(keep)
         return kept
+
+    cdef pack_by_call(self, Op *op, PyObject *value, object view):
+        try:
+            return (<object> op.packer)(<object> value, view, op.offset)
+        except Exception as error:
+            raise self.called.wrong(error)
 
     cdef run(self, PyObject *const *args, Frame *frame):
         # Packs, runs with the GIL released, copies back, prints, raises what the kernel reported, reads the result.

@@ -87,34 +87,62 @@ OPAQUE = KIND_OPAQUE
 ANY = KIND_ANY
 
 
-cdef inline int64_t live_token(PyObject *value, int index) except? -2:
+cdef class Called:
+    # What messages call a kernel and its parameters, and whom the core asks for tokens that it does not know.
+    cdef str label  # as in "kernel step"; empty where it is not known
+    cdef tuple names  # of the parameters, empty where they are not known
+    cdef object slow_token
+
+    def __cinit__(self, str label not None, tuple names not None=(), slow_token=None):
+        self.label = label
+        self.names = names
+        self.slow_token = slow_token
+
+    cdef parameter(self, int index):
+        return self.names[index] if self.names else index
+
+    cdef place(self, int index):
+        return "A member of an argument" if index < 0 else QuadrantsRuntimeTypeError.place((self.parameter(index),))
+
+    cdef wrong(self, error):
+        # What is raised for an argument that cannot be passed.
+        return _on_wrong_argument(error, self.label) if self.label and _on_wrong_argument is not None else error
+
+
+cdef object _on_wrong_argument = None
+
+
+def set_on_wrong_argument(hook, /):
+    """hook(error, label) gives what is raised instead of an error about an argument of the launcher with that label.
+    None removes the hook."""
+    global _on_wrong_argument
+    _on_wrong_argument = hook
+
+
+cdef inline int64_t live_token(PyObject *value, int index, Called called) except? -2:
     cdef int64_t token = (<TokenBase> value).token
     if token == -1:
-        raise QuadrantsRuntimeError(
-            f"{_place(index)} is a {type(<object> value).__name__} of a runtime that was destroyed by qd.init() or "
-            "qd.reset(); create it again"
-        )
+        raise called.wrong(QuadrantsRuntimeError(
+            f"{called.place(index)} is a {type(<object> value).__name__} of a runtime that was destroyed by qd.init() "
+            "or qd.reset(); create it again"
+        ))
     return token
 
 
-cdef _place(int index):
-    return f"Argument ({index},)" if index >= 0 else "A member of an argument"
-
-
 cdef int64_t token_of(
-    PyObject *value, int kind, int index, int32_t source, object slow_token, Memo *memo, Frame *frame
+    PyObject *value, int kind, int index, int32_t source, Called called, Memo *memo, Frame *frame
 ) except? -2:
     # `index` is what slow_token is told: the parameter, or -1 for a member.
     cdef PyObject *base = <PyObject *> (ArrayBase if kind == KIND_ARRAY else TokenBase)
     cdef int64_t token
     if is_instance(value, base):
-        return live_token(value, index)
+        return live_token(value, index, called)
     if is_instance(value, <PyObject *> WrapperBase):
         value = unwrapped(value)
         if is_instance(value, base):
-            return live_token(value, index)
+            return live_token(value, index, called)
     if index < 0 and (type_of(value) == <PyObject *> list or type_of(value) == <PyObject *> tuple):
-        token = fields_token(value)
+        token = fields_token(value, called)
         if token != 0:
             return token
     if kind != KIND_TOKEN and (_numpy_array != NULL or numpy_loaded()) and is_instance(value, _numpy_array):
@@ -132,27 +160,30 @@ cdef int64_t token_of(
         token = foreign_token(value, source, frame)
         if token != 0:
             return token
-    return ask_slow_token(value, index, slow_token, memo)
+    return ask_slow_token(value, index, called, memo)
 
 
-cdef int64_t fields_token(PyObject *value) except? -2:
+cdef int64_t fields_token(PyObject *value, Called called) except? -2:
     # Of a list or tuple of fields and arrays, which may be others at each launch; 0 where it holds anything else.
     cdef list tokens = []
     for item in <object> value:
         if not is_instance(<PyObject *> item, <PyObject *> TokenBase):
             return 0
-        tokens.append(live_token(<PyObject *> item, -1))
+        tokens.append(live_token(<PyObject *> item, -1, called))
     return intern_token((type(<object> value), tuple(tokens)))
 
 
-cdef int64_t ask_slow_token(PyObject *value, int index, object slow_token, Memo *memo) except? -2:
-    answer = slow_token(index, <object> value)
+cdef int64_t ask_slow_token(PyObject *value, int index, Called called, Memo *memo) except? -2:
+    try:
+        answer = called.slow_token(index, <object> value)
+    except Exception as error:
+        raise called.wrong(error)
     cdef bint lasting = type(answer) is tuple
     cdef int64_t token = answer[0] if lasting else answer
     if token == -1:
-        raise QuadrantsRuntimeError(
-            f"{_place(index)} belongs to a runtime that was destroyed by qd.init() or qd.reset(); create it again"
-        )
+        raise called.wrong(QuadrantsRuntimeError(
+            f"{called.place(index)} belongs to a runtime that was destroyed by qd.init() or qd.reset(); create it again"
+        ))
     if is_plain_constant(value):
         forget(memo)
         raw_incref(value)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 from quadrants import _logging, profiler, session
 from quadrants._ext import core
-from quadrants.argument_checks import check_arguments
 from quadrants.backends import registry
+from quadrants.calls import messages as call_messages
+from quadrants.calls.kind import Call
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.errors import QuadrantsCompilationError
@@ -46,6 +47,18 @@ def compile_kernel(kernel, args: tuple):
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
+
+
+def check_arguments(kernel, args: tuple, options: dict) -> None:
+    """What is wrong with arguments is told before anything is traced."""
+    call = Call(kernel.fn, kernel.mode, bool(options["raise_on_templated_floats"]))
+    try:
+        call_messages.check_receiver(kernel.fn, kernel.parameters, args)
+        for (name, kind), x in zip(kernel.kinds, args):
+            kind.check(call, name, x)
+    except Exception as error:
+        call_messages.at_call(error, kernel.label)
+        raise
 
 
 @contextmanager
@@ -113,7 +126,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
     with core.Tracing(), profiler.scope("trace"):
         declared = kernel._primal
         traced = trace_kernel(
-            kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=declared.graph,
+            kernel.fn, kernel.kinds, args, options, fastcache=kernel.is_pure, graph=declared.graph,
             checkpoints=declared.checkpoints, record=record,
         )  # fmt: skip
     observer.ir("trace", traced.module)
@@ -140,7 +153,7 @@ def _needed(kernel, args: tuple, options: dict):
     try:
         with core.Tracing():
             traced = trace_kernel(
-                kernel.fn, kernel.parameters, args, options, fastcache=kernel.is_pure, graph=kernel._primal.graph,
+                kernel.fn, kernel.kinds, args, options, fastcache=kernel.is_pure, graph=kernel._primal.graph,
                 checkpoints=kernel._primal.checkpoints,
             )  # fmt: skip
             return Needed(differentiate(traced.module, "reverse", options))
@@ -159,6 +172,7 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         name = registry.dialect_name(arch)
         options["arch"] = registry.arch_of(name) or options["arch"]
         dialect = dialects.get(name)
+        check_arguments(kernel, args, options)
         traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options), dialect)
         return render(traced.module, dialect, options, kernel.template_path).text
 

@@ -9,15 +9,16 @@ import types
 import warnings
 import weakref
 
-from quadrants import session, signature
-from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
+from quadrants import session
+from quadrants._ext.core import OPAQUE, SCALAR, Launcher
+from quadrants.calls import messages, registry
+from quadrants.calls.tokens import member_token
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
-    QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
 )
-from quadrants.lang import parameters as ann
+from quadrants.lang.annotations import Template
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -38,7 +39,8 @@ class Kernel(Launcher):
     """A compiled-on-demand function; a call with known argument types goes straight to the launch core.
 
     Attributes: `fn` (the user's function), `is_pure` (declared with fastcache=True), `grad`, `mode` ("" or that of a
-    derivative: "reverse", "forward", "validate", "observe"), `by_value` (which parameters are copied at a call).
+    derivative: "reverse", "forward", "validate", "observe"), `parameters` and their `kinds`, `by_value` (which
+    of them are copied at a call).
     """
 
     def __init__(
@@ -60,9 +62,12 @@ class Kernel(Launcher):
         _kernels.add(self)
         self._observe()
         functools.update_wrapper(self, fn)
-        kinds = [kind_of_parameter(a) for _, a in self.parameters]
-        self.by_value = [kind in (SCALAR, OPAQUE) for kind in kinds]
-        super().__init__(kinds, self._compile, self._bind, self._token)
+        self.kinds = [(name, registry.of_parameter(a, k, name)) for k, (name, a) in enumerate(self.parameters)]
+        cores = [kind.core for _, kind in self.kinds]
+        self.by_value = [core in (SCALAR, OPAQUE) for core in cores]
+        self.label = f"kernel {fn.__name__}{'.grad' if mode == 'reverse' else ''}"
+        names = [name for name, _ in self.kinds]
+        super().__init__(cores, self._compile, self._bind, self._token, self.label, names)
 
     def _observe(self) -> None:
         self.src_ll_cache_observations = SourceCacheObservations()
@@ -147,46 +152,22 @@ class Kernel(Launcher):
 
     def _token(self, index: int, x):
         if index < 0:
-            return self.member_token(x)
-        name, annotation = self.parameters[index]
-        if ann.is_view_annotation(annotation):
-            from quadrants.frontend.views import not_a_view
-
-            raise QuadrantsRuntimeTypeError(not_a_view(name, x))
-        if self._is_array(annotation):
-            return signature.array_token(x, annotation, name)
-        if ann.is_dataclass(annotation):
-            return signature.dataclass_token(x, annotation, name)
-        return signature.template_argument_token(x, name)
+            return member_token(x)
+        name, kind = self.kinds[index]
+        return kind.token(x, name)
 
     @staticmethod
     def member_token(x) -> int:
         """The token of an object that a launch reaches through attributes of an argument."""
-        return signature.member_token(x)
-
-    @staticmethod
-    def _is_array(a) -> bool:
-        return ann.is_array_annotation(ann.optional_base(a) or a)
+        return member_token(x)
 
     def _bind(self, args: tuple, kwargs: dict) -> tuple:
         kwargs = dict(kwargs)
         kwargs.pop("qd_stream", None)
-        names = [name for name, _ in self.parameters]
-        if len(args) > len(names):
-            expected = ", ".join(f"{n} : {_describe(a)}" for n, a in self.parameters)
-            given = ", ".join(str(a) for a in args)
-            raise QuadrantsSyntaxError(f"Too many arguments. Expected ({expected}), got ({given}).")
-        bound = dict(zip(names, args))
-        for key, value in kwargs.items():
-            if key not in names:
-                raise QuadrantsSyntaxError(f"Unexpected argument '{key}'.")
-            if key in bound:
-                raise QuadrantsSyntaxError(f"Multiple values for argument '{key}'.")
-            bound[key] = value
-        for name in names:
-            if name not in bound:
-                raise QuadrantsSyntaxError(f"Missing argument '{name}'.")
-        return tuple(bound[name] for name in names)
+        try:
+            return messages.bind(self.fn, self.parameters, args, kwargs)
+        except QuadrantsSyntaxError as error:
+            raise messages.at_call(error, self.label)  # noqa: B904 - the same error
 
     def __repr__(self) -> str:
         return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}>"
@@ -206,10 +187,6 @@ def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
         frame = frame.f_back
 
 
-def _describe(a) -> str:
-    return getattr(a, "__name__", None) or str(a)
-
-
 def collect_parameters(fn) -> list:
     """(name, annotation) of every parameter; fails at decoration, naming the parameter."""
     if hasattr(fn, "__wrapped__"):
@@ -220,7 +197,7 @@ def collect_parameters(fn) -> list:
     receiver = receiver_of(fn)
     fn.__annotations__ = resolved
     out = []
-    for index, p in enumerate(inspect.signature(fn).parameters.values()):
+    for p in inspect.signature(fn).parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
             raise QuadrantsSyntaxError(
                 f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
@@ -231,8 +208,7 @@ def collect_parameters(fn) -> list:
         if annotation is EMPTY:
             if p.name != receiver:
                 raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
-            annotation = ann.Template
-        ann.check_annotation(annotation, index, p.name, "kernel")
+            annotation = Template
         out.append((p.name, annotation))
     if "return" in resolved:
         _check_return(resolved["return"])
@@ -243,18 +219,6 @@ def _check_return(a) -> None:
     items = a if isinstance(a, tuple) else getattr(a, "__args__", ())
     if a is Ellipsis or Ellipsis in items:
         raise QuadrantsSyntaxError("`...` is not supported in the return annotation of a kernel.")
-
-
-def kind_of_parameter(a) -> int:
-    if ann.is_scalar(a):
-        return SCALAR
-    if ann.compound_kind(a):
-        return OPAQUE
-    base = ann.optional_base(a) or a
-    if ann.is_tensor_annotation(base):
-        return ANY
-    # The trailing axes of a foreign array are its element: the core's token of such an array does not tell them.
-    return ARRAY if ann.is_ndarray_annotation(base) and not ann.compound_kind(getattr(base, "dtype", None)) else TOKEN
 
 
 def kernel(
@@ -324,6 +288,7 @@ def _install() -> None:
     from quadrants._ext import core
 
     core.set_on_traced_call(_nested_call)
+    core.set_on_wrong_argument(messages.at_call)
     session.on_clear(core.clear_all)
     session.on_init(_choose_interpreter)
     session.on_clear(lambda: core.set_interpreter(None))

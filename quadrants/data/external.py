@@ -152,7 +152,7 @@ def describe_external(obj: Any, param: str = "", written: bool = True) -> Extern
     return placed(described, written)
 
 
-def plain(obj):
+def plain(obj: Any) -> Any:
     """The very memory of an array whose class may say other things of itself."""
     return np.asarray(obj) if isinstance(obj, np.ndarray) else obj
 

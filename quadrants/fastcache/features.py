@@ -5,27 +5,26 @@ from __future__ import annotations
 import functools
 
 from quadrants._ext.core import token_key
+from quadrants.calls.kind import Kind
 from quadrants.fastcache import describe
 from quadrants.fastcache.describe import Unknown
-from quadrants.lang import parameters as ann
-from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, kind_of, unwrapped
 
 
-def of_argument(x, a, name: str) -> str:
-    """The text of one argument for a parameter annotated `a`. Raises Unknown.
+def of_argument(x, kind: Kind, name: str) -> str:
+    """The text of one argument for a parameter of that kind. Raises Unknown.
 
     Of objects it tells the type: the members that the kernel reads follow apart.
     """
-    base = ann.optional_base(a) or a
-    x = x._unwrap() if kind_of(x) == "tensor" else x
-    if ann.is_scalar(base) or ann.compound_kind(base):
+    x = unwrapped(x)
+    if kind.selects == "type":
         return "run-time value"
     if kind_of(x) in FIELD_KINDS:
-        raise Unknown(f"the field passed as '{name}'", silent=ann.is_tensor_annotation(base), kind="FIELD")
+        raise Unknown(f"the field passed as '{name}'", silent=kind.takes_fields, kind="FIELD")
     if kind_of(x) == "view":
         return f"view {array(x.arr)}"
-    if x is not None and ann.is_array_annotation(base) and _is_array(x):
-        return array(x, getattr(getattr(base, "dtype", None), "ndim", 0))
+    if kind.selects.startswith("array") and x is not None and _is_array(x):
+        return array(x, int(kind.selects[5:]))
     if has_members(x):
         return f"object {describe.annotation(type(x))}"
     return describe.value(x)
@@ -59,7 +58,7 @@ def of_member(obj, path: tuple, mode: str) -> str:
         ) as error:  # whatever a property of the user raises: the kernel is translated and may not meet it
             kind = "PROPERTY_RAISED" if isinstance(member, property) else "ABSENT"
             raise Unknown(f"{at[1:]}: {type(error).__name__}: {error}", kind=kind) from error
-        obj = obj._unwrap() if kind_of(obj) == "tensor" else obj
+        obj = unwrapped(obj)
     if mode == "type":
         return describe.name(type(obj))
     if mode.startswith("array") and obj is not None and _is_array(obj):

@@ -44,8 +44,8 @@ def _key(kernel, args: tuple, options: dict, backend) -> str:
         backend.identity(options), repr(paths), repr(environment.state(paths)),
         repr((kernel._primal.graph, kernel._primal.checkpoints)),
     ]  # fmt: skip
-    for (name, a), x in zip(kernel.parameters, args):
-        parts.append(f"{name}: {describe.annotation(a)} = {features.of_argument(x, a, name)}")
+    for (name, a), (_, kind), x in zip(kernel.parameters, kernel.kinds, args):
+        parts.append(f"{name}: {describe.annotation(a)} = {features.of_argument(x, kind, name)}")
     return make_key(*parts)
 
 

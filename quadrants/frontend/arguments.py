@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import typing
 
-import numpy as np
-
-from quadrants.errors import (
-    QuadrantsCompilationError,
-    QuadrantsRuntimeTypeError,
-    QuadrantsSyntaxError,
-    QuadrantsTypeError,
-)
+from quadrants.calls.array import describe
+from quadrants.calls.dataclass_value import no_kind
+from quadrants.calls.kind import Kind, Source
+from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.companions import Companions
 from quadrants.frontend.fields import Fields
 from quadrants.frontend.loop_writer import LoopWriter
@@ -23,17 +18,16 @@ from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.state import State
 from quadrants.frontend.views import ViewRef, Views
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
-from quadrants.ir.types import PRIMITIVES, DType, tensor_type
+from quadrants.ir.types import DType
 from quadrants.lang import constants, tensor, typed
 from quadrants.lang import parameters as ann
 from quadrants.lang._fast_caching import FIELD_METADATA_CACHE_VALUE
-from quadrants.lang.func import BoundFunc, Func, receiver_of
-from quadrants.lang.kinds import FIELD_KINDS, has_members, holds_numbers, is_external, kind_of, members
+from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.kinds import FIELD_KINDS, has_members, holds_numbers, kind_of, members, unwrapped
 from quadrants.lang.tensor_types import TensorTypeBase
 from quadrants.lang.value import Value
 
 HOST_ONLY = ("to_numpy", "from_numpy", "to_torch", "from_torch", "copy_from", "to_dlpack")
-BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
 
 
 class Arguments:
@@ -67,97 +61,57 @@ class Arguments:
         self.loop_writer = loop_writer
         self.companions = companions
 
-    def bind_kernel_parameter(self, index: int, name: str, annotation, x) -> None:
+    def bind_kernel_parameter(self, index: int, name: str, kind: Kind, x) -> None:
         """Give the parameter its meaning in the kernel's frame."""
-        receives = index == 0 and name in ("self", receiver_of(self.positions.frame.fn))
-        if receives and not getattr(x, "_qd_data_oriented", False):
-            raise QuadrantsSyntaxError(_no_receiver(name, x))
-        self.positions.frame.bind(name, *self.parameter_value((index, ()), name, annotation, x))
+        self._note_kind(kind, name)
+        self.positions.frame.bind(name, kind.declare(self, (index, ()), name, x), kind.binding(x))
 
-    def parameter_value(self, source: tuple, name: str, a, x):
-        base = ann.optional_base(a)
-        if base is not None:
-            if x is None:
-                return None, "object"
-            a = base
-        if ann.is_scalar(a):
-            return self.scalar_parameter(source, name, self.options.resolve_dtype(a)), "argument"
-        kind = ann.compound_kind(a)
-        if kind == "tensor":
-            if getattr(a, "unpacked", False):
-                a.reject_unpacked(f"annotate '{name}' with")
-            t = a.ir_type()
-            if t is None:
-                raise QuadrantsCompilationError(
-                    f"Kernel parameter '{name}': {a} needs extents and a dtype, e.g. qd.types.vector(3, qd.f32)."
-                )
-            return self.scalar_parameter(source, name, t, "tensor"), "argument"
-        if kind == "struct":
-            value = self.scalar_parameter(source, name, a.ir_type(), "struct")
-            value.immutable = ""
-            return self.declared.holding_argument(self.writer.declare(name, value.expr)), "var"
-        if ann.is_dataclass(a):
-            return self.object_ref(source, x, ann.dataclass_members(a)), "argument"
-        if ann.is_ndarray_annotation(a):
-            return self.array_ref(source, name, x, getattr(a, "boundary", 0) == 1), "argument"
-        if ann.is_tensor_annotation(a):
-            return self.tensor_parameter(source, name, x), "argument"
-        if ann.is_view_annotation(a):
-            return self.views.view_parameter(source, name, a, x), "argument"
-        return self.template_parameter(source, name, x), "argument"
+    def _note_kind(self, kind: Kind, name: str) -> None:
+        if self.purity.record is not None and not kind.of_package:
+            self.purity.record.unseen = f"the kind of '{name}' is that of another package"
 
-    def scalar_parameter(self, source: tuple, name: str, t, kind: str = "scalar") -> Value:
+    # ------------------------------------------------------------ what kinds of arguments are declared by
+
+    def number(self, source: Source, name: str, dtype) -> Value:
+        return self.by_value(source, name, self.options.resolve_dtype(dtype))
+
+    def by_value(self, source: Source, name: str, t, slot: str = "scalar") -> Value:
         found = self.declared.bound.get(source)
         if found is None:
             found = self.declared.bound[source] = Var(self.names.global_name(name), t, mutable=False, level=0)
-            self.declared.bind_source(source, kind, found)
+            self.declared.bind_source(source, slot, found)
         place = VarPlace(found, t)
         return Value(Load(place, t), place, immutable=name)
 
-    def tensor_parameter(self, source: tuple, name: str, x):
-        """A qd.Tensor parameter: whatever array kind was passed in this call."""
-        x = x._unwrap() if kind_of(x) == "tensor" else x
-        if x is None or kind_of(x) in FIELD_KINDS:
-            return x
-        if kind_of(x) == "ndarray" or is_external(x):
-            return self.array_ref(source, name, x)
-        return self.template_parameter(source, name, x)
+    def variable(self, source: Source, name: str, t, slot: str) -> Value:
+        value = self.by_value(source, name, t, slot)
+        value.immutable = ""
+        return self.declared.holding_argument(self.writer.declare(name, value.expr))
 
-    def template_parameter(self, source: tuple, name: str, x):
-        x = x._unwrap() if kind_of(x) == "tensor" else x
-        if kind_of(x) == "view":
-            raise QuadrantsRuntimeTypeError(
-                f"A BufferView was passed for '{name}': annotate it with qd.BufferView[dtype] or qd.BufferView."
-            )
-        if kind_of(x) == "ndarray" or is_external(x) and not isinstance(x, np.ndarray):
-            raise QuadrantsRuntimeTypeError(
-                f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with "
-                "`qd.types.ndarray` instead"
-            )
-        return self.wrap_object(source, x)
+    def view(self, source: Source, name: str, x, annotation=None) -> ViewRef:
+        return self.views.view_parameter(source, name, annotation, x)
 
-    def wrap_object(self, source: tuple, x):
-        if has_members(x):
-            return self.object_ref(source, x)
-        return x
-
-    def object_ref(self, source: tuple, x, members=None, lifts: bool = False) -> ObjectRef:
+    def object(self, source: Source, x, members=None, lifts: bool = False) -> ObjectRef:
         found = self.declared.bound.get(source)
         if found is None:
             found = self.declared.bound[source] = ObjectRef(x, source, members, lifts or _lifts(x))
         return found
 
+    def template(self, source: Source, x):
+        return self.object(source, x) if has_members(x) else x
+
     # ------------------------------------------------------------ arrays
 
-    def array_ref(self, source: tuple, name: str, x, clamp: bool = False) -> ArrayRef:
+    def array(self, source: Source, name: str, x, annotation=None) -> ArrayRef:
         """The array found at `source`; declared once however often it is mentioned."""
         found = self.declared.bound.get(source)
         if found is not None:
             return found
-        x = x._unwrap() if kind_of(x) == "tensor" else x
+        x = unwrapped(x)
         if kind_of(x) == "ndarray":
             x._check_usable()
-        element, ndim, layout, has_grad = describe_array(x, self.array_annotation(source))
+        element, ndim, layout, has_grad = describe(x, annotation)
+        clamp = getattr(annotation, "boundary", 0) == 1
         decl = ArrayDecl(
             name=self.names.array_name(name),
             kind="array",
@@ -179,11 +133,8 @@ class Arguments:
             ref.grad = ArrayRef(grad, x)
         self.declared.bound[source] = ref
         self.declared.bind_source(source, "array", decl)
-        self.companions.array_companion(ref, self.array_annotation(source))
+        self.companions.array_companion(ref, annotation)
         return ref
-
-    def array_annotation(self, source: tuple):
-        return self.declared.annotations.get(source)
 
     def array_attribute(self, ref: ArrayRef, name: str):
         decl = ref.decl
@@ -256,23 +207,23 @@ class Arguments:
             raise QuadrantsCompilationError(f"AttributeError: {error}") from None
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
-        x = x._unwrap() if kind_of(x) == "tensor" else x
+        x = unwrapped(x)
         if not callable(x) or has_members(x) or not _is_of_class(obj, name):
             self.declared.attributes[source] = None
         lifted = ref.lifts and type(x) in (int, float, bool)
         if self.purity.record is not None:
             self.purity.record.read(source, x, "type" if lifted else "value")
         if kind_of(x) == "ndarray":
-            return self.array_ref(source, name, x)
+            return self.array(source, name, x)
         if kind_of(x) == "view":
-            return self.views.view_parameter(source, name, None, x)
+            return self.view(source, name, x)
         if kind_of(x) in FIELD_KINDS:
             return self._field_member(ref, source, x)
         if lifted:
             return self._lifted_primitive(source, name, x)
         if has_members(x):
             self._select_by(ref, (index, (*source[1], "__class__")))
-            return self.object_ref(source, x, lifts=ref.lifts and _is_part(x))
+            return self.object(source, x, lifts=ref.lifts and _is_part(x))
         if _decides(obj, name, x):
             self._select_by(ref, source)
         return x
@@ -298,9 +249,7 @@ class Arguments:
         if not isinstance(x, float):
             constants.literal(x)  # raises where it does not fit
         # A bool is the integer that Python takes it for: later it may be another one.
-        return self.scalar_parameter(
-            source, name, self.options.default_fp if isinstance(x, float) else self.options.default_ip
-        )
+        return self.by_value(source, name, self.options.default_fp if isinstance(x, float) else self.options.default_ip)
 
     def _dataclass_member(self, ref: ObjectRef, name: str, source: tuple):
         if name not in ref.members:
@@ -308,27 +257,13 @@ class Arguments:
                 f"{type(ref.obj).__name__} has no field '{name}'; only annotated fields exist in kernels: "
                 f"{list(ref.members)}"
             )
-        a, x = ref.members[name], getattr(ref.obj, name)
+        kind, x = ref.members[name], getattr(ref.obj, name)
         if self.purity.record is not None:
-            self.purity.record.read(source, x, _mode(ref.obj, name, a))
-        if typing.get_origin(a) is typing.Final or _is_template_annotation(a):
-            self.declared.bind_source(source, "token")
-            value = self.wrap_object(source, x)
-            self.declared.bound.setdefault(source, value)
-            return value
-        if getattr(a, "_qd_data_oriented", False):
-            raise QuadrantsSyntaxError(
-                f"{type(ref.obj).__name__}.{name} is a @qd.data_oriented object: it cannot be flattened into a "
-                "typed-dataclass kernel arg; pass it through qd.template()."
-            )
-        if not ann.is_known(ann.optional_base(a) or a):
-            raise QuadrantsSyntaxError(
-                f"Invalid type annotation of {type(ref.obj).__name__}.{name}: {a}; a member is a dtype, an array, "
-                "qd.Tensor, "
-                "qd.template(), a vector, matrix or struct type, a dataclass or Final[...]."
-            )
-        self.declared.annotations[source] = a
-        value, _ = self.parameter_value(source, name, a, x)
+            self.purity.record.read(source, x, _mode(ref.obj, name, kind))
+        if kind is None:
+            raise no_kind(type(ref.obj), name)
+        self._note_kind(kind, name)
+        value = kind.declare_member(self, source, name, x)
         nested = isinstance(value, ObjectRef) and value.members is not None
         if not nested and not isinstance(value, (Value, ArrayRef, ViewRef)):
             self.declared.bind_source(source, "token")
@@ -366,53 +301,10 @@ class Arguments:
         return getattr(m, name)
 
 
-def _no_receiver(name: str, x) -> str:
-    """Why something cannot be the object of a method that is a kernel, and what to do."""
-    if getattr(x, "_qd_host_struct", False):
-        return "The methods of a @qd.dataclass are no kernels: decorate them with @qd.func and call them from a kernel."
-    if type(x).__module__ == "builtins" and not isinstance(x, type):
-        return f"'{name}' is no object of a class: annotate it, as in `{name}: qd.i32`, if this is no method."
-    cls = x if isinstance(x, type) else type(x)
-    return f"Please decorate class {cls.__name__} with @qd.data_oriented: its methods are kernels."
-
-
-def describe_array(x, annotation=None):
-    """(element IR type, ndim, layout, has gradient) of an ndarray or external array."""
-    if kind_of(x) == "ndarray":
-        element = x.element_type
-        return element, len(x.shape), x.layout if _is_permutation(x.layout) else None, x.has_grad()
-    return describe_external(x, annotation)
-
-
-def describe_external(x, annotation):
-    """The same for a NumPy array or torch tensor: the annotation says which trailing axes are the element."""
-    x = np.asarray(x) if isinstance(x, np.ndarray) else x  # of a subclass that describes itself otherwise, the memory
-    name = x.dtype.name if isinstance(x, np.ndarray) else str(x.dtype).removeprefix("torch.")
-    dtype = BY_NUMPY_NAME.get(name)
-    if dtype is None:
-        raise QuadrantsRuntimeTypeError(f"Arrays of dtype {x.dtype} cannot be passed to a kernel; convert them first.")
-    annotation = ann.optional_base(annotation) or annotation
-    element = getattr(annotation, "dtype", None) if not isinstance(annotation, type) else None
-    rank = element.ndim if isinstance(element, TensorTypeBase) else 0
-    has_grad = bool(getattr(x, "requires_grad", False))
-    if rank == 0:
-        return dtype, x.ndim, None, has_grad
-    return tensor_type(tuple(int(n) for n in x.shape[x.ndim - rank :]), dtype), x.ndim - rank, None, has_grad
-
-
-def _is_permutation(layout) -> bool:
-    return isinstance(layout, tuple) and layout != tuple(range(len(layout)))
-
-
-def _mode(obj, name: str, a) -> str:
+def _mode(obj, name: str, kind: Kind | None) -> str:
     """How a dataclass member selects the specialisation: by its value, its type, or as an array."""
     metadata = type(obj).__dataclass_fields__[name].metadata
-    if typing.get_origin(a) is typing.Final or metadata.get(FIELD_METADATA_CACHE_VALUE):
-        return "value"
-    base = ann.optional_base(a) or a
-    if ann.is_array_annotation(base):
-        return f"array{getattr(getattr(base, 'dtype', None), 'ndim', 0)}"
-    return "type" if ann.is_scalar(base) or ann.compound_kind(base) else "value"
+    return "value" if kind is None or metadata.get(FIELD_METADATA_CACHE_VALUE) else kind.selects
 
 
 def _lifts(obj) -> bool:
@@ -439,7 +331,3 @@ def _is_of_class(obj, name: str) -> bool:
 def _is_part(obj) -> bool:
     """Whether an object inside of one that lifts its numbers does so as well."""
     return getattr(type(obj), "_qd_data_oriented", False) or dataclasses.is_dataclass(obj)
-
-
-def _is_template_annotation(a) -> bool:
-    return ann.is_template(a)

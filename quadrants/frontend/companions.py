@@ -9,7 +9,6 @@ from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.ir.types import TensorType, tensor_type, u8
-from quadrants.lang import parameters as ann
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 MIXED = (
@@ -46,7 +45,6 @@ class Companions:
 
     def array_companion(self, ref: ArrayRef, annotation) -> None:
         """Tell the declaration of an array argument its gradient, if the derivative is to reach it."""
-        annotation = ann.optional_base(annotation) or annotation
         mode, wanted = self.options.ad_mode, getattr(annotation, "needs_grad", None) is not False
         if mode == "reverse" and ref.grad is not None and wanted:
             ref.decl.grad = self.array_gradient(ref).decl

@@ -13,9 +13,9 @@ from quadrants.lang.value import Value
 class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 
-    kind: 'scalar', 'tensor', 'struct' (target is a Var), 'array' (target is an ArrayDecl), 'grad' (the same, for the
-    gradient of the foreign array at `source`), 'flags' (for its flags), 'view' (target is a ViewRef), or 'token'
-    (nothing is passed: the token of the object must match).
+    kind: 'array' (target is an ArrayDecl), 'grad' (the same, for the gradient of the foreign array at `source`),
+    'flags' (for its flags), 'view' (target is a ViewRef), 'token' (nothing is passed: the token of the object must
+    match), or what is passed by value (target is a Var): 'scalar', or the slot of a kind of arguments.
     """
 
     source: tuple
@@ -27,21 +27,21 @@ class Bound:
         """The variables that a launch fills."""
         if self.kind == "view":
             return self.target.variables
-        return (self.target,) if self.kind in ("scalar", "tensor", "struct") else ()
+        return (self.target,) if isinstance(self.target, Var) else ()
 
 
 class Declared:
     """Declarations made so far. A source is (parameter number, attribute path).
 
     arrays: of the module, by number. fields: id of a field -> (field, its declaration). bindings: what a launch hands
-    over, in order. bound: source -> what stands for it in the kernel. annotations: source -> its annotation.
+    over, in order. bound: source -> what stands for it in the kernel.
     attributes: sources that were read off template objects, in order. selecting: those of them by which launches
     choose the specialisation. parameter_variables: ids of variables that hold arguments of funcs. prints: whether
     the kernel prints.
     """
 
     __slots__ = (
-        "arrays", "fields", "bindings", "bound", "annotations", "attributes", "selecting",
+        "arrays", "fields", "bindings", "bound", "attributes", "selecting",
         "parameter_variables", "prints",
     )  # fmt: skip
 
@@ -50,7 +50,6 @@ class Declared:
         self.fields: dict[int, tuple[Any, ArrayDecl]] = {}
         self.bindings: list[Bound] = []
         self.bound: dict[tuple, Any] = {}
-        self.annotations: dict[tuple, Any] = {}
         self.attributes: dict[tuple, None] = {}
         self.selecting: set[tuple] = set()
         self.parameter_variables: set[int] = set()

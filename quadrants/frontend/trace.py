@@ -41,7 +41,7 @@ def trace_kernel(
 
     Args:
         fn: the user's function.
-        parameters: list of (name, annotation).
+        parameters: list of (name, kind).
         args: the arguments of the call that compiles.
         options: mapping of init options.
         fastcache: report what breaks purity.
@@ -68,9 +68,8 @@ def trace_kernel(
 
 
 def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
-    for index, ((name, annotation), x) in enumerate(zip(parameters, args)):
-        tracer.declared.annotations[(index, ())] = annotation
-        tracer.arguments.bind_kernel_parameter(index, name, annotation, x)
+    for index, ((name, kind), x) in enumerate(zip(parameters, args)):
+        tracer.arguments.bind_kernel_parameter(index, name, kind, x)
     tracer.walker.exec_body(frame.source.tree.body)
     if frame.has_return_annotation and not frame.returned:
         frame.node = frame.source.tree

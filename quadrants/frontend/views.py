@@ -6,12 +6,11 @@ checked; what then fails the launch carries the stack of calls, a constant of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from quadrants.calls.view import not_a_view
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsIndexError,
-    QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
     QuadrantsTypeError,
 )
@@ -22,7 +21,6 @@ from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarP
 from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
 from quadrants.lang.func import Func
-from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 LONG_CALLSTACK = 1024  # characters
@@ -39,12 +37,6 @@ class ViewRef:
     offset: Value
     size: Value
     variables: tuple = ()
-
-
-def not_a_view(name: str, x: Any) -> str:
-    """The complaint about a value passed where a view is declared."""
-    got = x.type if isinstance(x, Value) else type(x).__name__
-    return f"Argument '{name}' expects a BufferView, got {got}; slice a 1-d ndarray: a[begin:end]"
 
 
 class Views:
@@ -67,8 +59,6 @@ class Views:
         found = self.declared.bound.get(source)
         if found is not None:
             return found
-        if kind_of(x) != "view":
-            raise QuadrantsRuntimeTypeError(not_a_view(name, x))
         self.check_view_element(annotation, x, name)
         clamp = getattr(annotation, "boundary", 0) == 1
         decl = ArrayDecl(
@@ -96,7 +86,8 @@ class Views:
     def view_argument(self, func: Func, name: str, x) -> ViewRef:
         """A func's parameter that is declared as a view."""
         if not isinstance(x, ViewRef):
-            raise QuadrantsSyntaxError(f"{func.fn.__name__}: {not_a_view(name, x)}")
+            got = x.type if isinstance(x, Value) else type(x).__name__
+            raise QuadrantsSyntaxError(f"{func.fn.__name__}: {not_a_view(name, got)}")
         return x
 
     # ------------------------------------------------------------ what a view can do

@@ -71,7 +71,8 @@ class Func:
                     )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
                 owner = self.decorator.partition(".")[2]
-                parameters.check_annotation(annotation, index, p.name, owner)
+                known = parameters.is_known(annotation)
+                parameters.check_annotation(annotation, index, p.name, owner, known)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else BoundFunc(self, instance)

@@ -7,6 +7,7 @@ import enum
 import functools
 import weakref
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,11 @@ def kind_of(x) -> str:
                 break
         _cache[t] = kind
     return kind
+
+
+def unwrapped(x: Any) -> Any:
+    """The array or field that a qd.Tensor stands for; anything else as it is."""
+    return x._unwrap() if kind_of(x) == "tensor" else x
 
 
 def is_cuda_array(x) -> bool:

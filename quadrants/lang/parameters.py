@@ -52,7 +52,7 @@ def is_dataclass(a) -> bool:
     return isinstance(a, type) and dataclasses.is_dataclass(a)
 
 
-def optional_base(a):
+def optional_base(a) -> typing.Any:
     """T of `T | None` and Optional[T]; None if `a` is no optional."""
     args = getattr(a, "__args__", None)
     if args and len(args) == 2 and type(None) in args and _is_union(a):
@@ -67,12 +67,15 @@ def _is_union(a) -> bool:
 
 
 def is_known(a) -> bool:
-    """Whether kernels and funcs know what a parameter with this annotation receives."""
+    """Whether funcs know what a parameter with this annotation receives."""
     return bool(is_scalar(a) or is_template(a) or is_array_annotation(a) or compound_kind(a) or is_dataclass(a))
 
 
-def check_annotation(a, index: int, name: str, owner: str) -> None:
-    """Raise QuadrantsSyntaxError unless parameter `name`, the `index`-th of `owner`, may be annotated with `a`."""
+def check_annotation(a, index: int, name: str, owner: str, known: bool) -> None:
+    """Raise QuadrantsSyntaxError unless parameter `name`, the `index`-th of `owner`, may be annotated with `a`.
+
+    known: whether it is known what such a parameter receives.
+    """
     base = optional_base(a)
     if base is not None:
         if is_template(base) or is_array_annotation(base):
@@ -82,7 +85,7 @@ def check_annotation(a, index: int, name: str, owner: str) -> None:
         )
     if _is_union(a):
         raise QuadrantsSyntaxError(f"`{name}: {a}`: unions must be of the form 'T | None'.")
-    if not is_known(a):
+    if not known:
         raise QuadrantsSyntaxError(
             f"Invalid type annotation (argument {index}) of Quadrants {owner}: {name}: {a}. Write a dtype, "
             "qd.template(), qd.types.ndarray(...), qd.Tensor, a vector, matrix or struct type, or a dataclass."

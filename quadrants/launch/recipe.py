@@ -36,9 +36,9 @@ class Site(NamedTuple):
 class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
-    kind: 'scalar', 'tensor' or 'struct' (`type` says which), 'array' (`type` is that of a cell), 'grad' (the same, for
-    the gradient of a foreign array), 'flags' (for what a tape notes of it), 'view', or 'token', which selects but is
-    not passed.
+    kind: 'array' (`type` is that of a cell), 'grad' (the same, for the gradient of a foreign array), 'flags' (for what
+    a tape notes of it), 'view', 'token', which selects but is not passed, or by value (`type` says as what): 'scalar',
+    or the slot of a kind of arguments, as 'tensor' and 'struct'.
     Offsets are in bytes in the argument block, -1 for what is not passed: of the value or pointer, and of the extents;
     `window` has those of the offset and the size of a view.
     """

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants import session, signature
+from quadrants import session
 from quadrants._ext.core import KeptDepths, Plan
+from quadrants.calls import registry
+from quadrants.calls.tokens import member_token
 from quadrants.data import external
-from quadrants.errors import QuadrantsRuntimeTypeError
-from quadrants.ir.types import DType, StructType, TensorType, ValueType, element_dtype, primitive, struct_offsets
+from quadrants.ir.types import DType, TensorType, ValueType, element_dtype, primitive, struct_offsets
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
-from quadrants.lang.kinds import holds_numbers, is_external, is_number, kind_of
-from quadrants.lang.store import check_integer, store_value
-from quadrants.launch.recipe import Recipe, Result
+from quadrants.lang.kinds import holds_numbers, is_external, is_number, unwrapped
+from quadrants.launch.recipe import Recipe, Result, Slot
 from quadrants.profiler import kernel_records
 from quadrants.runtime import failures, task_table
 from quadrants.runtime.foreign import external_packer, flags_packer
 
 if TYPE_CHECKING:
     from quadrants._ext.core import DeviceProgram
-    from quadrants.runtime.interface import Kernel, Packer, Reader
+    from quadrants.runtime.interface import Kernel, Reader
 
 Source = tuple[int, tuple[str, ...]]  # a parameter, and the names of the attributes on the way
 Member = tuple[int, tuple[str, ...], int]  # the same, and the token of what is there
@@ -146,33 +146,33 @@ def _members_and_packing(
         sources.append(source)
         if slot.offset < 0:
             continue
-        name = kernel.parameters[slot.param][0]
-        if slot.kind == "scalar":
+        name = ".".join((kernel.parameters[slot.param][0], *slot.path))
+        if slot.kind in ("array", "grad", "flags", "view"):
+            foreign = is_external(_resolve(args[slot.param], slot.path))
+            pack.append(_pack_array(slot, source, name, number in recipe.written, foreign))
+        elif slot.kind == "scalar":
             assert isinstance(slot.type, DType)
             pack.append((slot.type.name, source, slot.offset, None))
-        elif slot.kind in ("tensor", "struct"):
-            assert isinstance(slot.type, (TensorType, StructType))
-            pack.append(("call", source, slot.offset, packer(slot.type, name)))
-        elif slot.kind == "grad":
-            element = slot.type.shape if isinstance(slot.type, TensorType) else None
-            pack.append(("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, element, True)))
-        elif slot.kind == "flags":
-            pack.append(("call", source, slot.offset, flags_packer(name, slot.shape, slot.ndim)))
-        elif slot.kind == "view":
-            pack.append(("view", source, slot.offset, (slot.shape, *slot.window)))
         else:
-            sample = _resolve(args[slot.param], slot.path)
-            # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
-            element = slot.type.shape if slot.path and isinstance(slot.type, TensorType) else None
-            python = None
-            if is_external(sample):
-                written = number in recipe.written
-                python = external_packer(name, slot.shape, slot.ndim, element, written=written)
-            if element and python:
-                pack.append(("call", source, slot.offset, python))
-            else:
-                pack.append(("array", source, slot.offset, (slot.shape, -1, slot.ndim, python)))
+            pack.append(("call", source, slot.offset, registry.with_slot(slot.kind).packer(slot.type, name)))
     return members + _told_apart(kernel, args, index_of), pack, sources
+
+
+def _pack_array(slot: Slot, source: int, name: str, written: bool, foreign: bool) -> tuple[Any, ...]:
+    """How memory goes into the block: that of an array, of its gradient, of its flags, or what a view is of."""
+    shape = slot.type.shape if isinstance(slot.type, TensorType) else None
+    if slot.kind == "view":
+        return ("view", source, slot.offset, (slot.shape, *slot.window))
+    if slot.kind == "grad":
+        return ("call", source, slot.offset, external_packer(name, slot.shape, slot.ndim, shape, True))
+    if slot.kind == "flags":
+        return ("call", source, slot.offset, flags_packer(name, slot.shape, slot.ndim))
+    # The token of a member says nothing about the extents of its elements: Python compares them at each launch.
+    element = shape if slot.path else None
+    python = external_packer(name, slot.shape, slot.ndim, element, written=written) if foreign else None
+    if element and python:
+        return ("call", source, slot.offset, python)
+    return ("array", source, slot.offset, (slot.shape, -1, slot.ndim, python))
 
 
 def _told_apart(kernel: Kernel, args: tuple[Any, ...], known: dict[Source, int]) -> list[Member]:
@@ -190,134 +190,14 @@ def _told_apart(kernel: Kernel, args: tuple[Any, ...], known: dict[Source, int])
 
 
 def _member_token(obj: Any, path: tuple[str, ...], kind: str) -> int:
-    if kind in ("scalar", "tensor", "struct"):
-        return 0
-    return signature.member_token(_resolve(obj, path))
+    selects = kind in ("array", "grad", "flags", "view", "token")  # what is passed by value does not
+    return member_token(_resolve(obj, path)) if selects else 0
 
 
 def _resolve(obj: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         obj = getattr(obj, name)
-    return obj._unwrap() if kind_of(obj) == "tensor" else obj
-
-
-# ---------------------------------------------------------------- arguments by value
-
-
-def packer(t: TensorType | StructType, name: str) -> Packer:
-    """A function of the launch core's "call" code: writes `value` as type `t` into the block."""
-    if isinstance(t, TensorType):
-        return lambda value, block, offset: _pack_tensor(t, name, value, block, offset)
-    return lambda value, block, offset: _pack_struct(t, name, value, block, offset)
-
-
-def _pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset: int) -> None:
-    data = _entries(t, name, value)
-    if data.dtype.kind == "O":
-        data = _whole_numbers(data, t.dtype, name)
-    if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
-        raise QuadrantsRuntimeTypeError(
-            f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
-        )
-    if data.ndim == 0:
-        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
-    if data.ndim == len(t.shape) + 1 and data.shape[-1] == 1:
-        data = data[..., 0]
-    if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
-        raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
-    data = data[tuple(slice(n) for n in t.shape)]
-    if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
-        check_integer(int(data.min()), t.dtype, f"Argument {name}")
-    with np.errstate(all="ignore"):
-        raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
-    block[offset : offset + len(raw)] = raw
-
-
-def _whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
-    """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
-    if dtype.is_real or not _all_whole(data):
-        return data
-    for x in data.flat:
-        check_integer(int(x), dtype, f"Argument {name}")
-    stored: np.ndarray = store_value(data, np.dtype(dtype.numpy_name))
-    return stored
-
-
-def _all_whole(data: np.ndarray) -> bool:
-    return data.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) for x in data.flat)
-
-
-def _entries(t: TensorType, name: str, value: Any) -> np.ndarray:
-    if getattr(value, "_qd_host_matrix", False):
-        return np.asarray(value.to_numpy())
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, (list, tuple)):
-        try:
-            data = np.asarray(value)
-            # NumPy takes integers of more than 63 bits beside others for real numbers.
-            exact = np.asarray(value, object) if data.dtype.kind == "f" and not t.dtype.is_real else data
-            return exact if _all_whole(exact) else data
-        except ValueError:
-            raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
-    if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
-        if len(t.shape) == 1:
-            return np.asarray([value[i] for i in range(t.shape[0])])
-        return np.asarray([[value[i, j] for j in range(t.shape[1])] for i in range(t.shape[0])])
-    if isinstance(value, (int, float)):
-        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
-    raise QuadrantsRuntimeTypeError(f"Argument {name} (type={type(value)}) cannot be converted into required type {t}")
-
-
-def _is_torch(value: Any) -> bool:
-    return type(value).__module__.split(".")[0] == "torch"
-
-
-def _pack_struct(t: StructType, name: str, value: Any, block: memoryview, offset: int) -> None:
-    if not getattr(value, "_qd_host_struct", False):
-        raise QuadrantsRuntimeTypeError(
-            f"Argument {name} (type={type(value)}) cannot be converted into required type {t}"
-        )
-    entries = value.to_dict()
-    _pack_members(t, name, entries, block, offset)
-
-
-def _pack_tensor_member(t: TensorType, name: str, value: Any, block: memoryview, offset: int) -> None:
-    """As an argument of its own, but of exactly the shape of the type: the structs are of different types otherwise."""
-    shape = np.shape(value)
-    if shape != t.shape:
-        raise QuadrantsRuntimeTypeError(f"Argument {name} of shape {shape} cannot be converted into required type {t}")
-    _pack_tensor(t, name, value, block, offset)
-
-
-def _pack_members(t: StructType, name: str, entries: dict[str, Any], block: memoryview, offset: int) -> None:
-    if list(entries) != [k for k, _ in t.members]:
-        raise QuadrantsRuntimeTypeError(
-            f"Argument {name} has members {list(entries)}, but the struct type needs {[k for k, _ in t.members]}"
-        )
-    for (key, kind), at in zip(t.members, struct_offsets(t).values()):
-        item = entries[key]
-        if isinstance(kind, StructType):
-            if not isinstance(item, dict):
-                raise QuadrantsRuntimeTypeError(
-                    f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
-                )
-            _pack_members(kind, f"{name}.{key}", item, block, offset + at)
-        elif isinstance(kind, TensorType):
-            _pack_tensor_member(kind, f"{name}.{key}", item, block, offset + at)
-        else:
-            number = np.asarray(item)
-            if number.dtype.kind == "O":
-                number = _whole_numbers(number, kind, f"{name}.{key}")
-            if number.dtype.kind not in "biuf" or (number.dtype.kind == "f" and not kind.is_real):
-                raise QuadrantsRuntimeTypeError(
-                    f"Argument {name}.{key} (type={type(item)}) cannot be converted into required type {kind}"
-                )
-            if number.dtype.kind in "iu":
-                check_integer(int(number), kind, f"Argument {name}.{key}")
-            with np.errstate(all="ignore"):
-                raw = number.astype(kind.numpy_name).tobytes()
-            block[offset + at : offset + at + len(raw)] = raw
+    return unwrapped(obj)
 
 
 # ---------------------------------------------------------------- results

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from quadrants.data import external
 
 if TYPE_CHECKING:
-    from quadrants.runtime.interface import Packer
+    from quadrants.calls.kind import Packer
 
 
 class _Held:

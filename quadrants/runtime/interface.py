@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
-# What the launch core calls for an argument: the value, the argument block, and where in it. It keeps what comes back.
-Packer: TypeAlias = Callable[[Any, memoryview, int], Any]
 # From the block behind a launch to what the kernel returns.
 Reader: TypeAlias = Callable[[memoryview], Any]
 

@@ -5,7 +5,8 @@ import pytest
 from data_kit import DTYPES
 
 from quadrants._ext.core import token_key
-from quadrants.data import annotation, external, factories
+from quadrants.calls.array import Array, describe
+from quadrants.data import external, factories
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import f32, f64, i32, tensor_type
 from quadrants.lang import _template_mapper
@@ -163,7 +164,7 @@ MISMATCHES = [
 @pytest.mark.parametrize("param, make, kind, text", MISMATCHES)
 def test_mismatches(param, make, kind, text):
     with pytest.raises(kind) as caught:
-        annotation.check_annotation(param, make(), "x")
+        Array(param).check_type("x", make())
     assert text in str(caught.value)
 
 
@@ -182,18 +183,18 @@ MATCHES = [
 
 @pytest.mark.parametrize("param, make", MATCHES)
 def test_matches(param, make):
-    annotation.check_annotation(param, make(), "x")
+    Array(param).check_type("x", make())
 
 
 def test_debug_switch(monkeypatch):
     monkeypatch.setitem(_template_mapper.__builtins__, "__debug__", False)
-    annotation.check_annotation(NdarrayType(f32, 1), nd(f64, (2, 2)), "x")
+    Array(NdarrayType(f32, 1)).check_type("x", nd(f64, (2, 2)))
     with pytest.raises(ValueError):
-        annotation.check_annotation(NdarrayType(f32), np.zeros(3), "x")
+        Array(NdarrayType(f32)).check_type("x", np.zeros(3))
 
 
-def test_element_of_external():
+def test_elements_of_foreign_arrays():
     a = np.zeros((5, 4, 3))
-    assert annotation.element_of_external(NdarrayType(), a, "x") == (f64, (5, 4, 3))
-    assert annotation.element_of_external(NdarrayType(VEC3), a, "x") == (tensor_type((3,), f64), (5, 4))
-    assert annotation.element_of_external(NdarrayType(element_dim=2), a, "x") == (tensor_type((4, 3), f64), (5,))
+    assert describe(a, NdarrayType())[:2] == (f64, 3)
+    assert describe(a, NdarrayType(VEC3))[:2] == (tensor_type((3,), f64), 2)
+    assert describe(a, NdarrayType(element_dim=2))[:2] == (tensor_type((4, 3), f64), 1)

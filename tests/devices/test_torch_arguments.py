@@ -13,7 +13,7 @@ import pytest
 from torch_kit import Function, Tensor, torch
 
 import quadrants as qd
-from quadrants import signature
+from quadrants.calls.tokens import external_token
 from quadrants.data import external
 from quadrants.errors import QuadrantsRuntimeTypeError
 
@@ -108,7 +108,7 @@ def test_small_empty_and_parts(arch):
 )
 def test_dtypes(arch, name):
     tensor = torch.ones(3, dtype=getattr(torch, name))
-    same = signature.external_token(tensor, None, "") == signature.external_token(np.ones(3, name), None, "")
+    same = external_token(tensor) == external_token(np.ones(3, name))
     assert same
     if name == "bool":
         clear(tensor)

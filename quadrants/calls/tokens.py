@@ -1,53 +1,37 @@
-"""Tokens: what of an argument selects a specialisation, for arguments the launch core does not know itself."""
+"""Tokens of what a launch finds, for what the launch core does not know itself: templates, members of arguments, and
+arrays of other packages.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import itertools
 import threading
-import warnings
 import weakref
 from types import MethodType
+from typing import Any
 
 import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
-from quadrants.lang import parameters as ann
 from quadrants.lang.constant_key import constant_key
 from quadrants.lang.func import BoundFunc
-from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, is_number, kind_of, members
+from quadrants.lang.kinds import FIELD_KINDS, has_members, is_external, is_number, kind_of, members, unwrapped
 
 HOLDS_MEMORY = (*FIELD_KINDS, "tensor")
 
 _serial = itertools.count()
-_identities: dict = {}
+_identities: dict[int, tuple[weakref.ref[Any], int]] = {}
 _guarding: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def template_argument_token(x, name: str) -> int | tuple:
-    """The token of what is passed for a template parameter."""
-    if is_dataclass_instance(x) and not getattr(type(x), "_qd_data_oriented", False) and type(x).__hash__ is not None:
-        warnings.warn(
-            f"A dataclass is passed through qd.template() ('{name}'); annotate the parameter with {type(x).__name__}",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-    return template_token(x, name)
-
-
-def template_token(x, name: str) -> int | tuple:
+def template_token(x: Any, name: str) -> int | tuple[int]:
     """The token of a template argument. `(token,)` says that the object keeps it for life."""
-    if kind_of(x) == "tensor":
-        x = x._unwrap()
-    kind = kind_of(x)
-    if kind == "ndarray" or kind == "view":
-        raise QuadrantsRuntimeTypeError(
-            f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` "
-            "instead"
-        )
+    x = unwrapped(x)
+    if kind_of(x) in ("ndarray", "view"):
+        raise ndarray_as_template(name)
     if isinstance(x, TokenBase):
         return x.token
     if x is None or isinstance(x, (bool, int, float, str, bytes, enum.Enum, np.generic)):
@@ -69,7 +53,14 @@ def template_token(x, name: str) -> int | tuple:
     return (token,) if _guards_its_value(x) else token
 
 
-def _is_more_than_its_value(x) -> bool:
+def ndarray_as_template(name: str) -> QuadrantsRuntimeTypeError:
+    """The error for an array where something is needed that is known while compiling."""
+    return QuadrantsRuntimeTypeError(
+        f"Ndarray shouldn't be passed in via `qd.template()`, please annotate '{name}' with `qd.types.ndarray` instead"
+    )
+
+
+def _is_more_than_its_value(x: Any) -> bool:
     """Whether an equal data-oriented object may hold other fields, which its kernels would write.
 
     Those that cannot be changed are configurations: equal ones share their kernels, unless they hold fields.
@@ -79,7 +70,7 @@ def _is_more_than_its_value(x) -> bool:
     return not _guards_its_value(x) or any(kind_of(member) in HOLDS_MEMORY for member in vars(x).values())
 
 
-def _guards_its_value(x) -> bool:
+def _guards_its_value(x: Any) -> bool:
     """Whether an object that hashes by value refuses to have its members assigned, even to what they are.
 
     Others may be changed between two launches, so their value is asked for at each.
@@ -90,7 +81,7 @@ def _guards_its_value(x) -> bool:
     return _guarding[cls]
 
 
-def _refuses(x) -> bool:
+def _refuses(x: Any) -> bool:
     for name, value in list(getattr(x, "__dict__", {}).items())[:1]:
         try:
             setattr(x, name, value)
@@ -104,17 +95,17 @@ class _This:
 
     __slots__ = ("x",)
 
-    def __init__(self, x):
+    def __init__(self, x: Any):
         self.x = x
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, _This) and other.x is self.x
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return id(self.x)
 
 
-def identity_token(x) -> int | tuple:
+def identity_token(x: Any) -> int | tuple[int]:
     """A token for this very object, which it keeps for life; a later object at the same address gets another one."""
     with _lock:
         found = _identities.get(id(x))
@@ -137,18 +128,18 @@ def _drop_dead() -> None:
             del _identities[key]
 
 
-def _number(token) -> int:
+def _number(token: int | tuple[int]) -> int:
     return token[0] if isinstance(token, tuple) else token
 
 
-def member_token(x) -> int:
+def member_token(x: Any) -> int:
     """The token of an object reached through attributes, as the launch core computes it."""
     if isinstance(x, TokenBase):
         return x.token
     if kind_of(x) == "tensor":
-        return member_token(x._unwrap())
+        return member_token(unwrapped(x))
     if is_external(x):
-        return external_token(x, None, "")
+        return external_token(x)
     if isinstance(x, (list, tuple, dict)):
         return _container_token(x, {})
     if isinstance(x, (BoundFunc, MethodType)):  # made anew each time that it is looked up
@@ -158,7 +149,7 @@ def member_token(x) -> int:
     return _number(template_token(x, ""))
 
 
-def _container_token(x, seen: dict) -> int:
+def _container_token(x: Any, seen: dict[int, int]) -> int:
     """The token of what a container or an object holds now, which may change from launch to launch. Numbers of objects
     are constants of a kernel. `seen`: the numbers of what was found before it, by address.
     """
@@ -172,7 +163,7 @@ def _container_token(x, seen: dict) -> int:
     return intern_token((type(x), tuple([_item_token(item, seen) for item in items])))
 
 
-def _item_token(x, seen: dict) -> int:
+def _item_token(x: Any, seen: dict[int, int]) -> int:
     if isinstance(x, TokenBase):
         return x.token
     if type(x) in (str, int, bool):
@@ -182,49 +173,15 @@ def _item_token(x, seen: dict) -> int:
     return member_token(x)
 
 
-def external_token(x, annotation, name: str) -> int:
+def external_token(x: Any, name: str = "", element_axes: int = 0) -> int:
+    """The token of an array of another package, of whose axes the last ones may be those of its elements."""
     from quadrants.data import external
 
     token = external.token(x, name)
     if not external.is_external(x):
         # Never the plan of an array: what a tensor may stand for is decided where kernels are compiled.
         token = intern_token((token, "torch is disabled"))
-    dtype = getattr(annotation, "dtype", None)
-    rank = getattr(dtype, "ndim", 0) if ann.compound_kind(dtype) else 0
-    if rank:
-        shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one
-        return intern_token((token, tuple(int(n) for n in shape[-rank:])))
-    return token
-
-
-def array_token(x, annotation, name: str) -> int:
-    """The token of an argument for an array parameter that is no quadrants ndarray."""
-    if kind_of(x) == "tensor":
-        x = x._unwrap()
-        if isinstance(x, TokenBase):
-            return x.token
-    base = ann.optional_base(annotation)
-    if x is None and (base is not None or ann.is_tensor_annotation(annotation)):
-        return intern_token(("value", type(None), None))
-    if is_external(x):
-        return external_token(x, base or annotation, name)
-    if ann.is_tensor_annotation(annotation):
-        return template_token(x, name)
-    raise QuadrantsRuntimeTypeError(
-        f"Invalid type for argument {name}, got {x!r}"
-        + ("; a field is passed through qd.template() or qd.Tensor" if kind_of(x) in FIELD_KINDS else "")
-    )
-
-
-def dataclass_token(x, annotation, name: str) -> int | tuple:
-    """All instances of a dataclass share a token; their members are compared one by one. As `template_token`."""
-    if not isinstance(x, annotation):
-        raise QuadrantsRuntimeTypeError(
-            f"Argument {name} (type={type(x)}) cannot be converted into required type {annotation.__name__}"
-        )
-    token = intern_token(("dataclass", type(x)))
-    return (token,) if type(x).__weakrefoffset__ else token
-
-
-def is_dataclass_instance(x) -> bool:
-    return dataclasses.is_dataclass(x) and not isinstance(x, type)
+    if not element_axes:
+        return token
+    shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one
+    return intern_token((token, tuple(int(n) for n in shape[-element_axes:])))

@@ -1,0 +1,105 @@
+"""Vectors and matrices by value: `v: qd.math.vec3`. Lists, NumPy arrays and torch tensors will do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quadrants._ext.core import OPAQUE
+from quadrants.calls.kind import Kind, Packer, Source
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeTypeError
+from quadrants.ir.types import DType, TensorType
+from quadrants.lang import parameters
+from quadrants.lang.store import check_integer, store_value
+
+if TYPE_CHECKING:
+    from quadrants.calls.declarer import Declarer
+
+
+class Matrix(Kind):
+    core = OPAQUE
+    slot = "tensor"
+    selects = "type"
+
+    @classmethod
+    def suits(cls, annotation: Any) -> bool:
+        return parameters.compound_kind(annotation) == "tensor"
+
+    def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
+        a = self.annotation
+        if getattr(a, "unpacked", False):
+            a.reject_unpacked(f"annotate '{name}' with")
+        t = a.ir_type()
+        if t is None:
+            raise QuadrantsCompilationError(
+                f"Kernel parameter '{name}': {a} needs extents and a dtype, e.g. qd.types.vector(3, qd.f32)."
+            )
+        return declarer.by_value(source, name, t, self.slot)
+
+    @classmethod
+    def packer(cls, t: Any, name: str) -> Packer:
+        return lambda value, block, offset: pack_tensor(t, name, value, block, offset)
+
+
+def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset: int) -> None:
+    """Write a vector or matrix into the block."""
+    data = _entries(t, name, value)
+    if data.dtype.kind == "O":
+        data = whole_numbers(data, t.dtype, name)
+    if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
+        raise QuadrantsRuntimeTypeError(
+            f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
+        )
+    if data.ndim == 0:
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
+    if data.ndim == len(t.shape) + 1 and data.shape[-1] == 1:
+        data = data[..., 0]
+    if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
+        raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
+    data = data[tuple(slice(n) for n in t.shape)]
+    if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
+        check_integer(int(data.min()), t.dtype, f"Argument {name}")
+    with np.errstate(all="ignore"):
+        raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
+    block[offset : offset + len(raw)] = raw
+
+
+def whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
+    """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
+    if dtype.is_real or not _all_whole(data):
+        return data
+    for x in data.flat:
+        check_integer(int(x), dtype, f"Argument {name}")
+    stored: np.ndarray = store_value(data, np.dtype(dtype.numpy_name))
+    return stored
+
+
+def _all_whole(data: np.ndarray) -> bool:
+    return data.dtype.kind == "O" and all(isinstance(x, (int, np.integer)) for x in data.flat)
+
+
+def _entries(t: TensorType, name: str, value: Any) -> np.ndarray:
+    if getattr(value, "_qd_host_matrix", False):
+        return np.asarray(value.to_numpy())
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (list, tuple)):
+        try:
+            data = np.asarray(value)
+            # NumPy takes integers of more than 63 bits beside others for real numbers.
+            exact = np.asarray(value, object) if data.dtype.kind == "f" and not t.dtype.is_real else data
+            return exact if _all_whole(exact) else data
+        except ValueError:
+            raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
+    if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
+        if len(t.shape) == 1:
+            return np.asarray([value[i] for i in range(t.shape[0])])
+        return np.asarray([[value[i, j] for j in range(t.shape[1])] for i in range(t.shape[0])])
+    if isinstance(value, (int, float)):
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
+    raise QuadrantsRuntimeTypeError(f"Argument {name} (type={type(value)}) cannot be converted into required type {t}")
+
+
+def _is_torch(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] == "torch"
