@@ -56,7 +56,6 @@ from quadrants.lang.control import (
 )
 from quadrants.lang.data_oriented import data_oriented
 from quadrants.lang.enums import Backend, DeviceCapability, Format, Layout
-from quadrants.lang.func import func, pyfunc, real_func
 from quadrants.lang.graphs import (
     GraphStatus,
     checkpoint,
@@ -112,7 +111,7 @@ _LAZY = {
     "StructField": ("quadrants.data.struct_field", "StructField"),
     "tensor": ("quadrants.data.tensor_factories", "tensor"),
     "BufferView": ("quadrants.data.buffer_view", "BufferView"),
-    **{name: ("quadrants.kernel", name) for name in ("kernel", "pure")},
+    **{name: ("quadrants.kernel", name) for name in "kernel pure func pyfunc real_func".split()},
     **{name: ("quadrants.linalg.small", name) for name in (
         "svd polar_decompose sym_eig make_spd eig solve"
     ).split()},

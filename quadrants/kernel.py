@@ -6,17 +6,17 @@ import functools
 import inspect
 import sys
 import types
-import warnings
 import weakref
 
-from quadrants import session, signature
-from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Launcher
+from quadrants import caller, program_text, session, signature
+from quadrants._ext.core import ANY, ARRAY, OPAQUE, SCALAR, TOKEN, Entrance, Launcher
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
     QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
 )
+from quadrants.lang import func as funcs
 from quadrants.lang import parameters as ann
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
@@ -55,6 +55,8 @@ class Kernel(Launcher):
         self.checkpoints = checkpoints
         self.template_path = template
         self.parameters = collect_parameters(fn)
+        if primal is None and not session.is_python_backend():
+            program_text.require(fn)
         self.materialized_kernels: dict = {}
         self.graph_do_while_levels: list = []
         _kernels.add(self)
@@ -101,6 +103,7 @@ class Kernel(Launcher):
             found = primal._derivatives.setdefault(name, made)
         return found
 
+    @Entrance
     def resume(self, *args, from_checkpoint, **kwargs):
         """A launch that begins at the checkpoint labelled `from_checkpoint`, with the arguments of a call.
 
@@ -123,6 +126,7 @@ class Kernel(Launcher):
             raise QuadrantsRuntimeError("The python arch cannot resume: its kernels run as the functions they are.")
         return self.launch_from(from_checkpoint, args, kwargs)
 
+    @Entrance
     def source(self, *args, arch=None) -> str:
         """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
 
@@ -197,7 +201,7 @@ def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
     is half done, with locks of its own. Frames tell, as Ctrl-C would leave any other mark behind.
     """
     while frame is not None:
-        if frame.f_code in (Kernel._compile.__code__, Kernel.source.__code__):
+        if frame.f_code in (Kernel._compile.__code__, Kernel.source.__wrapped__.__code__):
             raise QuadrantsRuntimeError(
                 f"kernel {kernel.fn.__name__} was called while kernel {frame.f_locals['self'].fn.__name__} is "
                 "compiled, by the same thread: a signal handler can only launch what is compiled already. Call it once "
@@ -257,6 +261,7 @@ def kind_of_parameter(a) -> int:
     return ARRAY if ann.is_ndarray_annotation(base) and not ann.compound_kind(getattr(base, "dtype", None)) else TOKEN
 
 
+@Entrance
 def kernel(
     _fn=None,
     *,
@@ -281,7 +286,7 @@ def kernel(
         QuadrantsSyntaxError: at decoration for bad signatures; at the first call for bad bodies.
     """
     if pure is not None:
-        warnings.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+        caller.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)")
         fastcache = fastcache or pure
     if checkpoints and not graph:
         raise QuadrantsSyntaxError("checkpoints=True needs graph=True")
@@ -292,11 +297,16 @@ def kernel(
     return decorate if _fn is None else decorate(_fn)
 
 
+@Entrance
 def pure(fn):
     """Deprecated: `@qd.pure` above `@qd.kernel`; write `@qd.kernel(fastcache=True)`."""
-    warnings.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+    caller.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)")
     fn.is_pure = True
     return fn
+
+
+# The decorators of `lang.func`, as users get them.
+func, pyfunc, real_func = Entrance(funcs.func), Entrance(funcs.pyfunc), Entrance(funcs.real_func)
 
 
 def _nested_call(called) -> None:
@@ -320,9 +330,33 @@ def _choose_interpreter(cfg=None) -> None:
     core.set_interpreter(_interpret if session.is_python_backend() else None)
 
 
+def _ends_at_the_call(error: BaseException) -> bool:
+    if session.get_runtime().side.print_full_traceback:
+        return False
+    from quadrants import tracebacks  # a program without errors does without
+
+    return tracebacks.end_at_the_call(error)
+
+
+def _forget_kernels(module: str) -> None:
+    for known in list(_kernels):
+        if known.fn.__module__ == module:
+            known.clear()
+
+
+def _tell_of_lost_bits(place: tuple, number: int, dtype: str) -> None:
+    caller.warn(
+        f"Argument {place}: {number} does not fit in the type {dtype} of the parameter, which gets its low bits. "
+        "Declare the parameter with a wider type, or pass a smaller number."
+    )
+
+
 def _install() -> None:
     from quadrants._ext import core
 
+    core.set_ends_at_the_call(_ends_at_the_call)
+    core.set_on_lost_bits(_tell_of_lost_bits)
+    funcs.forget_kernels = _forget_kernels
     core.set_on_traced_call(_nested_call)
     session.on_clear(core.clear_all)
     session.on_init(_choose_interpreter)
@@ -337,8 +371,8 @@ _install()
 class _Decorator(types.ModuleType):
     """`import quadrants.kernel` binds this module to `qd.kernel`, so it decorates as the function of that name does."""
 
-    def __call__(self, *args, **kwargs):
-        return kernel(*args, **kwargs)
+    __call__ = staticmethod(kernel)
 
 
 sys.modules[__name__].__class__ = _Decorator
+__signature__ = inspect.signature(kernel)

@@ -6,12 +6,12 @@ import dataclasses
 import enum
 import itertools
 import threading
-import warnings
 import weakref
 from types import MethodType
 
 import numpy as np
 
+from quadrants import caller
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters as ann
@@ -30,10 +30,9 @@ _lock = threading.Lock()
 def template_argument_token(x, name: str) -> int | tuple:
     """The token of what is passed for a template parameter."""
     if is_dataclass_instance(x) and not getattr(type(x), "_qd_data_oriented", False) and type(x).__hash__ is not None:
-        warnings.warn(
+        caller.warn(
             f"A dataclass is passed through qd.template() ('{name}'); annotate the parameter with {type(x).__name__}",
             DeprecationWarning,
-            stacklevel=3,
         )
     return template_token(x, name)
 

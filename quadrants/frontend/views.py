@@ -21,6 +21,7 @@ from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.func import Func
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
@@ -43,7 +44,7 @@ class ViewRef:
 
 def not_a_view(name: str, x: Any) -> str:
     """The complaint about a value passed where a view is declared."""
-    got = x.type if isinstance(x, Value) else type(x).__name__
+    got = x.type if isinstance(x, Value) else type_name(x)
     return f"Argument '{name}' expects a BufferView, got {got}; slice a 1-d ndarray: a[begin:end]"
 
 
@@ -236,7 +237,7 @@ def _integer(x, what: str) -> Value:
             return x if access.may_exceed_i32(x.expr) else typed.cast(x, i32)
         x = constant
     if isinstance(x, bool) or not hasattr(x, "__index__"):
-        raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type(x).__name__}")
+        raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type_name(x)}")
     if x < 0:
         raise QuadrantsSyntaxError(f"BufferView: {what}={x}; negative bounds are not supported in kernels.")
     return Value(access.index_value(int(x), 0))

@@ -7,11 +7,9 @@ f64. The CPU has no lanes: QuadrantsCompilationError, except for lane masks and 
 
 from __future__ import annotations
 
-import warnings
-
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import i32, u32, u64
-from quadrants.lang import typed
+from quadrants.lang import scope, typed
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.folds import *  # noqa: F403
 from quadrants.lang.simt.folds import __all__ as _folds
@@ -32,7 +30,7 @@ _warned: set = set()
 def _deprecated(old: str, new: str) -> None:
     if old not in _warned:
         _warned.add(old)
-        warnings.warn(f"subgroup.{old} is deprecated; use subgroup.{new}", DeprecationWarning, stacklevel=3)
+        scope.warn(f"subgroup.{old} is deprecated; use subgroup.{new}", DeprecationWarning)
 
 
 # ---------------------------------------------------------------- where a lane is, barriers, fences
