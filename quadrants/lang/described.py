@@ -31,6 +31,13 @@ def type_name(x) -> str:
     return words.get(cls.__name__, cls.__name__)
 
 
+def shown(x) -> object:
+    """What prints `x`: of objects of ours that cannot show themselves, what they are."""
+    cls = type(x)
+    stands_in = cls.__name__ in ("ArrayRef", "ObjectRef", "ViewRef") or cls.__repr__ is object.__repr__
+    return f"<{type_name(x)}>" if stands_in and cls.__module__.startswith("quadrants.") else x
+
+
 def plain_words(message: str) -> str:
     """A message of Python or of ours about objects of ours, without the names of their classes."""
     return _NAMED.sub(lambda found: _WORDS.get(found[found.lastgroup or 0], found[found.lastgroup or 0]), message)

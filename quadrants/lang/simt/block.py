@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quadrants import absent
 from quadrants.ir.types import i32
 from quadrants.lang import scope
 from quadrants.lang.simt import kernel_scope as at
@@ -64,3 +65,6 @@ def thread_idx():
 def global_thread_idx():
     """Index (i32) of the thread in the grid."""
     return at.in_block("block.global_thread_idx").builtin("block.global_thread_idx", i32)
+
+
+__getattr__ = absent.names_of("simt.block")

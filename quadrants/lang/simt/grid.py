@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quadrants import absent
 from quadrants.lang import scope
 from quadrants.lang.simt import kernel_scope as at
 
@@ -19,3 +20,6 @@ def memfence():
     """Deprecated name of `mem_fence`."""
     scope.warn("grid.memfence is deprecated; use grid.mem_fence", DeprecationWarning)
     mem_fence()
+
+
+__getattr__ = absent.names_of("simt.grid")

@@ -7,6 +7,7 @@ f64. The CPU has no lanes: QuadrantsCompilationError, except for lane masks and 
 
 from __future__ import annotations
 
+from quadrants import absent
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import i32, u32, u64
 from quadrants.lang import scope, typed
@@ -218,3 +219,6 @@ def lanemask_gt(lane_id):
 def lanemask_ge(lane_id):
     """u32 with the bits of the lanes from `lane_id` (0 .. 31) on set."""
     return typed.unary("bit_not", lanemask_lt(lane_id))
+
+
+__getattr__ = absent.names_of("simt.subgroup")
