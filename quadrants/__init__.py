@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib as _importlib
 
 from quadrants import _logging
-from quadrants import absent as _absent
 from quadrants import warmup as _warmup
 from quadrants._logging import (
     CRITICAL,
@@ -142,7 +141,7 @@ def __getattr__(name: str):
         return current_cfg()
     found = _LAZY.get(name)
     if found is None:
-        raise _absent.error("", name)
+        raise _importlib.import_module("quadrants.absent").error("", name)
     module = _importlib.import_module(found[0])
     value = module if found[1] is None else getattr(module, found[1])
     globals()[name] = value

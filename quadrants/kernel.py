@@ -18,6 +18,7 @@ from quadrants.errors import (
 )
 from quadrants.lang import func as funcs
 from quadrants.lang import parameters as ann
+from quadrants.lang.definitions import at_definition
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -54,7 +55,7 @@ class Kernel(Launcher):
         self.graph = graph
         self.checkpoints = checkpoints
         self.template_path = template
-        self.parameters = collect_parameters(fn)
+        self.parameters = checked_parameters(fn)
         if primal is None and not session.is_python_backend():
             program_text.require(fn)
         self.materialized_kernels: dict = {}
@@ -214,6 +215,14 @@ def _describe(a) -> str:
     return getattr(a, "__name__", None) or str(a)
 
 
+def checked_parameters(fn) -> list:
+    """As `collect_parameters`, with the place of the definition in what is wrong."""
+    try:
+        return collect_parameters(fn)
+    except QuadrantsSyntaxError as error:
+        raise at_definition(error, fn) from None
+
+
 def collect_parameters(fn) -> list:
     """(name, annotation) of every parameter; fails at decoration, naming the parameter."""
     if hasattr(fn, "__wrapped__"):
@@ -227,14 +236,20 @@ def collect_parameters(fn) -> list:
     for index, p in enumerate(inspect.signature(fn).parameters.values()):
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
             raise QuadrantsSyntaxError(
-                f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+                f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}. "
+                "Write one parameter for each argument."
             )
         if p.default is not EMPTY:
-            raise QuadrantsSyntaxError(f"Quadrants kernels do not support default values for arguments: {p}")
+            raise QuadrantsSyntaxError(
+                f"Quadrants kernels do not support default values for arguments: {p}. Pass the value in each call."
+            )
         annotation = resolved.get(p.name, EMPTY)
         if annotation is EMPTY:
             if p.name != receiver:
-                raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
+                raise QuadrantsSyntaxError(
+                    f"Quadrants kernels parameters must be type annotated: '{p.name}' is not. "
+                    f"Write `{p.name}: qd.i32`, another dtype, `qd.types.ndarray()` or `qd.template()`."
+                )
             annotation = ann.Template
         ann.check_annotation(annotation, index, p.name, "kernel")
         out.append((p.name, annotation))
@@ -289,7 +304,7 @@ def kernel(
         caller.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)")
         fastcache = fastcache or pure
     if checkpoints and not graph:
-        raise QuadrantsSyntaxError("checkpoints=True needs graph=True")
+        raise QuadrantsSyntaxError("checkpoints=True needs graph=True: write @qd.kernel(graph=True, checkpoints=True).")
 
     def decorate(fn):
         return Kernel(fn, fastcache=fastcache, graph=graph, checkpoints=checkpoints, template=template)

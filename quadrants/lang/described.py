@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-import re
+import functools
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import re
 
 _WORDS = {
     "ArrayRef": "ndarray", "BoundFunc": "method with @qd.func", "DType": "dtype", "Formatted": "formatted text",
@@ -15,11 +19,6 @@ _WORDS = {
 _PYTHON = {"NoneType": "None", "builtin_function_or_method": "builtin function", "type": "class"}
 # Words that users may have for classes of their own count only where Python puts the name of a class.
 _SHARED = ("Func", "Kernel", "Template", "Value")
-_OURS = "|".join(name for name in _WORDS if name not in _SHARED)
-_NAMED = re.compile(
-    r"<class \'quadrants\.[\w.]*?(?P<full>\w+)\'>|<quadrants\.[\w.]*?(?P<made>\w+) object at 0x[0-9a-f]+>"
-    rf"|\b(?P<ours>{_OURS})\b(?!\[)|(?<=\')(?P<shared>{'|'.join(_SHARED)})(?=\')"
-)
 
 
 def type_name(x) -> str:
@@ -34,10 +33,22 @@ def type_name(x) -> str:
 def shown(x) -> object:
     """What prints `x`: of objects of ours that cannot show themselves, what they are."""
     cls = type(x)
-    stands_in = cls.__name__ in ("ArrayRef", "ObjectRef", "ViewRef") or cls.__repr__ is object.__repr__
+    mute = cls.__repr__ is object.__repr__ and cls.__str__ is object.__str__
+    stands_in = mute or cls.__name__ in ("ArrayRef", "ObjectRef", "ViewRef")
     return f"<{type_name(x)}>" if stands_in and cls.__module__.startswith("quadrants.") else x
 
 
 def plain_words(message: str) -> str:
     """A message of Python or of ours about objects of ours, without the names of their classes."""
-    return _NAMED.sub(lambda found: _WORDS.get(found[found.lastgroup or 0], found[found.lastgroup or 0]), message)
+    return _named().sub(lambda found: _WORDS.get(found[found.lastgroup or 0], found[found.lastgroup or 0]), message)
+
+
+@functools.lru_cache(maxsize=1)
+def _named() -> re.Pattern:
+    import re  # a program without errors compiles no pattern
+
+    ours = "|".join(name for name in _WORDS if name not in _SHARED)
+    return re.compile(
+        r"<class \'quadrants\.[\w.]*?(?P<full>\w+)\'>|<quadrants\.[\w.]*?(?P<made>\w+) object at 0x[0-9a-f]+>"
+        rf"|\b(?P<ours>{ours})\b(?!\[)|(?<=\')(?P<shared>{'|'.join(_SHARED)})(?=\')"
+    )

@@ -13,6 +13,7 @@ from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook, parameters
 from quadrants.lang.annotations import RefType
+from quadrants.lang.definitions import at_definition
 
 EMPTY = inspect.Parameter.empty
 
@@ -62,8 +63,11 @@ class Func:
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
         self.receiver = receiver_of(fn)
-        self._annotations = resolve_annotations(fn)
-        self._check_signature()
+        try:
+            self._annotations = resolve_annotations(fn)
+            self._check_signature()
+        except QuadrantsSyntaxError as error:
+            raise at_definition(error, fn) from None
         if not python_scope and not kernel_hook.python_arch():
             program_text.require(fn)
         _forget_former(fn)
@@ -82,13 +86,14 @@ class Func:
             if p.kind is not p.POSITIONAL_OR_KEYWORD:
                 raise QuadrantsSyntaxError(
                     "Quadrants functions do not support *args, **kwargs, keyword-only or positional-only "
-                    f"parameters: {p}"
+                    f"parameters: {p}. Write one parameter for each argument."
                 )
             annotation = self.annotation(p.name)
             if annotation is EMPTY:
                 if self.is_real_function and p.name != self.receiver:
                     raise QuadrantsSyntaxError(
-                        f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
+                        f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not. Write "
+                        f"`{p.name}: qd.f32` or another type."
                     )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
                 owner = self.decorator.partition(".")[2]

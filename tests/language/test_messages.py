@@ -230,3 +230,71 @@ def test_arguments_that_lose_bits(arch):
     for number in (2**31 - 1, -(2**31), 2**32 - 1):  # the bits of u32 are often meant
         assert told_of(lambda: call(number)) == []
     assert results == [0, 0, 0, 2**31 - 1, -(2**31), -1]
+
+
+# ------------------------------------------------------------ signatures
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("@qd.kernel\ndef run(x: qd.i32,\n        y)", "'y' is not. Write `y: qd.i32`, another dtype"),
+        ("@qd.kernel\ndef run(x: qd.i32 = 3)", "Pass the value in each call."),
+        ("@qd.kernel\ndef run(*x)", "*x. Write one parameter for each argument."),
+        ("@qd.func\ndef run(**x)", "**x. Write one parameter for each argument."),
+        ("@qd.real_func\ndef run(x)", "'x' is not. Write `x: qd.f32` or another type."),
+        ("@qd.kernel\ndef run(x: list)", "Write a dtype, qd.template(), qd.types.ndarray(...)"),
+        ("@qd.kernel\n@qd.func\ndef run(x: qd.i32)", "must be the innermost decorator"),
+    ],
+)
+def test_signatures_are_shown(header, told):
+    with raises(qd.QuadrantsSyntaxError, told) as caught:
+        Provocation.load("<signature>", f"{header}:\n    return 1\n", {"qd": qd})
+    lines = str(caught.value).splitlines()
+    definition = header[header.index("def") :].splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith(definition[0]))
+    assert lines[first : first + 2 * len(definition) : 2] == [*definition[:-1], definition[-1] + ":"]
+    assert set(lines[first + 1]) == {"^"} and ", in run:" in str(caught.value)
+
+
+def test_integers_stored_by_the_host_that_lose_bits(arch):
+    f, n = qd.field(qd.i32, 3), qd.ndarray(qd.i32, 3)
+    v = qd.Vector.field(2, qd.i32, shape=3)
+
+    def element():
+        f[0] = 2**40
+
+    def of_array():
+        n[0] = 2**40
+
+    def of_vector():
+        v[0] = [2**40, 1]
+
+    def whole():
+        f.fill(2**40)
+
+    def whole_array():
+        n.fill(2**40)
+
+    for store in (element, of_array, of_vector, whole, whole_array):
+        (told,) = told_of(store)
+        assert f"{2**40} does not fit in 32 bits" in str(told.message)
+        assert (told.filename, told.lineno) == (__file__, store.__code__.co_firstlineno + 1)
+
+    def bits():
+        f[0] = 2**32 - 1
+        n[0] = -(2**31)
+
+    assert told_of(bits) == [] and f[0] == -1
+
+
+@pytest.mark.runtime(debug=True)
+def test_fields_without_a_name(arch):
+    f = qd.field(qd.f32, 4)
+    with raises(
+        qd.QuadrantsAssertionError, "Accessing field (of f32, made without a name) of size (4) with indices (7)"
+    ):
+        f[7]  # noqa: B018
+    with raises(qd.QuadrantsAssertionError, "Accessing field (named) of size (4) with indices (7)"):
+        qd.field(qd.f32, 4, name="named")[7] = 1
