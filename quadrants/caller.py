@@ -25,12 +25,3 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     registry = at.f_globals.setdefault("__warningregistry__", {})
     module = at.f_globals.get("__name__") or "<unknown>"
     warnings.warn_explicit(text, category, at.f_code.co_filename, at.f_lineno, module, registry)
-
-
-def warn_of_lost_bits(number: int, bits: int) -> None:
-    """A warning about an integer that memory of `bits` bits does not hold, whatever the sign of its type.
-
-    What the other sign holds is quiet: bits are often written as unsigned numbers.
-    """
-    if not -(1 << (bits - 1)) <= number < 1 << bits:
-        warn(f"{number} does not fit in {bits} bits, only its low bits are stored. Use a container of a wider type.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from quadrants import caller
 from quadrants.data import dtypes
 from quadrants.ir.types import DType
 
@@ -35,7 +34,6 @@ def _wrap(value: int, dtype: DType):
         return value != 0
     if not -(1 << 63) <= value < 1 << 64:
         raise TypeError(f"cannot fill {dtype} with {value}: it does not fit in 64 bits")
-    caller.warn_of_lost_bits(value, dtype.bits)
     value &= (1 << dtype.bits) - 1
     return value - (1 << dtype.bits) if dtype.kind == "i" and value >> (dtype.bits - 1) else value
 

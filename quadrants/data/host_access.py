@@ -6,7 +6,6 @@ import operator
 
 import numpy as np
 
-from quadrants import caller
 from quadrants.data import context
 from quadrants.errors import QuadrantsAssertionError, QuadrantsIndexError
 from quadrants.ir.types import DType, f16
@@ -115,7 +114,6 @@ def stored(value, dtype: DType):
         raise TypeError(f"{number} cannot be stored as {dtype}: it does not fit in 64 bits")
     if dtype.kind == "b":
         return 1
-    caller.warn_of_lost_bits(number, dtype.bits)
     number &= (1 << dtype.bits) - 1
     return number - (1 << dtype.bits) if dtype.kind == "i" and number >> (dtype.bits - 1) else number
 

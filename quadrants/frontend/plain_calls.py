@@ -16,6 +16,11 @@ _ASK_OBJECTS = {isinstance: "isinstance", type: "type", id: "id", hash: "hash"}
 
 def refuse_to_ask(name: str, function) -> None:
     """QuadrantsTypeError for a function of Python that has no answer for run-time values."""
+    if function is str or function is repr:
+        raise QuadrantsTypeError(
+            f"`{name}` of a run-time value is not known while the kernel is compiled. Print the value itself, "
+            'as in `print(f"{x}")`.'
+        )
     if isinstance(function, (type, types.BuiltinFunctionType)) and function in _ASK_OBJECTS:
         raise QuadrantsTypeError(
             f"`{name}` cannot tell anything of a run-time value, which has no Python object: its type is that of its "

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from quadrants import caller
 from quadrants.ir.types import DType
 from quadrants.lang.primitive_types import from_numpy_type, wrap_int
 
@@ -65,7 +64,6 @@ def check_integer(value: int, dtype: DType, place: str) -> None:
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
     if not -(1 << 63) <= value < (1 << 64):
         raise TypeError(f"cannot store {value} as {from_numpy_type(dtype)}: it does not fit in 64 bits")
-    caller.warn_of_lost_bits(value, 8 * dtype.itemsize)
     return dtype.type(wrap_int(value, from_numpy_type(dtype)))
 
 

@@ -258,37 +258,6 @@ def test_signatures_are_shown(header, told):
     assert set(lines[first + 1]) == {"^"} and ", in run:" in str(caught.value)
 
 
-def test_integers_stored_by_the_host_that_lose_bits(arch):
-    f, n = qd.field(qd.i32, 3), qd.ndarray(qd.i32, 3)
-    v = qd.Vector.field(2, qd.i32, shape=3)
-
-    def element():
-        f[0] = 2**40
-
-    def of_array():
-        n[0] = 2**40
-
-    def of_vector():
-        v[0] = [2**40, 1]
-
-    def whole():
-        f.fill(2**40)
-
-    def whole_array():
-        n.fill(2**40)
-
-    for store in (element, of_array, of_vector, whole, whole_array):
-        (told,) = told_of(store)
-        assert f"{2**40} does not fit in 32 bits" in str(told.message)
-        assert (told.filename, told.lineno) == (__file__, store.__code__.co_firstlineno + 1)
-
-    def bits():
-        f[0] = 2**32 - 1
-        n[0] = -(2**31)
-
-    assert told_of(bits) == [] and f[0] == -1
-
-
 @pytest.mark.runtime(debug=True)
 def test_fields_without_a_name(arch):
     f = qd.field(qd.f32, 4)
@@ -298,3 +267,13 @@ def test_fields_without_a_name(arch):
         f[7]  # noqa: B018
     with raises(qd.QuadrantsAssertionError, "Accessing field (named) of size (4) with indices (7)"):
         qd.field(qd.f32, 4, name="named")[7] = 1
+
+
+def test_run_time_values_are_no_texts(arch):
+    @qd.kernel
+    def run(x: qd.i32):
+        print(str(x))
+
+    with raises(qd.QuadrantsTypeError, "`str` of a run-time value is not known while the kernel is compiled. Print"):
+        run(1)
+    alive()
