@@ -189,6 +189,8 @@ class Calls:
         except Exception as error:
             if isinstance(getattr(function, "__self__", None), (list, dict)) and isinstance(error, _NO_ITEM):
                 raise self.containers.missing_item(function, error) from None
+            if plain_calls.passes_through(error):
+                raise
             raise plain_calls.failed(function, name, error, runtime) from None
 
     def to_host(self, x):

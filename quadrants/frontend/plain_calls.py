@@ -28,6 +28,12 @@ def refuse_to_ask(name: str, function) -> None:
         )
 
 
+def passes_through(error: Exception) -> bool:
+    """Whether an error tells the frontend something, or tells the user all already."""
+    of_frontend = type(error).__module__.startswith("quadrants.") and type(error).__module__ != "quadrants.errors"
+    return of_frontend or getattr(error, "_qd_located", False)
+
+
 def failed(function, name: str, error: Exception, runtime: bool) -> BaseException:
     """The error of the kernel for one that a function of Python raised."""
     kind, message = told(error)

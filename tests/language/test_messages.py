@@ -277,3 +277,25 @@ def test_run_time_values_are_no_texts(arch):
     with raises(qd.QuadrantsTypeError, "`str` of a run-time value is not known while the kernel is compiled. Print"):
         run(1)
     alive()
+
+
+def test_a_plain_function_may_call_functions_of_kernels(arch):
+    """What the frontend tells itself by an exception goes through Python, and an error is told once."""
+
+    @qd.func
+    def broken(x):
+        return x + nothing  # noqa: F821
+
+    def plain(x):
+        return broken(x)
+
+    @qd.kernel
+    def run(x: qd.i32) -> qd.i32:
+        return plain(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with raises(QuadrantsNameError, 'Name "nothing" is not defined') as caught:
+            run(1)
+    assert str(caught.value).count("in run:") == 1 and "in broken:" in str(caught.value)
+    alive()
