@@ -105,6 +105,7 @@ cdef extern from "scalar.hpp" namespace "qd" nogil:
     bint is_unsigned(int32_t code)
     int64_t scalar_size(int32_t code)
     void store_integer(int32_t code, void *at, uint64_t bits)
+    bint loses_bits(int32_t code, int64_t number)
     void store_real(int32_t code, void *at, double value)
     void store_pointer "qd::store<void *>"(void *at, void *value)
     void store_extent "qd::store<int32_t>"(void *at, int32_t value)
@@ -122,6 +123,11 @@ cdef extern from "pycompat.hpp" namespace "qd":
     void enable_vectorcall(PyObject *type, Py_ssize_t offset)
     void inherit_vectorcall(PyObject *type)
     void enable_method_calls(PyObject *type)
+
+
+cdef extern from "trim.hpp" namespace "qd":
+    PyObject *ends_at_the_call
+    PyObject *trimmed(PyObject *result)
 
 
 cdef extern from "Python.h":

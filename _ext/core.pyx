@@ -23,6 +23,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
     plan            one specialisation: members, packing, run, errors, result
     failures        what launches that nobody waited for did wrong
     launcher        calls, hits and misses, binding of methods
+    entrance        functions whose errors end at the user's line
     control         threads, seed, hooks
 """
 
@@ -30,6 +31,7 @@ import atexit
 import os
 import sys
 import threading
+import types
 import weakref
 
 cimport cython
@@ -61,6 +63,7 @@ include "adstack_kept.pxi"
 include "plan.pxi"
 include "failures.pxi"
 include "launcher.pxi"
+include "entrance.pxi"
 include "control.pxi"
 
 
@@ -68,8 +71,10 @@ cdef int _install_call_slots() except -1:
     # Where an instance keeps its entry point is known only to the compiler: measure it.
     cdef Launcher launcher = Launcher.__new__(Launcher)
     cdef BoundLauncher bound = BoundLauncher(launcher, None)
+    cdef Entrance entrance = Entrance(set_ends_at_the_call)
     enable_vectorcall(<PyObject *> Launcher, <char *> &launcher.vectorcall - <char *> <PyObject *> launcher)
     enable_vectorcall(<PyObject *> BoundLauncher, <char *> &bound.vectorcall - <char *> <PyObject *> bound)
+    enable_vectorcall(<PyObject *> Entrance, <char *> &entrance.vectorcall - <char *> <PyObject *> entrance)
     enable_method_calls(<PyObject *> Launcher)
     return 0
 

@@ -53,7 +53,7 @@ cdef class Launcher:
     cdef object __weakref__
 
     def __cinit__(self, *args, **kwargs):
-        self.vectorcall = <vectorcallfunc> launcher_vectorcall
+        self.vectorcall = <vectorcallfunc> launcher_entry
         self.param_count = -1
         self.plans = {}
         pass_on_call_flags(type(self))
@@ -270,6 +270,19 @@ cdef PyObject *launcher_vectorcall(
     return <PyObject *> result
 
 
+# As plain pointers: who calls these adds no frame to the traceback of an error.
+cdef vectorcallfunc launcher_plainly = <vectorcallfunc> launcher_vectorcall
+cdef vectorcallfunc bound_plainly = <vectorcallfunc> bound_vectorcall
+
+
+cdef PyObject *launcher_entry(PyObject *callee, PyObject *const *args, size_t nargsf, PyObject *names) noexcept:
+    return trimmed(launcher_plainly(callee, args, nargsf, names))
+
+
+cdef PyObject *bound_entry(PyObject *callee, PyObject *const *args, size_t nargsf, PyObject *names) noexcept:
+    return trimmed(bound_plainly(callee, args, nargsf, names))
+
+
 cdef tuple positional_arguments(PyObject *const *args, Py_ssize_t count):
     cdef Py_ssize_t at
     return tuple([<object> args[at] for at in range(count)])
@@ -310,7 +323,7 @@ cdef class BoundLauncher:
     cdef object __weakref__
 
     def __cinit__(self, Launcher launcher not None, instance, /):
-        self.vectorcall = <vectorcallfunc> bound_vectorcall
+        self.vectorcall = <vectorcallfunc> bound_entry
         self.__func__ = launcher
         self.__self__ = instance
 

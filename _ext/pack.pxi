@@ -45,7 +45,18 @@ cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
     if overflow != 0 or (number < 0 and is_unsigned(op.code)):
         return pack_far_integer(op, value, at, plan)
     store_integer(op.code, at, <uint64_t> number)
+    if loses_bits(op.code, number) and _on_lost_bits is not None:
+        _on_lost_bits(plan.place(op.source), number, SCALAR_NAMES[op.code])
     return 0
+
+
+cdef object _on_lost_bits = None
+
+
+def set_on_lost_bits(hook, /):
+    """hook(place, number, dtype) hears of integers whose parameter keeps their low bits only. None removes it."""
+    global _on_lost_bits
+    _on_lost_bits = hook
 
 
 cdef bint is_numpy_bool(PyObject *value):

@@ -40,6 +40,12 @@ inline void store_integer(int32_t code, void *at, uint64_t bits) {
     }
 }
 
+// Whether `store_integer` stores less than a number: neither sign of the width holds it.
+inline bool loses_bits(int32_t code, int64_t number) {
+    const int64_t bits = 8 * scalar_size(code);
+    return bits < 64 && (number < -(int64_t{1} << (bits - 1)) || number >= int64_t{1} << bits);
+}
+
 inline void store_real(int32_t code, void *at, double value) {
     switch (code) {
         case f16: store(at, half_from_double(value)); break;

@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib as _importlib
 
 from quadrants import _logging
-from quadrants import spelling as _spelling
 from quadrants import warmup as _warmup
 from quadrants._logging import (
     CRITICAL,
@@ -57,7 +56,6 @@ from quadrants.lang.control import (
 )
 from quadrants.lang.data_oriented import data_oriented
 from quadrants.lang.enums import Backend, DeviceCapability, Format, Layout
-from quadrants.lang.func import func, pyfunc, real_func
 from quadrants.lang.graphs import (
     GraphStatus,
     checkpoint,
@@ -113,7 +111,7 @@ _LAZY = {
     "StructField": ("quadrants.data.struct_field", "StructField"),
     "tensor": ("quadrants.data.tensor_factories", "tensor"),
     "BufferView": ("quadrants.data.buffer_view", "BufferView"),
-    **{name: ("quadrants.kernel", name) for name in ("kernel", "pure")},
+    **{name: ("quadrants.kernel", name) for name in "kernel pure func pyfunc real_func".split()},
     **{name: ("quadrants.linalg.small", name) for name in (
         "svd polar_decompose sym_eig make_spd eig solve"
     ).split()},
@@ -143,8 +141,7 @@ def __getattr__(name: str):
         return current_cfg()
     found = _LAZY.get(name)
     if found is None:
-        hint = "" if name.startswith("_") else _spelling.hint(name, __dir__())
-        raise AttributeError(f"module 'quadrants' has no attribute '{name}'{hint}")
+        raise _importlib.import_module("quadrants.absent").error("", name, __dir__)
     module = _importlib.import_module(found[0])
     value = module if found[1] is None else getattr(module, found[1])
     globals()[name] = value

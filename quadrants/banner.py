@@ -9,9 +9,10 @@ One such block per frame, kernel first, then the message.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from quadrants import program_text
 
 WIDTH = 80
 TAB = 4
@@ -33,7 +34,7 @@ class Frame(NamedTuple):
 
 def whole_line(file: str, line: int, function: str) -> Frame:
     """All of a line but its indentation, for where only the line is known."""
-    text = linecache.getline(file, line).rstrip().encode()
+    text = program_text.line(file, line).rstrip().encode()
     return Frame(file, line, len(text) - len(text.lstrip()), line, len(text), function)
 
 
@@ -52,7 +53,7 @@ def format_frame(frame: Frame) -> str:
 
 
 def _source_line(frame: Frame, number: int) -> str | None:
-    text = linecache.getline(frame.file, number)
+    text = program_text.line(frame.file, number)
     return text.rstrip("\r\n") if text else None
 
 

@@ -14,7 +14,7 @@ from quadrants.calls.kind import Call
 from quadrants.dumps import Observer
 from quadrants.emit import dialects
 from quadrants.errors import QuadrantsCompilationError
-from quadrants.toolchain import build, messages
+from quadrants.toolchain import build, messages, progress
 from quadrants.toolchain.errors import CompileError
 
 OPTIONS = (
@@ -43,7 +43,8 @@ def compile_kernel(kernel, args: tuple):
         plan = lookup.load() if lookup is not None else None
         kernel.launch_observations.compiled(loaded=plan is not None)
         if plan is None:
-            plan = translate(kernel, args, options, backend, observer, lookup)
+            with progress.translating(kernel.fn.__name__):
+                plan = translate(kernel, args, options, backend, observer, lookup)
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
@@ -81,9 +82,11 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     record = Record() if lookup is not None else None
     traced = trace(kernel, args, options, observer, backend.dialect, record)
     session.require_runtime().materialize()
+    progress.tick()
     with profiler.scope("emit"):
         rendered = render(traced.module, backend.dialect, options, kernel.template_path)
     observer.source(rendered.text, backend.dialect.name, traced.module, kernel.mode)
+    progress.tick()
     recipe = recipe_of(traced, rendered)
     compiled = build.statistics.compiled
     try:
@@ -130,6 +133,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
             checkpoints=declared.checkpoints, record=record,
         )  # fmt: skip
     observer.ir("trace", traced.module)
+    progress.tick()
     if kernel.mode:
         from quadrants.ad.differentiate import differentiate
 

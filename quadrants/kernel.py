@@ -6,11 +6,10 @@ import functools
 import inspect
 import sys
 import types
-import warnings
 import weakref
 
-from quadrants import session
-from quadrants._ext.core import OPAQUE, SCALAR, Launcher
+from quadrants import caller, program_text, session
+from quadrants._ext.core import OPAQUE, SCALAR, Entrance, Launcher
 from quadrants.calls import messages, registry
 from quadrants.calls.tokens import member_token
 from quadrants.errors import (
@@ -18,7 +17,9 @@ from quadrants.errors import (
     QuadrantsRuntimeError,
     QuadrantsSyntaxError,
 )
+from quadrants.lang import func as funcs
 from quadrants.lang.annotations import Template
+from quadrants.lang.definitions import at_definition
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -56,13 +57,14 @@ class Kernel(Launcher):
         self.graph = graph
         self.checkpoints = checkpoints
         self.template_path = template
-        self.parameters = collect_parameters(fn)
+        self.parameters, self.kinds = checked_parameters(fn)
+        if primal is None and not session.is_python_backend():
+            program_text.require(fn)
         self.materialized_kernels: dict = {}
         self.graph_do_while_levels: list = []
         _kernels.add(self)
         self._observe()
         functools.update_wrapper(self, fn)
-        self.kinds = [(name, registry.of_parameter(a, k, name)) for k, (name, a) in enumerate(self.parameters)]
         cores = [kind.core for _, kind in self.kinds]
         self.by_value = [core in (SCALAR, OPAQUE) for core in cores]
         self.label = f"kernel {fn.__name__}{'.grad' if mode == 'reverse' else ''}"
@@ -106,6 +108,7 @@ class Kernel(Launcher):
             found = primal._derivatives.setdefault(name, made)
         return found
 
+    @Entrance
     def resume(self, *args, from_checkpoint, **kwargs):
         """A launch that begins at the checkpoint labelled `from_checkpoint`, with the arguments of a call.
 
@@ -128,6 +131,7 @@ class Kernel(Launcher):
             raise QuadrantsRuntimeError("The python arch cannot resume: its kernels run as the functions they are.")
         return self.launch_from(from_checkpoint, args, kwargs)
 
+    @Entrance
     def source(self, *args, arch=None) -> str:
         """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
 
@@ -178,13 +182,22 @@ def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
     is half done, with locks of its own. Frames tell, as Ctrl-C would leave any other mark behind.
     """
     while frame is not None:
-        if frame.f_code in (Kernel._compile.__code__, Kernel.source.__code__):
+        if frame.f_code in (Kernel._compile.__code__, Kernel.source.__wrapped__.__code__):
             raise QuadrantsRuntimeError(
                 f"kernel {kernel.fn.__name__} was called while kernel {frame.f_locals['self'].fn.__name__} is "
                 "compiled, by the same thread: a signal handler can only launch what is compiled already. Call it once "
                 "before, or have the handler set a flag that the program looks at."
             )
         frame = frame.f_back
+
+
+def checked_parameters(fn) -> tuple:
+    """The parameters of `fn` and their kinds, with the place of the definition in what is wrong."""
+    try:
+        parameters = collect_parameters(fn)
+        return parameters, [(name, registry.of_parameter(a, k, name)) for k, (name, a) in enumerate(parameters)]
+    except QuadrantsSyntaxError as error:
+        raise at_definition(error, fn) from None
 
 
 def collect_parameters(fn) -> list:
@@ -200,14 +213,20 @@ def collect_parameters(fn) -> list:
     for p in inspect.signature(fn).parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY, p.POSITIONAL_ONLY):
             raise QuadrantsSyntaxError(
-                f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}"
+                f"Quadrants kernels do not support *args, **kwargs, keyword-only or positional-only parameters: {p}. "
+                "Write one parameter for each argument."
             )
         if p.default is not EMPTY:
-            raise QuadrantsSyntaxError(f"Quadrants kernels do not support default values for arguments: {p}")
+            raise QuadrantsSyntaxError(
+                f"Quadrants kernels do not support default values for arguments: {p}. Pass the value in each call."
+            )
         annotation = resolved.get(p.name, EMPTY)
         if annotation is EMPTY:
             if p.name != receiver:
-                raise QuadrantsSyntaxError(f"Quadrants kernels parameters must be type annotated: '{p.name}' is not.")
+                raise QuadrantsSyntaxError(
+                    f"Quadrants kernels parameters must be type annotated: '{p.name}' is not. "
+                    f"Write `{p.name}: qd.i32`, another dtype, `qd.types.ndarray()` or `qd.template()`."
+                )
             annotation = Template
         out.append((p.name, annotation))
     if "return" in resolved:
@@ -221,6 +240,7 @@ def _check_return(a) -> None:
         raise QuadrantsSyntaxError("`...` is not supported in the return annotation of a kernel.")
 
 
+@Entrance
 def kernel(
     _fn=None,
     *,
@@ -245,10 +265,10 @@ def kernel(
         QuadrantsSyntaxError: at decoration for bad signatures; at the first call for bad bodies.
     """
     if pure is not None:
-        warnings.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+        caller.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)")
         fastcache = fastcache or pure
     if checkpoints and not graph:
-        raise QuadrantsSyntaxError("checkpoints=True needs graph=True")
+        raise QuadrantsSyntaxError("checkpoints=True needs graph=True: write @qd.kernel(graph=True, checkpoints=True).")
 
     def decorate(fn):
         return Kernel(fn, fastcache=fastcache, graph=graph, checkpoints=checkpoints, template=template)
@@ -256,11 +276,16 @@ def kernel(
     return decorate if _fn is None else decorate(_fn)
 
 
+@Entrance
 def pure(fn):
     """Deprecated: `@qd.pure` above `@qd.kernel`; write `@qd.kernel(fastcache=True)`."""
-    warnings.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)", UserWarning, stacklevel=2)
+    caller.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)")
     fn.is_pure = True
     return fn
+
+
+# The decorators of `lang.func`, as users get them.
+func, pyfunc, real_func = Entrance(funcs.func), Entrance(funcs.pyfunc), Entrance(funcs.real_func)
 
 
 def _nested_call(called) -> None:
@@ -284,9 +309,33 @@ def _choose_interpreter(cfg=None) -> None:
     core.set_interpreter(_interpret if session.is_python_backend() else None)
 
 
+def _ends_at_the_call(error: BaseException) -> bool:
+    if session.get_runtime().side.print_full_traceback:
+        return False
+    from quadrants import tracebacks  # a program without errors does without
+
+    return tracebacks.end_at_the_call(error)
+
+
+def _forget_kernels(module: str) -> None:
+    for known in list(_kernels):
+        if known.fn.__module__ == module:
+            known.clear()
+
+
+def _tell_of_lost_bits(place: tuple, number: int, dtype: str) -> None:
+    caller.warn(
+        f"Argument {place}: {number} does not fit in the type {dtype} of the parameter, which gets its low bits. "
+        "Declare the parameter with a wider type, or pass a smaller number."
+    )
+
+
 def _install() -> None:
     from quadrants._ext import core
 
+    core.set_ends_at_the_call(_ends_at_the_call)
+    core.set_on_lost_bits(_tell_of_lost_bits)
+    funcs.forget_kernels = _forget_kernels
     core.set_on_traced_call(_nested_call)
     core.set_on_wrong_argument(messages.at_call)
     session.on_clear(core.clear_all)
@@ -302,8 +351,8 @@ _install()
 class _Decorator(types.ModuleType):
     """`import quadrants.kernel` binds this module to `qd.kernel`, so it decorates as the function of that name does."""
 
-    def __call__(self, *args, **kwargs):
-        return kernel(*args, **kwargs)
+    __call__ = staticmethod(kernel)
 
 
 sys.modules[__name__].__class__ = _Decorator
+__signature__ = inspect.signature(kernel)

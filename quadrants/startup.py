@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from typing import Any
 
-from quadrants import _logging, spelling
+from quadrants import _logging, caller, spelling
 from quadrants import arch as _arch
 from quadrants._version import __version__, __version_str__
 from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
@@ -97,18 +96,10 @@ def warn_dump_and_cache(cfg: CompileConfig) -> None:
     """Who looks at dumps wonders what the compiler makes of them, so say when it may not run."""
     dumps = any(name.startswith("QD_DUMP_") and _is_on(name) for name in os.environ)
     if cfg.offline_cache and (cfg.print_ir or dumps):
-        _warn_caller(
+        caller.warn(
             "[warning_code=DUMP_IR_CACHE_MISMATCH] kernels found in the disk cache are dumped but not compiled again; "
             "use qd.init(offline_cache=False) to compile all of them."
         )
-
-
-def _warn_caller(text: str) -> None:
-    """A Python warning at the innermost line outside this package."""
-    frame, package = sys._getframe(1), os.path.dirname(os.path.abspath(__file__)) + os.sep
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        frame = frame.f_back
-    warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 def refuse_load_with_cache(cfg: CompileConfig, side: SideOptions) -> None:

@@ -5,11 +5,11 @@ specialisation; the attributes of an object are read anew at each launch.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quadrants import caller
 from quadrants.calls.constant import check_compiled_in
 from quadrants.calls.kind import Call, Kind, Source
 from quadrants.calls.tokens import ndarray_as_template, template_token
@@ -30,11 +30,10 @@ class Template(Kind):
 
     def token(self, x: Any, name: str) -> int | tuple[int]:
         if _is_dataclass(x) and not getattr(type(x), "_qd_data_oriented", False) and type(x).__hash__ is not None:
-            warnings.warn(
+            caller.warn(
                 f"A dataclass is passed through qd.template() ('{name}'); annotate the parameter with "
                 f"{type(x).__name__}",
                 DeprecationWarning,
-                stacklevel=3,
             )
         return template_token(x, name)
 

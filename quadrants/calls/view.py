@@ -8,6 +8,7 @@ from quadrants.calls.array import Array, element_axes
 from quadrants.calls.kind import Call, Kind, Source
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class View(Kind):
         return parameters.is_view_annotation(annotation)
 
     def token(self, x: Any, name: str) -> int | tuple[int]:
-        raise QuadrantsRuntimeTypeError(not_a_view(name, type(x).__name__))
+        raise QuadrantsRuntimeTypeError(not_a_view(name, type_name(x)))
 
     def check(self, call: Call, name: str, x: Any) -> None:
         if kind_of(x) != "view":
@@ -37,7 +38,7 @@ class View(Kind):
 
     def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
         if kind_of(x) != "view":
-            raise QuadrantsRuntimeTypeError(not_a_view(name, type(x).__name__))
+            raise QuadrantsRuntimeTypeError(not_a_view(name, type_name(x)))
         return declarer.view(source, name, x, self.annotation)
 
 

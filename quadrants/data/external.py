@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from quadrants import caller
 from quadrants._ext.core import intern_token, set_array_producers
 from quadrants.data import dtypes, interop_torch, memory, staging
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
@@ -145,9 +145,8 @@ def describe_external(obj: Any, param: str = "", written: bool = True) -> Extern
         described = _describe_torch(obj, dtype, written, param)
     count = int(np.prod(described.shape, dtype=np.int64))
     if count > _MAX_INDEX:
-        warnings.warn(
-            f"Array argument {param} has {count} elements; kernels index with 32 bits and cannot reach all of them",
-            stacklevel=3,
+        caller.warn(
+            f"Array argument {param} has {count} elements; kernels index with 32 bits and cannot reach all of them"
         )
     return placed(described, written)
 

@@ -142,7 +142,7 @@ class Field(TokenBase):
 
     def _label(self) -> str:
         """What messages about elements call the field."""
-        return self._name or f"S{self.snode._id}place<{self.dtype}>"
+        return self._name or f"of {self.dtype}, made without a name"
 
     def _memory(self):
         return self._leaves[0].cell.tree.buffer

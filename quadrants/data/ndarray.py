@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
+from quadrants import caller
 from quadrants._ext.core import ArrayBase, Writes, intern_token
 from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, shapes
 from quadrants.data.interop_numpy import NumpyExchange
@@ -60,7 +60,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         self.token = intern_token(("ndarray", str(self.element_type), len(shape), needs_grad, layout))
         context.live_ndarrays().add(self)
         if math.prod(shape + element_shape) > shapes.MAX_EXTENT:
-            warnings.warn(f"Ndarray index might be out of int32 boundary: shape {shape + element_shape}", stacklevel=3)
+            caller.warn(f"Ndarray index might be out of int32 boundary: shape {shape + element_shape}")
 
     @classmethod
     def _blank(cls, dtype, element_shape: tuple, shape, needs_grad: bool = False, layout=None) -> Ndarray:

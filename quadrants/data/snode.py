@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-import warnings
 import weakref
 
+from quadrants import caller
 from quadrants.data import context, layout, memory
 from quadrants.data.node import Leaf, SNode, TreeBuilding
 from quadrants.data.sites import caller_site
@@ -198,7 +198,7 @@ def _check_children(node: SNode) -> None:
         raise QuadrantsRuntimeError(f"{node.kind} node must have at least one child: place a field under {node}")
     cells = math.prod(node.shape)
     if cells > 2**31 - 1:
-        warnings.warn(f"{node} has {cells} cells, more than 32-bit indices can count", stacklevel=2)
+        caller.warn(f"{node} has {cells} cells, more than 32-bit indices can count")
     for child in node.children:
         _check_children(child)
 
@@ -275,7 +275,7 @@ class FieldsBuilder(TreeBuilding):
         with _lock:
             if self.empty:
                 if raise_warning:
-                    warnings.warn("Finalizing an empty FieldsBuilder", stacklevel=2)
+                    caller.warn("Finalizing an empty FieldsBuilder")
                 self._tree.frozen = True
                 self._tree._id = next(_state.ids)
             else:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
 
-from quadrants import _logging, session
+from quadrants import _logging, caller, session
 from quadrants.emit import environment
 from quadrants.fastcache import describe, entry, features, sources
 from quadrants.fastcache.describe import Unknown
@@ -114,9 +113,7 @@ class Lookup:
 
     def _damaged(self, text: str) -> None:
         name = self.kernel.fn.__name__
-        warnings.warn(
-            f"{text}. The kernel {name} is translated again and the file replaced.", UserWarning, stacklevel=2
-        )
+        caller.warn(f"{text}. The kernel {name} is translated again and the file replaced.")
 
     def _changed(self, found) -> str:
         """What differs from when the entry was written, or ""."""

@@ -14,6 +14,7 @@ from quadrants.frontend.views import ViewRef
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import DType
 from quadrants.lang import typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -118,7 +119,7 @@ class Assignment:
             return list(value)
         if getattr(value, "_qd_host_matrix", False):
             return list(value.to_list())
-        raise QuadrantsSyntaxError(f"Cannot unpack type: {type(value).__name__}")
+        raise QuadrantsSyntaxError(f"Cannot unpack type: {type_name(value)}")
 
     def target_names(self, target) -> list:
         """[(name, is part of a tuple)]"""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend import intrinsics
+from quadrants.frontend import intrinsics, plain_calls
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.format_strings import format_method
@@ -23,6 +23,7 @@ from quadrants.frontend.walker import Walker
 from quadrants.ir.types import DType
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.access import KernelMethod
+from quadrants.lang.described import type_name
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
@@ -31,6 +32,7 @@ from quadrants.lang.value import Value
 if TYPE_CHECKING:
     from quadrants.frontend.tracer import Tracer
 
+_NO_ITEM = (IndexError, KeyError, ValueError)
 METHODS = (BoundFunc, KernelMethod)
 # Functions of containers and of the session that change nothing.
 _ONLY_LOOK = ("parent", "get_scalar_field", "get_member_field", "get_runtime", "current_cfg")
@@ -121,7 +123,7 @@ class Calls:
         if getattr(function, "__name__", "") == "format" and isinstance(getattr(function, "__self__", None), str):
             return format_method(function.__self__, args, kwargs)
         if not callable(function):
-            raise QuadrantsTypeError(f"An object of type {type(function).__name__} cannot be called.")
+            raise QuadrantsTypeError(f"An object of type {type_name(function)} cannot be called.")
         return self._call_python(function, args, kwargs)
 
     def _make_tensor(self, t, args, kwargs):
@@ -144,7 +146,7 @@ class Calls:
         if isinstance(x, Value):
             return typed.cast(x, t)
         if not typed.is_number(x):
-            raise QuadrantsSyntaxError(f"A primitive type can only decorate a number, found {type(x).__name__}")
+            raise QuadrantsSyntaxError(f"A primitive type can only decorate a number, found {type_name(x)}")
         return Value(intrinsics.typed_literal(x, t))
 
     def _guarded(self, function, name, args, kwargs):
@@ -167,6 +169,8 @@ class Calls:
             raise QuadrantsTypeError(
                 f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
             )
+        if runtime:
+            plain_calls.refuse_to_ask(name, function)
         if isinstance(function, types.FunctionType) and not self.positions.frame.in_static and not _is_ours(function):
             self.reports.warn_once(
                 f'Calling non-quadrants function "{name}". Scope inside the function is not processed by the Quadrants '
@@ -182,14 +186,12 @@ class Calls:
             self.purity.record.call(function, [*args, *kwargs.values()])
         try:
             return function(*args, **kwargs)
-        except TypeError as error:
-            if isinstance(error, QuadrantsCompilationError):
-                raise
-            raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
-        except (IndexError, KeyError, ValueError) as error:
-            if isinstance(getattr(function, "__self__", None), (list, dict)):
+        except Exception as error:
+            if isinstance(getattr(function, "__self__", None), (list, dict)) and isinstance(error, _NO_ITEM):
                 raise self.containers.missing_item(function, error) from None
-            raise
+            if plain_calls.passes_through(error):
+                raise
+            raise plain_calls.failed(function, name, error, runtime) from None
 
     def to_host(self, x):
         """What an ordinary Python function sees: held values, plain objects instead of references."""

@@ -9,6 +9,7 @@ from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.ir.types import TensorType, tensor_type, u8
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 MIXED = (
@@ -88,7 +89,7 @@ class Companions:
         elif kind_of(x) in FIELD_KINDS:
             self._stop(self.fields.field_decl(x))
         else:
-            raise QuadrantsTypeError(f"qd.stop_grad takes a field or an array, not {type(x).__name__}")
+            raise QuadrantsTypeError(f"qd.stop_grad takes a field or an array, not {type_name(x)}")
 
     def _stop(self, decl: ArrayDecl) -> None:
         if self.options.ad_mode:

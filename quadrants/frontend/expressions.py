@@ -12,6 +12,7 @@ from quadrants.frontend.order import Operands
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import is_runtime
 from quadrants.frontend.walker import Walker
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -86,7 +87,7 @@ class Expressions:
         elif hasattr(items, "__iter__") and kind_of(items) not in FIELD_KINDS:
             items = list(items)
         else:
-            raise QuadrantsTypeError(f"A comprehension needs a compile-time iterable, got {type(items).__name__}")
+            raise QuadrantsTypeError(f"A comprehension needs a compile-time iterable, got {type_name(items)}")
         for item in items:
             with self.positions.frame.static_scope():
                 names = self.assignment.target_names(generator.target)

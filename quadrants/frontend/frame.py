@@ -9,6 +9,7 @@ from typing import Any
 
 from quadrants.errors import QuadrantsNameError
 from quadrants.frontend.source import of_function
+from quadrants.frontend.undefined import not_defined
 from quadrants.ir.names import identifier
 
 
@@ -85,12 +86,15 @@ class Frame:
             try:
                 return self.cells[name].cell_contents
             except ValueError:
-                raise QuadrantsNameError(f'Name "{name}" is not defined') from None
+                raise self._not_defined(name) from None
         if name in self.globals:
             return self.globals[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise QuadrantsNameError(f'Name "{name}" is not defined')
+        raise self._not_defined(name)
+
+    def _not_defined(self, name: str) -> QuadrantsNameError:
+        return not_defined(name, self.source.tree, self.node, self.source.line0)
 
     def has_parameter(self, node) -> bool:
         """Whether an expression names a parameter of the function."""

@@ -14,6 +14,7 @@ from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
 from quadrants.ir.types import DType
 from quadrants.lang import structs, tensor, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -111,7 +112,7 @@ class FuncArguments:
         if not isinstance(x, Value) and tensor.is_sequence(x):
             x = tensor.construct(x)
         if not isinstance(x, Value) or not x.is_tensor:
-            got = x.type if isinstance(x, Value) else type(x).__name__
+            got = x.type if isinstance(x, Value) else type_name(x)
             raise QuadrantsSyntaxError(f"Argument {name} of type {a} is expected to be a Matrix, but got {got}.")
         ndim = a.ndim
         if len(x.shape) != ndim:

@@ -19,6 +19,7 @@ from quadrants.lang.access import SlicedValue
 from quadrants.lang.func import Func
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
+from quadrants.toolchain import progress
 
 MAX_DEPTH = 200
 
@@ -58,6 +59,7 @@ class FuncCalls:
         self.differentiated = differentiated
 
     def call_func(self, func: Func, args: list, kwargs: dict):
+        progress.tick()
         if func.requires_top_level and not self.flow.top_level:
             raise QuadrantsSyntaxError(
                 f"{func.fn.__name__} is declared with requires_top_level=True: "

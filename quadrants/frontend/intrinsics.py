@@ -20,6 +20,7 @@ from quadrants.ir.nodes import Builtin, Const, LoopConfig, MatOp, Rand
 from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
+from quadrants.lang.described import shown
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -223,7 +224,7 @@ def _static_assert(tracer: Tracer, cond, msg=None):
 
 
 def _static_print(tracer: Tracer, *args, sep=" ", end="\n"):
-    builtins.print(*args, sep=sep, end=end)
+    builtins.print(*map(shown, args), sep=sep, end=end)
 
 
 def _static(tracer: Tracer, node):

@@ -6,7 +6,7 @@ import ast
 
 import numpy as np
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.memory import Memory
@@ -17,6 +17,7 @@ from quadrants.frontend.structcell import StructCell, is_runtime
 from quadrants.frontend.views import ViewRef, Views
 from quadrants.frontend.walker import HANDED_OVER, Walker
 from quadrants.lang import access, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
 from quadrants.lang.value import Value
@@ -90,6 +91,8 @@ class Lookups:
         if isinstance(base, StructCell):
             base = base.as_value()
         if isinstance(base, Value):
+            if base.is_struct and not isinstance(indices[0], str):
+                raise QuadrantsTypeError("A struct has no items: write `value.member`, with the name of a member.")
             if base.is_struct:
                 return access.member(base, indices[0])
             return access.subscript(base, indices)
@@ -111,11 +114,11 @@ class Lookups:
         obj = base.obj if isinstance(base, ObjectRef) else base
         if is_torch_tensor(obj) or is_cuda_array(obj):
             raise QuadrantsCompilationError(
-                f"A {type(obj).__name__} that is not a parameter cannot be read in a kernel; pass it as an argument "
+                f"A {type_name(obj)} that is not a parameter cannot be read in a kernel; pass it as an argument "
                 "annotated with qd.types.ndarray()."
             )
         if isinstance(base, ObjectRef):
-            raise QuadrantsCompilationError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")
+            raise QuadrantsCompilationError(f"An object of type {type_name(obj)} cannot be indexed in a kernel.")
         if isinstance(base, np.ndarray) and is_runtime(key):
             raise QuadrantsCompilationError(
                 "A NumPy array that is not a parameter is a compile-time constant and needs compile-time indices; pass "
@@ -123,7 +126,7 @@ class Lookups:
             )
         if isinstance(base, (list, tuple, dict, range, str)) and is_runtime(key):
             raise QuadrantsCompilationError(
-                f"A compile-time {type(base).__name__} needs a compile-time index; make it a vector to index it at "
+                f"A compile-time {type_name(base)} needs a compile-time index; make it a vector to index it at "
                 "run time."
             )
         if self.purity.record is not None:

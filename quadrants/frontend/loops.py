@@ -22,8 +22,10 @@ from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
 from quadrants.lang import tensor, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
+from quadrants.toolchain import progress
 
 
 class _Unrolled(Exception):
@@ -119,6 +121,7 @@ class Loops:
                     with self.positions.frame.static_scope():
                         self.assignment.bind_static_targets(targets, item)
                         self.walker.exec_body(node.body)
+                        progress.tick()
                 except _Unrolled as leave:
                     if leave.kind == "break":
                         break
@@ -178,7 +181,7 @@ class Loops:
             if isinstance(x, (int, np.integer)) and not -(2**31) <= int(x) < 2**31:
                 raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of a loop bound: i32")
         else:
-            raise QuadrantsTypeError(f"range() needs integers, found {type(x).__name__}")
+            raise QuadrantsTypeError(f"range() needs integers, found {type_name(x)}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
             text = f"Casting range_for boundary values from {e.type} to i32, which may cause numerical issues"
             self.reports.warn_once(text, UserWarning)
@@ -416,7 +419,7 @@ def _check_axes(axes, n: int) -> list:
         raise QuadrantsTypeError("ndrange axes must be a tuple; its entries must be Python ints")
     for a in axes:
         if isinstance(a, bool) or not isinstance(a, int):
-            raise QuadrantsTypeError(f"ndrange axes entries must be Python ints, found {type(a).__name__}")
+            raise QuadrantsTypeError(f"ndrange axes entries must be Python ints, found {type_name(a)}")
     if len(axes) != n:
         raise QuadrantsSyntaxError(f"ndrange has {n} axes but `axes` has {len(axes)} entries: they must match")
     if sorted(axes) != list(range(n)):

@@ -13,6 +13,7 @@ from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load
 from quadrants.ir.types import i32
 from quadrants.lang import access
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
@@ -133,4 +134,4 @@ class Memory:
             return self.subscript_array(self.fields.field_decl(obj), indices, "Field")
         if kind == "struct_field":
             return StructCell(self, obj, indices)
-        raise QuadrantsTypeError(f"An object of type {type(obj).__name__} cannot be indexed in a kernel.")
+        raise QuadrantsTypeError(f"An object of type {type_name(obj)} cannot be indexed in a kernel.")

@@ -15,6 +15,7 @@ from quadrants.frontend.writer import Writer
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import i32, i64, promote
 from quadrants.lang import typed
+from quadrants.lang.described import type_name
 from quadrants.lang.value import Value
 
 _TOO_MANY = f"An axis of ndrange has more than {i32.max} iterations"
@@ -40,7 +41,7 @@ def _bound(x):
         return x.expr if _is_wide(x.type) else typed.cast_expr(x.expr, i32)
     x = typed.unboxed(x)
     if not isinstance(x, (int, np.integer)):
-        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type(x).__name__}")
+        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type_name(x)}")
     for t in (i32, i64):
         if t.min <= int(x) <= t.max:
             return Const(int(x), t)

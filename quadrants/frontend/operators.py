@@ -94,7 +94,7 @@ class Operators:
 
     def _integral(self, x, symbol: str):
         e = typed.to_expr(x)
-        if typed.element_dtype(e.type).is_real:
+        if isinstance(e.type, StructType) or typed.element_dtype(e.type).is_real:
             raise QuadrantsTypeError(f"'{symbol}' takes integral inputs only, however '{e.type}' is provided")
         return e
 

@@ -13,6 +13,7 @@ from quadrants.errors import (
 )
 from quadrants.frontend.frame import Frame
 from quadrants.ir.nodes import Loc
+from quadrants.lang.described import plain_words
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -69,6 +70,11 @@ class Positions:
         """Whether what is under translation is a kernel or func of the package itself."""
         return bool(self.frame.source.file.startswith(_PACKAGE))
 
+    def users_frame(self) -> Frame:
+        """The innermost function that is the user's own."""
+        own = [f for f in self.frames if not f.source.file.startswith(_PACKAGE)]
+        return own[-1] if own else self.frame
+
     def reported_loc(self) -> Loc:
         """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
 
@@ -102,8 +108,9 @@ class Positions:
         """The user's banner around an error met while tracing; foreign exceptions become compilation errors."""
         if getattr(error, "_qd_located", False):
             return error
-        kind, message = _told(error)
-        located = kind(banner.format_banner(self.error_frames(), message))
+        kind, message = told(error)
+        frames = [*self.error_frames(), *getattr(error, "_qd_inner", ())]
+        located = kind(banner.format_banner(frames, plain_words(message)))
         return mark_located(located)
 
 
@@ -113,7 +120,13 @@ def mark_located(error: BaseException) -> BaseException:
     return error
 
 
-def _told(error: BaseException) -> tuple[type[BaseException], str]:
+def mark_inner(error: BaseException, frame: banner.Frame) -> BaseException:
+    """The same error, which happened in a function of Python that is not under translation."""
+    error._qd_inner = (frame,)  # type: ignore[attr-defined]  # read by translate_error alone
+    return error
+
+
+def told(error: BaseException) -> tuple[type[BaseException], str]:
     """What is raised for an error, and its message."""
     ours = isinstance(error, QuadrantsCompilationError)
     if ours or type(error) in (RuntimeError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError):

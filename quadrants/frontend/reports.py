@@ -19,7 +19,7 @@ class Reports:
 
     def warn(self, text: str, category: type[Warning]) -> None:
         """A warning about the line under translation."""
-        frame = self.positions.frame
+        frame = self.positions.users_frame()
         warnings.warn_explicit(text, category, frame.source.file, self.positions.line_of(frame))
 
     def warn_once(self, text: str, category: type[Warning]) -> None:
@@ -33,7 +33,7 @@ class Reports:
         key = (kind, *frames[-1])
         if key not in self.told:
             self.told.add(key)
-            warnings.warn_explicit(banner.format_banner(frames, text), UserWarning, frames[-1].file, frames[-1].line)
+            self.warn(banner.format_banner(frames, text), UserWarning)
 
     def log_warning(self, text: str) -> None:
         frame = self.positions.frame

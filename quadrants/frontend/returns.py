@@ -58,6 +58,7 @@ class Returns:
         e = typed.to_expr(value)
         if isinstance(e.type, (TensorType, StructType)):
             raise QuadrantsCompilationError(f"Return (type={e.type}) cannot be converted into required type {t}")
+        typed.tell_of_lost_bits(e, t)
         return typed.cast_expr(e, t)
 
     def _return_tensor(self, t: TensorType, value):

@@ -28,6 +28,7 @@ from quadrants.ir.nodes import (
 )
 from quadrants.ir.types import StructType, TensorType, i32
 from quadrants.lang import tensor, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
@@ -140,7 +141,7 @@ def block_dim_of(arch: str, block_dim) -> int | None:
         return None
     if isinstance(block_dim, bool) or not hasattr(block_dim, "__index__"):
         raise QuadrantsTypeError(
-            f"qd.loop_config(block_dim=...) must be an integer known at compile time, got {type(block_dim).__name__}"
+            f"qd.loop_config(block_dim=...) must be an integer known at compile time, got {type_name(block_dim)}"
         )
     dim = int(block_dim)
     if dim <= 0 or dim & (dim - 1):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import textwrap
 from dataclasses import dataclass
 
+from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
 
 # By the identity of code objects, which the entries keep alive. Equal ones may have other text: files, comments and the
@@ -34,6 +34,7 @@ def of_function(fn) -> Source:
     found = _cache.get(id(code))
     if found is None:
         found = _cache[id(code)] = (code, _from_lines(fn) or _parse(fn))
+    program_text.show(code)
     return found[1]
 
 
@@ -44,8 +45,7 @@ def _from_lines(fn) -> Source | None:
     the text up to it does not parse.
     """
     code = fn.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    lines = program_text.lines_of(code, fn.__globals__)
     start = code.co_firstlineno - 1
     if start >= len(lines):
         return None
@@ -86,10 +86,7 @@ def _parse(fn) -> Source:
     try:
         lines, first = inspect.getsourcelines(fn)
     except (OSError, TypeError) as error:
-        raise OSError(
-            f"Cannot find source code for Object: {fn!r}. A kernel is compiled from its source text: "
-            "define it in a file or a notebook cell, not through exec, python -c or standard input."
-        ) from error
+        raise program_text.missing(fn) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0

@@ -20,6 +20,7 @@ from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl, Binary, Const, Extent, Load, Var, VarPlace
 from quadrants.ir.types import i32, i64, u1
 from quadrants.lang import access, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.func import Func
 from quadrants.lang.value import Value
 
@@ -227,7 +228,7 @@ def _integer(x, what: str) -> Value:
             return x if access.may_exceed_i32(x.expr) else typed.cast(x, i32)
         x = constant
     if isinstance(x, bool) or not hasattr(x, "__index__"):
-        raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type(x).__name__}")
+        raise QuadrantsTypeError(f"BufferView: {what} must be an integer, got {type_name(x)}")
     if x < 0:
         raise QuadrantsSyntaxError(f"BufferView: {what}={x}; negative bounds are not supported in kernels.")
     return Value(access.index_value(int(x), 0))

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError
+from quadrants.errors import QuadrantsCompilationError
 from quadrants.frontend.old_values import LazyTensor, OldValue
 from quadrants.frontend.state import State
+from quadrants.frontend.unsupported import unsupported
 from quadrants.lang.kinds import kind_of
 
 HANDED_OVER = ("ndarray", "tensor", "view")  # a launch hands these over, by parameter or member, and no other way
@@ -34,7 +35,7 @@ class Walker:
         previous, frame.node = frame.node, node
         method = self.expressions.get(type(node))
         if method is None:
-            raise QuadrantsSyntaxError(f'Unsupported node "{type(node).__name__}"')
+            raise unsupported(node)
         result = method(node)
         if isinstance(result, (OldValue, LazyTensor)):
             result = result.as_value()
@@ -56,7 +57,7 @@ class Walker:
         previous, frame.node = frame.node, node
         method = self.statements.get(type(node))
         if method is None:
-            raise QuadrantsSyntaxError(f'Unsupported node "{type(node).__name__}"')
+            raise unsupported(node)
         method(node)
         frame.node = previous
 

@@ -15,6 +15,7 @@ from quadrants.errors import (
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
 from quadrants.ir.types import DType, StructType, TensorType, i32, i64, tensor_type, u1, u64
 from quadrants.lang import constants, scope, tensor, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
 
@@ -68,7 +69,7 @@ def index_value(x, axis: int):
         raise QuadrantsTypeError(
             f"indices must be integers, however '{scope.default_fp()}' is provided as index {axis}"
         )
-    raise QuadrantsTypeError(f"indices must be integers, however '{type(x).__name__}' is provided as index {axis}")
+    raise QuadrantsTypeError(f"indices must be integers, however '{type_name(x)}' is provided as index {axis}")
 
 
 def _exceeds_i32(t: DType) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.types import DType
+from quadrants.lang.described import type_name
 from quadrants.lang.function_table import both_scopes, kernel_only
 from quadrants.lang.host_math import apply
 from quadrants.lang.matrix import Matrix
@@ -52,7 +53,7 @@ def bit_cast(obj, dtype):
     elif isinstance(obj, (int, float)):
         bits = np.asarray(cast(obj, default_fp() if isinstance(obj, float) else default_ip()))
     else:
-        raise QuadrantsTypeError(f"bit_cast needs a number, not {type(obj).__name__}")
+        raise QuadrantsTypeError(f"bit_cast needs a number, not {type_name(obj)}")
     if bits.dtype.itemsize != dtype.size:
         raise QuadrantsTypeError(
             f"bit_cast is only supported between data type with same size, not from {bits.dtype} to {dtype}"

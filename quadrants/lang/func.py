@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
+from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.lang import parameters
+from quadrants.lang import kernel_hook, parameters
 from quadrants.lang.annotations import RefType
+from quadrants.lang.definitions import at_definition
 
 EMPTY = inspect.Parameter.empty
 
@@ -25,6 +29,21 @@ class Derivative(NamedTuple):
 
     push: Func
     pull: Func
+
+
+# What forgets the compiled kernels of a module, set by `quadrants.kernel`.
+forget_kernels: Callable[[str], None] | None = None
+_of_cells: set[str] = set()
+
+
+def _forget_former(fn) -> None:
+    """Of functions that a cell or console defines again, kernels compiled before must not run the former body."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    if fn.__module__ != "__main__" or fn.__code__.co_filename == main or "<locals>" in fn.__qualname__:
+        return
+    if fn.__qualname__ in _of_cells and forget_kernels is not None:
+        forget_kernels(fn.__module__)
+    _of_cells.add(fn.__qualname__)
 
 
 class Func:
@@ -44,8 +63,14 @@ class Func:
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
         self.receiver = receiver_of(fn)
-        self._annotations = resolve_annotations(fn)
-        self._check_signature()
+        try:
+            self._annotations = resolve_annotations(fn)
+            self._check_signature()
+        except QuadrantsSyntaxError as error:
+            raise at_definition(error, fn) from None
+        if not python_scope and not kernel_hook.python_arch():
+            program_text.require(fn)
+        _forget_former(fn)
 
     @property
     def decorator(self) -> str:
@@ -61,13 +86,14 @@ class Func:
             if p.kind is not p.POSITIONAL_OR_KEYWORD:
                 raise QuadrantsSyntaxError(
                     "Quadrants functions do not support *args, **kwargs, keyword-only or positional-only "
-                    f"parameters: {p}"
+                    f"parameters: {p}. Write one parameter for each argument."
                 )
             annotation = self.annotation(p.name)
             if annotation is EMPTY:
                 if self.is_real_function and p.name != self.receiver:
                     raise QuadrantsSyntaxError(
-                        f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not."
+                        f"Parameters of a @qd.real_func must be type annotated: '{p.name}' is not. Write "
+                        f"`{p.name}: qd.f32` or another type."
                     )
             elif not (self.is_real_function and isinstance(annotation, RefType)):
                 owner = self.decorator.partition(".")[2]
@@ -78,7 +104,7 @@ class Func:
         return self if instance is None else BoundFunc(self, instance)
 
     def __call__(self, *args, **kwargs):
-        from quadrants.lang import kernel_hook, scope
+        from quadrants.lang import scope
 
         if scope.in_kernel():
             return scope.require().call_func(self, list(args), kwargs)

@@ -65,6 +65,9 @@ class KernelTracer(Protocol):
     def check_tensor_index(self, exprs: tuple, shape: tuple, /) -> tuple:
         """Indices of a vector or matrix, behind a check that they are inside."""
 
+    def warn(self, text: str, category: type[Warning], /) -> None:
+        """A Python warning at the user's line under translation."""
+
     def reported_loc(self) -> Loc:
         """The place for a report that is printed while the kernel runs."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir.types import DType
-from quadrants.lang import kernel_hook, swizzle, tensor_like
+from quadrants.lang import kernel_hook, scope, swizzle, tensor_like
 from quadrants.lang.matrix_containers import MatrixContainers, VectorContainers
 from quadrants.lang.matrix_factories import MatrixFactories
 from quadrants.lang.matrix_methods import MatrixMethods
@@ -256,11 +255,10 @@ def warn_if_large(shape: tuple) -> None:
     """Warn once per place about values whose elementwise code would be long."""
     if math.prod(shape) > MAX_SUGGESTED_ENTRIES and _warnings_wanted():
         size = "x".join(map(str, shape if len(shape) == 2 else (*shape, 1)))
-        warnings.warn(
+        scope.warn(
             f"Quadrants matrices/vectors with {size} > {MAX_SUGGESTED_ENTRIES} entries are not suggested. "
             "Prefer a field or an ndarray, or a vector or matrix element inside one, for data of this size.",
             UserWarning,
-            stacklevel=4,
         )
 
 

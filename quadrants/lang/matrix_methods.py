@@ -9,6 +9,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
 from quadrants.lang import kernel_hook
+from quadrants.lang.described import type_name
 from quadrants.lang.small_linalg import inverse
 
 
@@ -22,7 +23,7 @@ def _vector(x: Any, what: str) -> np.ndarray:
 def _same_shape(a: np.ndarray, b: Any) -> np.ndarray:
     data = getattr(b, "_data", None)
     if not isinstance(data, np.ndarray):
-        raise QuadrantsTypeError(f"expected a vector or matrix, got {type(b).__name__}")
+        raise QuadrantsTypeError(f"expected a vector or matrix, got {type_name(b)}")
     if a.shape != data.shape:
         raise QuadrantsCompilationError(f"required shapes to be the same, got shapes {[a.shape, data.shape]}")
     return data

@@ -10,6 +10,7 @@ import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.lang import kernel_hook
+from quadrants.lang.described import type_name
 from quadrants.lang.function_table import both_scopes
 from quadrants.lang.matrix import Vector
 
@@ -99,7 +100,7 @@ def _integer(x: Any) -> Any:
     if getattr(x, "ndim", None) == 0 and hasattr(x, "item") and isinstance(x.item(), int):
         return x.item()
     raise QuadrantsTypeError(
-        f"Every argument of ndrange should be an integer scalar or a tuple/list of (int, int), got {type(x).__name__}"
+        f"Every argument of ndrange should be an integer scalar or a tuple/list of (int, int), got {type_name(x)}"
     )
 
 
@@ -113,9 +114,7 @@ def _checked_axes(axes: Any, count: int) -> tuple:
     axes = tuple(axes)
     for k in axes:
         if isinstance(k, bool) or not isinstance(k, int):
-            raise QuadrantsTypeError(
-                f"qd.ndrange(axes={axes}) entries must be Python ints; got {type(k).__name__} ({k})"
-            )
+            raise QuadrantsTypeError(f"qd.ndrange(axes={axes}) entries must be Python ints; got {type_name(k)} ({k})")
     if len(axes) != count:
         raise QuadrantsSyntaxError(
             f"qd.ndrange(axes={axes}) has {len(axes)} entries but ndrange was called with {count} dimension "

@@ -9,6 +9,7 @@ import threading
 import types
 from typing import TYPE_CHECKING
 
+from quadrants import caller
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import f32, i32
 
@@ -71,6 +72,15 @@ def enter(tracer: KernelTracer) -> KernelTracer | None:
 
 def leave(previous: KernelTracer | None) -> None:
     _state.tracer = previous
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """A Python warning at the line of the user: that of the kernel under translation, if there is one."""
+    tracer = current()
+    if tracer is not None:
+        tracer.warn(text, category)
+    else:
+        caller.warn(text, category)
 
 
 def default_fp():

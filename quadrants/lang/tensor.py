@@ -8,6 +8,7 @@ from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
 from quadrants.ir.nodes import Const, Elem, Make, MatOp
 from quadrants.ir.types import DType, TensorType, element_dtype, promote, tensor_type, u1
 from quadrants.lang import constants, scope, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.value import Value
 
 
@@ -48,7 +49,7 @@ def _element(x, dt):
         return x.expr
     x = typed.unboxed(x)
     if not typed.is_number(x):
-        raise QuadrantsTypeError(f"Element type of the matrix is invalid. Got {type(x).__name__}")
+        raise QuadrantsTypeError(f"Element type of the matrix is invalid. Got {type_name(x)}")
     if isinstance(x, (bool, np.bool_)):
         x = int(x)
     return constants.literal(x)

@@ -110,7 +110,21 @@ def convert_expr(e, t, verb: str = "assign"):
             raise QuadrantsTypeError(f"cannot {verb} '{have}' to '{t}'")
     elif isinstance(have, TensorType):
         raise QuadrantsTypeError(f"cannot {verb} '{have}' to '{t}'")
+    tell_of_lost_bits(e, t)
     return cast_expr(e, t)
+
+
+def tell_of_lost_bits(e, t) -> None:
+    """A warning where a constant is stored to an integer type that holds its low bits only."""
+    if not isinstance(e, Const) or t.is_real or t is u1 or e.type.is_real:
+        return
+    tracer = scope.current()
+    if tracer is not None and not -(1 << (t.bits - 1)) <= e.value < 1 << t.bits:
+        tracer.warn(
+            f"{e.value} does not fit in {t.bits} bits and becomes {constants.convert(e.value, t)}, where a value of "
+            f"type {t} is wanted. Use a wider type, or write qd.cast({e.value}, qd.{t}) if its low bits are meant.",
+            UserWarning,
+        )
 
 
 def _name(e) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from quadrants import session
+from quadrants import absent, session
 
 _sources: list[Callable[[], Iterable[tuple]]] = []
 
@@ -25,3 +25,6 @@ def print_memory_profiler_info() -> None:
             print(f"{'    ' * depth}{label:10} {size}".rstrip())
             total += nbytes or 0
     print(f"Total requested dynamic memory (excluding alignment padding): {total} B")
+
+
+__getattr__ = absent.names_of("profiler.memory_profiler")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
-from quadrants import session
+from quadrants import caller, session
 from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
@@ -65,7 +64,7 @@ class Tape(core.Listener):
         self.gradient_evaluated = False
         self._grad_check = GradCheck(grad_check) if grad_check is not None else None
         if validation and not session.get_runtime().options.debug:
-            warnings.warn(_NOT_IN_DEBUG, Warning, stacklevel=2)
+            caller.warn(_NOT_IN_DEBUG, Warning)
             self.validation = False
 
     def _prepare(self) -> None:

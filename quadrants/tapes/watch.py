@@ -7,12 +7,12 @@ tape ends.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
+from quadrants import caller
 from quadrants.ad.validate import NEEDED, READ
 from quadrants.data import check_flags
 from quadrants.errors import QuadrantsAssertionError
@@ -111,7 +111,7 @@ class Watch:
         text = _WRITTEN.format(what=what, kernels=kernels, would="would be" if self._strict else "are")
         if self._strict:
             raise QuadrantsAssertionError(text)
-        warnings.warn(text, Warning, stacklevel=5)
+        caller.warn(text, Warning)
 
 
 def _name(owner, flags) -> str:

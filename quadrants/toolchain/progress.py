@@ -1,4 +1,4 @@
-"""One line on the terminal while a compile takes long; nothing at all when standard error is no terminal."""
+"""What is said of a compile that takes long: a line on the terminal that goes again, or else one line of the log."""
 
 from __future__ import annotations
 
@@ -8,35 +8,85 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-DELAY = 0.5
+from quadrants import _logging
+
+DELAY = 0.5  # seconds until the line appears on a terminal
+LOG_DELAY = 3.0  # and until a line of the log is written, where there is no terminal
 
 _lock = threading.Lock()
 _running: dict[int, tuple[float, str]] = {}
 _shown: str | None = None
 _serial = 0
+_translation: tuple[float, str] | None = None  # when the one under way began, and of which kernel
+_told = False  # the log, of it
+
+
+@contextmanager
+def translating(name: str) -> Iterator[None]:
+    """The whole way of a kernel from its source, in which `tick` and `compiling` may say that it takes long."""
+    global _translation, _told
+    outer, outer_told = _translation, _told
+    ticket = _start(f"compiling {name}")
+    _translation, _told = (time.monotonic(), name), False
+    try:
+        yield
+    finally:
+        _translation, _told = outer, outer_told
+        _end(ticket)
+
+
+def tick() -> None:
+    """Called now and then while a kernel is translated, which keeps the interpreter busy: no thread has to wait."""
+    if _translation is None:
+        return
+    spent = time.monotonic() - _translation[0]
+    if spent >= DELAY and _is_terminal():
+        _paint()
+    elif spent >= LOG_DELAY and not _told:
+        _log(_translation[1], spent)
 
 
 @contextmanager
 def compiling(name: str, n: int = 1, m: int = 1) -> Iterator[None]:
-    """Show "compiling <name> (n of m)" while the body runs, once it has run for half a second."""
-    global _serial
-    if not _is_terminal():
-        yield
-        return
-    with _lock:
-        _serial += 1
-        ticket = _serial
-        _running[ticket] = (time.monotonic(), f"compiling {name} ({n} of {m})")
-    timer = threading.Timer(DELAY, _paint)
+    """Say "compiling <name> (n of m)" if the body takes long. A thread waits for that, and has ended afterwards."""
+    terminal = _is_terminal()
+    if terminal:
+        ticket = _start(f"compiling {name} ({n} of {m})")
+        timer = threading.Timer(DELAY, _paint)
+    else:
+        spent = time.monotonic() - _translation[0] if _translation is not None else 0.0
+        timer = threading.Timer(max(LOG_DELAY - spent, 0.0), _log, (name, LOG_DELAY))
     timer.daemon = True
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
-        with _lock:
-            del _running[ticket]
+        if terminal:
+            _end(ticket)
+        timer.join()
+
+
+def _start(text: str) -> int:
+    global _serial
+    with _lock:
+        _serial += 1
+        _running[_serial] = (time.monotonic(), text)
+        return _serial
+
+
+def _end(ticket: int) -> None:
+    with _lock:
+        del _running[ticket]
+    if _shown is not None:
         _paint()
+
+
+def _log(name: str, spent: float) -> None:
+    global _told
+    if not _told:
+        _told = _translation is not None
+        _logging.info(f"Kernel '{name}' has been compiling for {spent:.0f} s")
 
 
 def _is_terminal() -> bool:

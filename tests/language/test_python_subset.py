@@ -189,14 +189,33 @@ def _match():
 
 
 @pytest.mark.parametrize(
-    ("make", "node"),
-    [(_raise, "Raise"), (_try, "Try"), (_import, "Import"), (_del, "Delete"), (_global, "Global"), (_lambda, "Lambda"),
-     (_set, "Set"), (_generator, "GeneratorExp"), (_class, "ClassDef"), (_match, "Match")],
+    ("make", "node", "instead"),
+    [(_raise, "Raise", "Write `assert condition, message`"), (_try, "Try", "Kernels catch no errors: test for"),
+     (_import, "Import", "Import it above the kernel"), (_del, "Delete", "Names end with their block"),
+     (_global, "Global", "Keep what kernels change in a field"), (_lambda, "Lambda", "decorate it with @qd.func"),
+     (_set, "Set", "Write a list, or a dict"), (_generator, "GeneratorExp", "Write a list, `[... for ...]`"),
+     (_class, "ClassDef", "make it a struct with @qd.dataclass"), (_match, "Match", "Write `if`, `elif` and `else`")],
 )  # fmt: skip
-def test_unsupported_nodes(arch, make, node):
+def test_unsupported_nodes(arch, make, node, instead):
     kernel = make()
-    with raises(qd.QuadrantsSyntaxError, f'Unsupported node "{node}"'):
+    with raises(qd.QuadrantsSyntaxError, f'Unsupported node "{node}": ') as caught:
         kernel(*([1] if node == "Match" else []))
+    assert instead in str(caught.value)
+
+
+@pytest.mark.cpu_only
+def test_every_node_that_is_not_translated_has_an_advice():
+    """Whatever Python grows: a node is translated, part of one that is, or has words of its own."""
+    import ast
+
+    from quadrants.frontend import unsupported
+    from quadrants.frontend.options import Options
+    from quadrants.frontend.tracer import Tracer
+
+    tracer = Tracer(Options({}, "run"))
+    translated = {node.__name__ for node in (*tracer.walker.expressions, *tracer.walker.statements)}
+    kinds = {kind.__name__ for base in (ast.stmt, ast.expr) for kind in base.__subclasses__()}
+    assert kinds - translated - set(unsupported._INSTEAD) <= {"FormattedValue", "Interpolation"}
 
 
 def test_errors(arch):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 
+import quadrants as qd
 from quadrants.toolchain import progress
 
 
@@ -70,3 +72,81 @@ def test_a_closed_stream_does_no_harm(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     with progress.compiling("my_kernel"):
         pass
+
+
+@pytest.fixture
+def logged(monkeypatch):
+    """What the log is told, without a terminal."""
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=io.StringIO()))
+    monkeypatch.setattr(progress, "LOG_DELAY", 0.1)
+    monkeypatch.setattr(progress._logging, "info", lines.append)
+    return lines
+
+
+def test_the_log_hears_of_a_long_compile_once(logged):
+    with progress.compiling("my_kernel"):
+        time.sleep(0.3)
+    assert len(logged) == 1 and "'my_kernel' has been compiling for" in logged[0]
+    with progress.compiling("short"):
+        pass
+    time.sleep(0.2)
+    assert len(logged) == 1
+
+
+def test_the_log_hears_of_a_long_translation(logged):
+    with progress.translating("my_kernel"):
+        progress.tick()
+        assert not logged
+        time.sleep(0.15)
+        progress.tick()
+        progress.tick()
+        with progress.compiling("my_kernel"):
+            time.sleep(0.15)
+    assert len(logged) == 1 and "'my_kernel'" in logged[0]
+    progress.tick()
+    assert len(logged) == 1
+
+
+def test_the_compiler_is_waited_for_as_long_as_is_left(logged):
+    """Both together take too long, neither does by itself."""
+    with progress.translating("my_kernel"):
+        time.sleep(0.07)
+        with progress.compiling("my_kernel"):
+            time.sleep(0.07)
+    assert len(logged) == 1
+
+
+def test_a_long_translation_is_shown_on_a_terminal(terminal):
+    with progress.translating("my_kernel"):
+        progress.tick()
+        time.sleep(0.1)
+        progress.tick()
+        assert terminal.getvalue() == "\r\x1b[2Kcompiling my_kernel"
+    assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+def test_no_thread_is_left(logged):
+    before = threading.active_count()
+    for _ in range(3):
+        with progress.translating("my_kernel"), progress.compiling("my_kernel"):
+            assert threading.active_count() == before + 1
+        assert threading.active_count() == before
+
+
+def test_kernels_say_their_name(logged, monkeypatch):
+    """From the frontend and from the compiler."""
+    monkeypatch.setattr(progress, "LOG_DELAY", 0.0)
+    qd.init(arch=qd.cpu, offline_cache=False)
+
+    @qd.func
+    def part(x):
+        return x + 1
+
+    @qd.kernel
+    def slow_one(x: qd.i32) -> qd.i32:
+        return part(x)
+
+    assert slow_one(1) == 2
+    qd.reset()
+    assert sum("Kernel 'slow_one' has been compiling" in line for line in logged) == 1

@@ -9,7 +9,10 @@
 Kernels that use any of it run on GPUs only.
 """
 
+from quadrants import absent
 from quadrants.lang.simt import block, grid, subgroup, warp
 from quadrants.lang.simt.tiles import Tile16x16, Tile32x32
 
 __all__ = ["Tile16x16", "Tile32x32", "block", "grid", "subgroup", "warp"]
+
+__getattr__ = absent.names_of("simt")

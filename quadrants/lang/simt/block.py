@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
+from quadrants import absent
 from quadrants.ir.types import i32
+from quadrants.lang import scope
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.block_folds import *  # noqa: F403
 from quadrants.lang.simt.block_folds import __all__ as _folds
@@ -53,7 +53,7 @@ def mem_fence():
 
 def mem_sync():
     """Deprecated name of `mem_fence`."""
-    warnings.warn("block.mem_sync is deprecated; use block.mem_fence", DeprecationWarning, stacklevel=2)
+    scope.warn("block.mem_sync is deprecated; use block.mem_fence", DeprecationWarning)
     mem_fence()
 
 
@@ -65,3 +65,6 @@ def thread_idx():
 def global_thread_idx():
     """Index (i32) of the thread in the grid."""
     return at.in_block("block.global_thread_idx").builtin("block.global_thread_idx", i32)
+
+
+__getattr__ = absent.names_of("simt.block")

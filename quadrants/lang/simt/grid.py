@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
+from quadrants import absent
+from quadrants.lang import scope
 from quadrants.lang.simt import kernel_scope as at
 
 
@@ -18,5 +18,8 @@ def mem_fence():
 
 def memfence():
     """Deprecated name of `mem_fence`."""
-    warnings.warn("grid.memfence is deprecated; use grid.mem_fence", DeprecationWarning, stacklevel=2)
+    scope.warn("grid.memfence is deprecated; use grid.mem_fence", DeprecationWarning)
     mem_fence()
+
+
+__getattr__ = absent.names_of("simt.grid")

@@ -10,6 +10,7 @@ from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, Q
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import DType, f32, f64, i32, i64, u1, u32, u64
 from quadrants.lang import kernel_hook, scope, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.value import Value
 
 _NO_LANES = "qd.simt.{} is not available on the python arch: it needs a GPU."
@@ -94,7 +95,7 @@ def predicate(x: Any, what: str) -> Value:
 def constant(x: Any, name: str, what: str) -> int:
     """A compile-time integer."""
     if isinstance(x, Value) or isinstance(x, bool) or not hasattr(x, "__index__"):
-        got = f"a run-time {x.type}" if isinstance(x, Value) else type(x).__name__
+        got = f"a run-time {x.type}" if isinstance(x, Value) else type_name(x)
         raise QuadrantsTypeError(f"qd.simt.{what}: {name} must be an integer known at compile time, got {got}")
     return int(x)
 

@@ -6,6 +6,7 @@ Stage s sorts runs of 2**s lanes, alternately up and down, out of two sorted hal
 
 from __future__ import annotations
 
+from quadrants import absent
 from quadrants.ir.types import i32, u1, u32
 from quadrants.lang import typed
 from quadrants.lang.simt import kernel_scope as at
@@ -57,3 +58,6 @@ def _exchange(tracer, key, value, place, stage, step: int, tile) -> None:
 def _less(key_a, value_a, key_b, value_b):
     same = typed.binary("logic_and", typed.binary("eq", key_a, key_b), typed.binary("lt", value_a, value_b))
     return typed.binary("logic_or", typed.binary("lt", key_a, key_b), same)
+
+
+__getattr__ = absent.names_of("simt.sorting")

@@ -7,11 +7,10 @@ f64. The CPU has no lanes: QuadrantsCompilationError, except for lane masks and 
 
 from __future__ import annotations
 
-import warnings
-
+from quadrants import absent
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir.types import i32, u32, u64
-from quadrants.lang import typed
+from quadrants.lang import scope, typed
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.folds import *  # noqa: F403
 from quadrants.lang.simt.folds import __all__ as _folds
@@ -32,7 +31,7 @@ _warned: set = set()
 def _deprecated(old: str, new: str) -> None:
     if old not in _warned:
         _warned.add(old)
-        warnings.warn(f"subgroup.{old} is deprecated; use subgroup.{new}", DeprecationWarning, stacklevel=3)
+        scope.warn(f"subgroup.{old} is deprecated; use subgroup.{new}", DeprecationWarning)
 
 
 # ---------------------------------------------------------------- where a lane is, barriers, fences
@@ -220,3 +219,6 @@ def lanemask_gt(lane_id):
 def lanemask_ge(lane_id):
     """u32 with the bits of the lanes from `lane_id` (0 .. 31) on set."""
     return typed.unary("bit_not", lanemask_lt(lane_id))
+
+
+__getattr__ = absent.names_of("simt.subgroup")

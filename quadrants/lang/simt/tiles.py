@@ -17,6 +17,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.nodes import Const, ElemPlace, Load, Store
 from quadrants.ir.types import DType, f32, f64, i32, tensor_type, u32
 from quadrants.lang import access, scope, structs, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.tile_slices import BlockSlice, ColumnSlice
@@ -97,7 +98,7 @@ class Tile(KernelObject):
     def augment(self, op: str, value: Any) -> None:
         if not isinstance(value, OuterProduct):
             raise QuadrantsTypeError(
-                f"unsupported augmented assignment with {type(value).__name__}: write t -= qd.outer(a, b)"
+                f"unsupported augmented assignment with {type_name(value)}: write t -= qd.outer(a, b)"
             )
         if op != "sub":
             raise QuadrantsTypeError(f"unsupported augmented assignment op '{op}': only t -= qd.outer(a, b) exists")
@@ -199,7 +200,7 @@ class Tile(KernelObject):
         if lower is not True:
             raise QuadrantsTypeError("solve_triangular_: only lower=True is supported")
         if not isinstance(B, Tile) or type(B) is not type(self):
-            raise QuadrantsTypeError(f"solve_triangular_ takes another {type(self).__name__}, got {type(B).__name__}")
+            raise QuadrantsTypeError(f"solve_triangular_ takes another {type(self).__name__}, got {type_name(B)}")
         tracer = self._tracer()
 
         def column(j):

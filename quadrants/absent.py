@@ -1,0 +1,100 @@
+"""Names of the reference that this version does not have, and what to write instead.
+
+docs/guide/absent_names.md tells users of them; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from quadrants import spelling
+
+_PAGE = "docs/guide/absent_names.md"
+_LOOP = "a loop in a kernel, which makes a reduction of `total[None] += x[i]`"
+_SCAN = "the scans of `qd.simt.block`, or `np.cumsum` on the host"
+_SPARSE = "scipy.sparse on `x.to_numpy()`, or a conjugate gradient of kernels that apply the matrix"
+_MESH = "fields or ndarrays of indices for the relations of the mesh"
+_PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
+_VTK = "a package such as meshio or pyevtk, on `x.to_numpy()`"
+_SUBGROUP = "the function of that name in `qd.simt.subgroup`"
+_DENSE = "`qd.root.dense(...)`: all cells are stored"
+
+# Module -> name -> what to write. "*" stands for the rest of what the reference has there.
+INSTEAD: dict[str, dict[str, str]] = {
+    "": {
+        "BitpackedFields": "fields of the types of `qd.types.quant`, or `qd.u8`, `qd.i16`, .. fields",
+        "Mesh": _MESH,
+        "MeshInstance": _MESH,
+        "deactivate_all_snodes": "`field.fill(0)` for each field",
+        "experimental": "`qd.real_func` for `qd.experimental.real_func`",
+        "sparse": _DENSE,
+        "sparse_matrix_builder": _SPARSE,
+    },
+    "algorithms": {
+        "PrefixSumExecutor": _SCAN,
+        "exclusive_scan_add": _SCAN,
+        "exclusive_scan_max": _SCAN,
+        "exclusive_scan_min": _SCAN,
+        "exclusive_scan_scratch_slots": _SCAN,
+        "parallel_sort": "`qd.algorithms.sort`",
+        "reduce_add": _LOOP,
+        "reduce_by_key_add": "`qd.atomic_add(sums[key], value)` in a kernel",
+        "reduce_by_key_scratch_slots": "`qd.atomic_add(sums[key], value)` in a kernel",
+        "reduce_max": _LOOP,
+        "reduce_min": _LOOP,
+        "reduce_scratch_slots": _LOOP,
+        "select": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
+        "select_scratch_slots": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
+    },
+    "linalg": {
+        "LinearOperator": _SPARSE,
+        "MatrixFreeBICGSTAB": _SPARSE,
+        "MatrixFreeCG": _SPARSE,
+        "SparseCG": _SPARSE,
+        "SparseMatrix": _SPARSE,
+        "SparseMatrixBuilder": _SPARSE,
+        "SparseSolver": _SPARSE,
+        "matrixfree_cg": _SPARSE,
+        "sparse_cg": _SPARSE,
+        "sparse_matrix": _SPARSE,
+        "sparse_solver": _SPARSE,
+        "fields_builder": "`qd.FieldsBuilder`",
+        **{name: f"`qd.{name}`" for name in (
+            "QuadrantsRuntimeError QuadrantsTypeError data_oriented field grouped kernel sqrt template"
+        ).split()},
+    },
+    "profiler.memory_profiler": {"get_runtime": "`qd.profiler.print_memory_profiler_info()`"},
+    "simt": {"reductions": _SUBGROUP, "tile_slicing": "`qd.simt.Tile16x16` and its slices"},
+    "simt.block": {
+        "arch_uses_spv": "`qd.cfg.arch`", "make_expr_group": "the functions of `qd.simt.block`",
+        "quadrants_scope": "@qd.func", "template": "`qd.template`",
+    },
+    "simt.grid": {"arch_uses_spv": "`qd.cfg.arch`"},
+    "simt.sorting": {
+        "func": "@qd.func", "invocation_id": _SUBGROUP, "shuffle": _SUBGROUP, "template": "`qd.template`",
+    },
+    "simt.subgroup": {"func": "@qd.func", "template": "`qd.template`"},
+    "tools": {"PLYWriter": _PLY, "np2ply": _PLY, "vtk": _VTK, "write_vtk": _VTK},
+    "types.quant": {"i32": "`qd.i32`"},
+}  # fmt: skip
+
+
+def error(module: str, name: str, known: Callable[[], Iterable[str]] = tuple) -> AttributeError:
+    """What a module without that name raises; `known()` are those that it has."""
+    instead = INSTEAD.get(module, {}).get(name)
+    full = f"quadrants.{module}".rstrip(".")
+    if instead is None:
+        hint = "" if name.startswith("_") else spelling.hint(name, known())
+        return AttributeError(f"module '{full}' has no attribute '{name}'{hint}", name=name)
+    called = f"qd.{module}.{name}" if module else f"qd.{name}"
+    return AttributeError(f"{called} is not in this version. Use {instead}. See {_PAGE}.", name=name)
+
+
+def names_of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has no other."""
+
+    def look_up(name: str) -> NoReturn:
+        raise error(module, name)
+
+    return look_up

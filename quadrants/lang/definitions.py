@@ -1,0 +1,23 @@
+"""What is wrong with the signature of a kernel or func, at the line of its `def`."""
+
+from __future__ import annotations
+
+import inspect
+
+from quadrants import banner, program_text
+from quadrants.errors import QuadrantsSyntaxError
+
+
+def at_definition(error: QuadrantsSyntaxError, fn) -> QuadrantsSyntaxError:
+    """The error with the place of the `def` of `fn` above its message."""
+    code = inspect.unwrap(fn).__code__
+    lines = program_text.lines_of(code)
+    line = code.co_firstlineno
+    while line < len(lines) and not lines[line - 1].lstrip().startswith("def "):
+        line += 1
+    if line > len(lines):
+        return error
+    text = lines[line - 1]
+    # The banner shows a header up to its colon, wherever that is.
+    place = banner.Frame(code.co_filename, line, len(text) - len(text.lstrip()), len(lines), 0, fn.__name__)
+    return type(error)(banner.format_banner([place], str(error)))

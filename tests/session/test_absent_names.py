@@ -1,0 +1,66 @@
+"""Names of the reference that are not here say so, and what to use."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import quadrants as qd
+from quadrants import absent
+
+pytestmark = pytest.mark.cpu_only
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = [(module, name) for module, names in absent.INSTEAD.items() for name in names]
+
+
+def module_of(path: str):
+    found = qd
+    for part in filter(None, path.split(".")):
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_a_name_says_that_it_is_not_here(module, name):
+    full = f"qd.{module}.{name}".replace("..", ".")
+    with pytest.raises(AttributeError, match="is not in this version") as caught:
+        getattr(module_of(module), name)
+    assert str(caught.value).startswith(full) and "docs/guide/absent_names.md" in str(caught.value)
+    assert not hasattr(module_of(module), name)
+
+
+@pytest.mark.parametrize("module", list(absent.INSTEAD))
+def test_other_names_are_as_ever(module):
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        module_of(module).nothing  # noqa: B018
+
+
+def test_what_is_advised_is_here(arch):
+    """Every `qd.name` of the advice can be looked up."""
+    for names in absent.INSTEAD.values():
+        for advice in names.values():
+            for path in re.findall(r"\bqd\.([a-zA-Z_0-9.]*[a-zA-Z_0-9])", advice):
+                if path != "experimental.real_func":
+                    assert module_of(path) is not None, advice
+
+
+def test_the_page_has_all_of_them():
+    page = (ROOT / "docs" / "guide" / "absent_names.md").read_text()
+    rows = dict(re.findall(r"^\| `(qd\.[^`]*)` \| (.*) \|$", page, re.M))
+    assert rows == {
+        f"qd.{module}.{name}".replace("..", "."): instead
+        for module, names in absent.INSTEAD.items()
+        for name, instead in names.items()
+    }
+
+
+def test_in_a_kernel(arch):
+    @qd.kernel
+    def run():
+        qd.algorithms.parallel_sort(1)
+
+    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.algorithms.sort`"):
+        run()
