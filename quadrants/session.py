@@ -253,16 +253,16 @@ def is_extension_enabled(ext: _arch.Extension) -> bool:
 
 
 def init(
-    arch=None,
-    default_fp=None,
-    default_ip=None,
+    arch: Any = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
     _test_mode: bool = False,
     enable_fallback: bool = True,
     require_version: str | None = None,
     print_non_pure: bool = False,
     src_ll_cache: bool = True,
     **kwargs: Any,
-):
+) -> Any:
     """End the old runtime, if any, and start a new one.
 
     arch: an Arch, or a list of them of which the first supported one is taken; None is the CPU (or QD_ARCH).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from quadrants.data.shapes import MAX_FIELD_AXES
 from quadrants.errors import QuadrantsRuntimeError
@@ -42,5 +43,22 @@ NAMED = {
 }
 
 globals().update(NAMED)
+
+if TYPE_CHECKING:
+    i: list[Axis]
+    j: list[Axis]
+    k: list[Axis]
+    l: list[Axis]  # noqa: E741 - the name of an axis
+    ij: list[Axis]
+    ik: list[Axis]
+    il: list[Axis]
+    jk: list[Axis]
+    jl: list[Axis]
+    kl: list[Axis]
+    ijk: list[Axis]
+    ijl: list[Axis]
+    ikl: list[Axis]
+    jkl: list[Axis]
+    ijkl: list[Axis]
 
 __all__ = ["Axis", "axes", "NAMED", *NAMED]

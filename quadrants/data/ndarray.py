@@ -33,6 +33,9 @@ class Ndarray(NumpyExchange, ArrayBase):
     Instances take any further attributes.
     """
 
+    grad: Any  # kept by the launch core, like the next
+    shape: Any
+
     __iter__ = None  # else Python would iterate by index for ever; this gives a TypeError
 
     def __init__(self, dtype, element_shape: tuple, shape, needs_grad: bool = False, layout=None):
@@ -128,7 +131,7 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     # -- elements
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         """`a[i, j]`: an int, a float, or a live vector or matrix. A slice of a 1-d array gives a `BufferView`.
 
         `QuadrantsIndexError` for a wrong number of indices or out of range, `TypeError` for other keys.
@@ -257,7 +260,7 @@ class ScalarNdarray(Ndarray):
     def __init__(self, dtype, arr_shape, needs_grad: bool = False, layout=None):
         Ndarray.__init__(self, dtype, (), arr_shape, needs_grad, layout)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         items = self._items
         if items is not None and host_access.is_plain_index(key, self.shape):
             return items.item(key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from quadrants._ext.core import WrapperBase
@@ -10,6 +12,9 @@ from quadrants.data.matrix_field import MatrixField
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
 from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # the gradient of a class is of that class; None where there is none
 
 
 class Tensor(WrapperBase):
@@ -47,7 +52,7 @@ class Tensor(WrapperBase):
         return self._impl.layout
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Self | Any:
         """The wrapped gradient, always the same object. None for integers, and for ndarrays made without one."""
         impl = self._impl.grad
         if impl is None:
@@ -69,7 +74,7 @@ class Tensor(WrapperBase):
         """True if a dual has memory or a place for it; never for ndarrays."""
         return self._impl.has_dual()
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         """One element as of the container; a slice of a 1-d ndarray tensor gives a `BufferView`."""
         return self._impl[self._checked_key(key)]
 

@@ -5,6 +5,8 @@ All but `atomic_cas` also take a vector or matrix target, elementwise; a scalar 
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.lang.function_table import kernel_only_on_target
 
 __all__ = [
@@ -14,52 +16,52 @@ __all__ = [
 
 
 @kernel_only_on_target
-def atomic_add(x, y):
+def atomic_add(x, y) -> Any:
     """Add y to the memory at x in one indivisible step; returns the old value. y is cast to the dtype of x."""
 
 
 @kernel_only_on_target
-def atomic_sub(x, y):
+def atomic_sub(x, y) -> Any:
     """Subtract y from the memory at x in one indivisible step; returns the old value."""
 
 
 @kernel_only_on_target
-def atomic_mul(x, y):
+def atomic_mul(x, y) -> Any:
     """Multiply the memory at x by y in one indivisible step; returns the old value."""
 
 
 @kernel_only_on_target
-def atomic_min(x, y):
+def atomic_min(x, y) -> Any:
     """Replace the memory at x by min(x, y) in one indivisible step; returns the old value."""
 
 
 @kernel_only_on_target
-def atomic_max(x, y):
+def atomic_max(x, y) -> Any:
     """Replace the memory at x by max(x, y) in one indivisible step; returns the old value."""
 
 
 @kernel_only_on_target
-def atomic_and(x, y):
+def atomic_and(x, y) -> Any:
     """Replace the memory at x by x & y in one indivisible step; returns the old value. Integers."""
 
 
 @kernel_only_on_target
-def atomic_or(x, y):
+def atomic_or(x, y) -> Any:
     """Replace the memory at x by x | y in one indivisible step; returns the old value. Integers."""
 
 
 @kernel_only_on_target
-def atomic_xor(x, y):
+def atomic_xor(x, y) -> Any:
     """Replace the memory at x by x ^ y in one indivisible step; returns the old value. Integers."""
 
 
 @kernel_only_on_target
-def atomic_exchange(x, y):
+def atomic_exchange(x, y) -> Any:
     """Replace the memory at x by y in one indivisible step; returns the old value."""
 
 
 @kernel_only_on_target
-def atomic_cas(x, expected, desired):
+def atomic_cas(x, expected, desired) -> Any:
     """Replace the memory at x by `desired` if it equals `expected`, in one indivisible step; returns the old value.
 
     Scalar targets only: QuadrantsTypeError for a vector or matrix.
@@ -67,5 +69,5 @@ def atomic_cas(x, expected, desired):
 
 
 @kernel_only_on_target
-def volatile_load(target):
+def volatile_load(target) -> Any:
     """Read the memory at `target` anew, whatever was read from or written to it before in this thread."""

@@ -29,7 +29,7 @@ def static_error(x: Any) -> str:
 
 
 @both_scopes
-def static(x, *xs):
+def static(x, *xs) -> Any:
     """`x` evaluated at compile time (a list for several arguments); in Python scope the argument itself.
 
     Takes numbers, None, ranges, lists and tuples, enumerate, zip, map and filter objects, ndranges, fields, array
@@ -43,19 +43,19 @@ def static(x, *xs):
 
 
 @both_scopes
-def static_assert(cond, msg=None):
+def static_assert(cond, msg=None) -> Any:
     """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false."""
     if not cond:
         raise AssertionError(*(() if msg is None else (msg,)))
 
 
 @kernel_only
-def static_print(*args, __p=print, **kwargs):
+def static_print(*args, __p=print, **kwargs) -> Any:
     """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only."""
 
 
 @kernel_only
-def grouped(x):
+def grouped(x) -> Any:
     """Make the loop target of a field, ndarray or ndrange one i32 vector instead of one name an axis.
 
     Only in the header of a `for` of kernel scope.
@@ -63,7 +63,7 @@ def grouped(x):
 
 
 @kernel_only
-def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None):
+def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None) -> Any:
     """Configure the next run-time `for` of a kernel. All values are compile-time.
 
     Args:
@@ -76,50 +76,50 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
 
 
 @kernel_only
-def assume_in_range(val, base, low, high):
+def assume_in_range(val, base, low, high) -> Any:
     """`val`, with the promise that base + low <= val < base + high."""
 
 
 @kernel_only
-def loop_unique(val, covers=None):
+def loop_unique(val, covers=None) -> Any:
     """`val`, with the promise that no two iterations of the loop have the same."""
 
 
 @kernel_only
-def block_local(*args):
+def block_local(*args) -> Any:
     """Hint: keep the accessed part of these fields in block-shared memory. No effect on results."""
 
 
 @kernel_only
-def cache_read_only(*args):
+def cache_read_only(*args) -> Any:
     """Hint: these fields are only read in the next loop. No effect on results."""
 
 
 @kernel_only
-def mesh_local(*args):
+def mesh_local(*args) -> Any:
     """Hint: keep these mesh attributes in block-shared memory. No effect on results."""
 
 
 @kernel_only
-def no_activate(*args):
+def no_activate(*args) -> Any:
     """Hint: the cells of these nodes that the next loop writes are active already."""
 
 
 @kernel_only
-def global_thread_idx():
+def global_thread_idx() -> Any:
     """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU."""
 
 
 @kernel_only
-def mesh_patch_idx():
+def mesh_patch_idx() -> Any:
     """Index (i32) of the mesh patch that the running block works on."""
 
 
 @kernel_only
-def clock_counter():
+def clock_counter() -> Any:
     """The cycle counter (i64) of the processor that runs the thread."""
 
 
 @kernel_only
-def stop_grad(x):
+def stop_grad(x) -> Any:
     """Keep reverse-mode derivatives of this kernel from reaching the field `x`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from quadrants.lang.compound import MatrixType, VectorType
 from quadrants.lang.function_table import kernel_only
@@ -26,25 +27,25 @@ mat2, mat3, mat4 = (MatrixType(n, n, DEFAULT_FP) for n in (2, 3, 4))
 
 
 @kernel_only
-def popcnt(x):
+def popcnt(x) -> Any:
     """Number of set bits (i32) of the two's-complement pattern of the integer x. Kernel scope only, elementwise."""
 
 
 @kernel_only
-def clz(x):
+def clz(x) -> Any:
     """Number of leading zero bits (i32) of the integer x; its width for 0. Kernel scope only, elementwise."""
 
 
 @kernel_only
-def ffs(x):
+def ffs(x) -> Any:
     """1 + index of the lowest set bit (i32) of the integer x; 0 for 0. Kernel scope only, elementwise."""
 
 
 @kernel_only
-def isnan(x):
+def isnan(x) -> Any:
     """u1: is x not a number? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise."""
 
 
 @kernel_only
-def isinf(x):
+def isinf(x) -> Any:
     """u1: is x plus or minus infinity? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise."""

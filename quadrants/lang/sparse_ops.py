@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.lang.function_table import kernel_only
 
 __all__ = ["activate", "append", "deactivate", "get_addr", "is_active", "length", "rescale_index"]
 
 
 @kernel_only
-def activate(node, indices):
+def activate(node, indices) -> Any:
     """Activate the cell of a pointer or bitmasked node at `indices`; no effect on a dense node."""
 
 
 @kernel_only
-def deactivate(node, indices):
+def deactivate(node, indices) -> Any:
     """Deactivate the cell of a pointer, bitmasked or dynamic node at `indices`; its memory reads 0 on reuse."""
 
 
 @kernel_only
-def is_active(node, indices):
+def is_active(node, indices) -> Any:
     """1 if the cell of a pointer or bitmasked node at `indices` is active, else 0.
 
     QuadrantsTypeError for other nodes.
@@ -26,20 +28,20 @@ def is_active(node, indices):
 
 
 @kernel_only
-def append(node, indices, val):
+def append(node, indices, val) -> Any:
     """Append `val` (scalar, vector, matrix or struct) to the list of a dynamic node; returns its index (i32)."""
 
 
 @kernel_only
-def length(node, indices):
+def length(node, indices) -> Any:
     """Number of entries (i32) in the list of a dynamic node."""
 
 
 @kernel_only
-def rescale_index(a, b, I):  # noqa: E741, N803 - the public name of the parameter
+def rescale_index(a, b, I) -> Any:  # noqa: E741, N803 - the public name of the parameter
     """The index vector `I` of `a` scaled by the integer ratio of the shapes of `b` and `a`, axis by axis."""
 
 
 @kernel_only
-def get_addr(f, indices):
+def get_addr(f, indices) -> Any:
     """Address (u64) of the element of field `f` at `indices`. CPU and CUDA."""
