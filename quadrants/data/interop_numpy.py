@@ -92,6 +92,27 @@ class NumpyExchange(DeviceExchange):
         """
         return self._to_numpy(dtype, copy)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """What `np.asarray(x)`, matplotlib and pandas call: a copy, unless `copy=False` asks for a view."""
+        array = self._to_numpy(None, copy is not False)
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array
+        if copy is False:
+            raise ValueError(f"a view has the dtype of the container, {array.dtype}, not {np.dtype(dtype)}")
+        return array.astype(dtype)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: what it is, and its first elements."""
+        from quadrants.data import shown
+
+        return shown.table(self, repr(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What the console of IPython shows; `repr` is the short form that other programs know."""
+        from quadrants.data import shown
+
+        printer.text(f"{self!r} {shown.description(self)}")
+
     def from_numpy(self, arr: np.ndarray) -> None:
         """Take over an array of shape `shape + element shape`, cast as C casts do.
 

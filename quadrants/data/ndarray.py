@@ -251,7 +251,9 @@ class Ndarray(NumpyExchange, ArrayBase):
         return restore, (PICKLE_VERSION, self.dtype.name, self.shape, self._element_shape, values)
 
     def __str__(self) -> str:
-        return repr(self)
+        from quadrants.data import shown
+
+        return f"{self!r} {shown.description(self)}"
 
 
 class ScalarNdarray(Ndarray):

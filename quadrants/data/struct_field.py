@@ -155,6 +155,11 @@ class StructField(Field):
             return "<Field: Definition of this field is incomplete>"
         return str(self.to_numpy())
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table for each member."""
+        parts = ((key, part) for key, part in self._members.items() if part is not None)
+        return "".join(f"<div><i>{key}</i> {part._repr_html_()}</div>" for key, part in parts)
+
     def __repr__(self) -> str:
         kinds = ", ".join(f"{key}={part!r}" for key, part in self._members.items())
         return f"<qd.Struct.field {kinds}>"

@@ -100,6 +100,16 @@ class Tensor(WrapperBase):
         """The content as an array of shape `shape + element shape`; see the container."""
         return self._impl.to_numpy(dtype=dtype, copy=copy)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """For `np.asarray(x)`; see the container."""
+        return self._impl.__array__(dtype, copy)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from quadrants.data import shown
+
+        return shown.table(self._impl, repr(self))
+
     def from_numpy(self, arr) -> None:
         """Take over an array of shape `shape + element shape`."""
         self._impl.from_numpy(arr)

@@ -89,6 +89,9 @@ class Func:
             f"Call {self.fn.__name__} from a @qd.kernel{advice}."
         )
 
+    def __reduce__(self):
+        return self.fn.__qualname__  # pickled by name, like functions
+
     def __repr__(self) -> str:
         return f"<qd.func {self.fn.__qualname__}>"
 
