@@ -32,6 +32,7 @@ EXTRAS = {
         "hypothesis",
         "import-linter>=2",
         "jedi>=0.19",
+        "matplotlib",
         "mypy",
         "nvidia-cuda-nvrtc>=13; platform_system == 'Linux'",
         "pillow",
