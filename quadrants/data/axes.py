@@ -32,7 +32,10 @@ class Axis:
 
 
 def axes(*numbers: int) -> list:
-    """The axes with these numbers, to be used like `qd.ij`. `RuntimeError` from number 12 on."""
+    """The axes with these numbers, to be used like `qd.ij`. `RuntimeError` from number 12 on.
+
+    block = qd.root.dense(qd.axes(0, 2), (4, 8))
+    """
     return [Axis(n) for n in numbers]
 
 

@@ -38,6 +38,9 @@ class Field(TokenBase):
 
     A field names data in a field tree. Its `token` identifies it for kernels; -1 once its runtime is gone, from when
     on every use of the data raises `QuadrantsRuntimeError`. Instances take any further attributes.
+
+        x = qd.field(qd.f32, 8)  # a qd.Field
+        x.fill(1.0)
     """
 
     _is_primal = True
@@ -220,7 +223,11 @@ class Field(TokenBase):
 
 
 class ScalarField(NumpyExchange, Field):
-    """A field with one number per cell."""
+    """A field with one number per cell.
+
+    x = qd.field(qd.f32, 8)  # a qd.ScalarField
+    x[0] = 1.0
+    """
 
     _element_shape = ()
 

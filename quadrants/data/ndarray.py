@@ -31,6 +31,9 @@ class Ndarray(NumpyExchange, ArrayBase):
     `layout` gives the canonical axis per storage axis (None: row-major); `arr` is the native memory; `grad` is the
     ndarray of gradients or None. After `qd.reset()` all but `layout` are None and use raises `QuadrantsRuntimeError`.
     Instances take any further attributes.
+
+        a = qd.ndarray(qd.f32, 8)  # a qd.Ndarray
+        a.fill(1.0)
     """
 
     grad: Any  # kept by the launch core, like the next
@@ -257,7 +260,10 @@ class Ndarray(NumpyExchange, ArrayBase):
 
 
 class ScalarNdarray(Ndarray):
-    """An ndarray of numbers."""
+    """An ndarray of numbers.
+
+    a = qd.ndarray(qd.f32, 8)  # a qd.ScalarNdarray
+    """
 
     def __init__(self, dtype, arr_shape, needs_grad: bool = False, layout=None):
         Ndarray.__init__(self, dtype, (), arr_shape, needs_grad, layout)
@@ -287,7 +293,10 @@ class ScalarNdarray(Ndarray):
 
 
 class VectorNdarray(Ndarray):
-    """An ndarray of vectors with `n` components."""
+    """An ndarray of vectors with `n` components.
+
+    v = qd.Vector.ndarray(3, qd.f32, shape=8)  # a qd.VectorNdarray
+    """
 
     def __init__(self, n: int, dtype, shape, needs_grad: bool = False):
         Ndarray.__init__(self, dtype, (int(n),), shape, needs_grad)
@@ -297,7 +306,10 @@ class VectorNdarray(Ndarray):
 
 
 class MatrixNdarray(Ndarray):
-    """An ndarray of `n` x `m` matrices."""
+    """An ndarray of `n` x `m` matrices.
+
+    m = qd.Matrix.ndarray(3, 3, qd.f32, shape=8)  # a qd.MatrixNdarray
+    """
 
     def __init__(self, n: int, m: int, dtype, shape, needs_grad: bool = False):
         Ndarray.__init__(self, dtype, (int(n), int(m)), shape, needs_grad)

@@ -100,7 +100,11 @@ class TreeBuilding:
 
 
 class SNode(TreeBuilding):
-    """One node of a field tree. `axes` are axis numbers in storage order (increasing), `dims` the cells along them."""
+    """One node of a field tree. `axes` are axis numbers in storage order (increasing), `dims` the cells along them.
+
+    block = qd.root.dense(qd.ij, (4, 4))  # a qd.SNode
+    block.place(x)
+    """
 
     __slots__ = (
         "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "_id", "__weakref__"

@@ -12,6 +12,9 @@ class StructField(Field):
 
     `keys` lists the members in order; `get_member_field(name)` also reaches members whose name is an attribute of
     fields, such as `shape`.
+
+        p = Particle.field(shape=8)  # a qd.StructField
+        p.mass.fill(1.0)
     """
 
     def __init__(self, field_dict: dict, struct_methods: dict, name: str | None = None, is_primal: bool = True):

@@ -153,7 +153,10 @@ class Tensor(WrapperBase):
 
 
 class VectorTensor(Tensor):
-    """A tensor of vectors."""
+    """A tensor of vectors.
+
+    t = qd.Vector.tensor(3, qd.f32, shape=8)  # a qd.VectorTensor
+    """
 
     @property
     def element_shape(self) -> tuple:
@@ -162,7 +165,10 @@ class VectorTensor(Tensor):
 
 
 class MatrixTensor(Tensor):
-    """A tensor of matrices."""
+    """A tensor of matrices.
+
+    t = qd.Matrix.tensor(3, 3, qd.f32, shape=8)  # a qd.MatrixTensor
+    """
 
     @property
     def element_shape(self) -> tuple:
@@ -176,7 +182,10 @@ PICKLE_VERSION = 1
 
 
 def wrap(impl) -> Tensor:
-    """The wrapper class that fits a field or ndarray: `Tensor`, `VectorTensor` or `MatrixTensor`."""
+    """The wrapper class that fits a field or ndarray: `Tensor`, `VectorTensor` or `MatrixTensor`.
+
+    t = qd.wrap(x)
+    """
     if not isinstance(impl, (Ndarray, Field)) or isinstance(impl, StructField):
         raise TypeError(f"qd.wrap takes an Ndarray or a Field of numbers, not {type(impl).__name__}")
     rank = len(impl._element_shape) if isinstance(impl, (Ndarray, MatrixField)) else 0

@@ -20,6 +20,8 @@ def tensor(dtype: Any, shape: Any, *, backend: Any = _NDARRAY, layout: Any = Non
     backend: `qd.Backend.NDARRAY` (kernels do not recompile per tensor) or `qd.Backend.FIELD`. layout: canonical axis
     per storage axis, outermost first (scalar dtype only). needs_grad: own a gradient.
     Raises `TypeError` for other keywords, `ValueError` for a bad backend or layout.
+
+        t = qd.tensor(qd.f32, shape=(4, 4), backend=qd.Backend.NDARRAY)
     """
     context.require()
     if isinstance(dtype, (Tensor, Ndarray, Field)):

@@ -32,6 +32,8 @@ def cast(obj, dtype) -> Any:
 
     Real to integer truncates toward zero, integer to integer keeps the low bits, anything but 0 is True as u1.
     Raises ValueError for another dtype.
+
+        k = qd.cast(x, qd.i32)
     """
     dtype = resolve_dtype(dtype)
     return apply(lambda x: _converted(x, dtype), obj)
@@ -65,18 +67,26 @@ def bit_shr(x1, x2) -> Any:
     """x1 shifted right by x2 bits, filled with zeros whatever the sign of x1. Integers; result: dtype of x1.
 
     Kernel scope only.
+
+        high = qd.bit_shr(x, 16)
     """
 
 
 @both_scopes
 def raw_div(x1, x2) -> Any:
-    """Division as in C: integers truncate toward zero (-7, 3 gives -2), reals divide. Result: promoted dtype."""
+    """Division as in C: integers truncate toward zero (-7, 3 gives -2), reals divide. Result: promoted dtype.
+
+    q = qd.raw_div(a, b)
+    """
     return apply(_raw_div, x1, x2)
 
 
 @both_scopes
 def raw_mod(x1, x2) -> Any:
-    """Remainder as in C, with the sign of x1 (-7, 3 gives -1). Result: promoted dtype."""
+    """Remainder as in C, with the sign of x1 (-7, 3 gives -1). Result: promoted dtype.
+
+    r = qd.raw_mod(a, b)
+    """
     return _like_python(apply(np.fmod, x1, x2), x1, x2)
 
 

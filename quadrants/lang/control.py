@@ -34,6 +34,9 @@ def static(x, *xs) -> Any:
 
     Takes numbers, None, ranges, lists and tuples, enumerate, zip, map and filter objects, ndranges, fields, array
     parameters and functions. Raises ValueError for strings, dicts, sets, NumPy arrays, dtypes, classes.
+
+        for k in qd.static(range(3)):
+            total += v[k]
     """
     for value in (x, *xs):
         text = static_error(value)
@@ -44,14 +47,20 @@ def static(x, *xs) -> Any:
 
 @both_scopes
 def static_assert(cond, msg=None) -> Any:
-    """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false."""
+    """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false.
+
+    qd.static_assert(x.n == 3, "vectors of three")
+    """
     if not cond:
         raise AssertionError(*(() if msg is None else (msg,)))
 
 
 @kernel_only
 def static_print(*args, __p=print, **kwargs) -> Any:
-    """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only."""
+    """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only.
+
+    qd.static_print(x.shape)
+    """
 
 
 @kernel_only
@@ -59,6 +68,9 @@ def grouped(x) -> Any:
     """Make the loop target of a field, ndarray or ndrange one i32 vector instead of one name an axis.
 
     Only in the header of a `for` of kernel scope.
+
+        for I in qd.grouped(x):
+            x[I] = I.sum()
     """
 
 
@@ -72,12 +84,19 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
         parallelize: number of CPU threads; 1 serialises.
         bit_vectorize: accepted, without effect.
         name: shown in the name of the device kernel.
+
+        qd.loop_config(block_dim=128)
+        for i in range(n):
+            ...
     """
 
 
 @kernel_only
 def assume_in_range(val, base, low, high) -> Any:
-    """`val`, with the promise that base + low <= val < base + high."""
+    """`val`, with the promise that base + low <= val < base + high.
+
+    j = qd.assume_in_range(j, i, -1, 2)
+    """
 
 
 @kernel_only
@@ -87,39 +106,63 @@ def loop_unique(val, covers=None) -> Any:
 
 @kernel_only
 def block_local(*args) -> Any:
-    """Hint: keep the accessed part of these fields in block-shared memory. No effect on results."""
+    """Hint: keep the accessed part of these fields in block-shared memory. No effect on results.
+
+    qd.block_local(x)
+    """
 
 
 @kernel_only
 def cache_read_only(*args) -> Any:
-    """Hint: these fields are only read in the next loop. No effect on results."""
+    """Hint: these fields are only read in the next loop. No effect on results.
+
+    qd.cache_read_only(x)
+    """
 
 
 @kernel_only
 def mesh_local(*args) -> Any:
-    """Hint: keep these mesh attributes in block-shared memory. No effect on results."""
+    """Hint: keep these mesh attributes in block-shared memory. No effect on results.
+
+    qd.mesh_local(x)
+    """
 
 
 @kernel_only
 def no_activate(*args) -> Any:
-    """Hint: the cells of these nodes that the next loop writes are active already."""
+    """Hint: the cells of these nodes that the next loop writes are active already.
+
+    qd.no_activate(block)
+    """
 
 
 @kernel_only
 def global_thread_idx() -> Any:
-    """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU."""
+    """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU.
+
+    k = qd.global_thread_idx()
+    """
 
 
 @kernel_only
 def mesh_patch_idx() -> Any:
-    """Index (i32) of the mesh patch that the running block works on."""
+    """Index (i32) of the mesh patch that the running block works on.
+
+    k = qd.mesh_patch_idx()
+    """
 
 
 @kernel_only
 def clock_counter() -> Any:
-    """The cycle counter (i64) of the processor that runs the thread."""
+    """The cycle counter (i64) of the processor that runs the thread.
+
+    start = qd.clock_counter()
+    """
 
 
 @kernel_only
 def stop_grad(x) -> Any:
-    """Keep reverse-mode derivatives of this kernel from reaching the field `x`."""
+    """Keep reverse-mode derivatives of this kernel from reaching the field `x`.
+
+    qd.stop_grad(x)
+    """

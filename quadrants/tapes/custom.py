@@ -100,6 +100,9 @@ def grad_replaced(func: Callable) -> Any:
 
     func: a Python function or method that calls kernels. Its return value is passed on. The kernels it calls are not
     recorded and not validated.
+
+        @qd.ad.grad_replaced
+        def forward(): ...
     """
     return ReplacedFunction(func)
 
@@ -108,6 +111,9 @@ def grad_for(primal: Any) -> Callable:
     """Register the decorated function as the gradient of `primal`; it is called with the arguments of the call.
 
     primal: a function decorated with `grad_replaced` that has no gradient yet. `RuntimeError` for anything else.
+
+        @qd.ad.grad_for(forward)
+        def forward_grad(): ...
     """
     if isinstance(primal, (BoundReplaced, staticmethod, classmethod)):
         primal = primal.__func__
@@ -130,7 +136,11 @@ def grad_for(primal: Any) -> Callable:
 
 
 def no_grad(func: Callable) -> Callable:
-    """Have tapes record `func` as a step whose gradient does nothing: what it computes counts as constant."""
+    """Have tapes record `func` as a step whose gradient does nothing: what it computes counts as constant.
+
+    @qd.ad.no_grad
+    def report(): ...
+    """
     replaced = ReplacedFunction(func)
     replaced._gradient = _nothing
     return replaced
