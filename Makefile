@@ -6,7 +6,8 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt hunt nightly asan tsan valgrind demo wheel lint docs clean
+.PHONY: help env build test test-fast test-simt hunt nightly asan tsan valgrind demo wheel lint docs clean \
+	bench bench-plot bench-ratios
 
 help:
 	@echo "make demo       run the mpm88 example"
@@ -15,6 +16,8 @@ help:
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
+	@echo "make bench      times of launches, compilation, bandwidth, ..; saved, compared with the last run (ARCH=cuda)"
+	@echo "make bench-plot the saved runs as a picture (bench-ratios: only coarse limits on ratios, as CI does)"
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
@@ -70,6 +73,25 @@ hunt: build
 # Random programs and random differentiable programs: other ones each time.
 nightly: build
 	QD_FUZZ_PROGRAMS=20000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=28800 $(RUN)/python -m pytest tests/fuzz
+
+# Runs are saved in a folder of the machine's own; a fastest round that is FAIL slower than in the last one fails.
+# bench/run.py compares with other packages and versions.
+BENCH_RUNS = .benchmarks/$(shell uname -n)
+REGRESSION = $(RUN)/python -m pytest -q -p no:cacheprovider bench/regression --benchmark-sort=name
+
+bench: ARCH ?= cpu
+bench: FAIL ?= 25%
+bench: build
+	$(REGRESSION) --arch $(ARCH) --benchmark-storage=file://$(BENCH_RUNS)/$(ARCH) --benchmark-autosave \
+		$(if $(wildcard $(BENCH_RUNS)/$(ARCH)/*/*.json),--benchmark-compare --benchmark-compare-fail=min:$(FAIL)) \
+		--benchmark-columns=median,min,iqr,rounds --benchmark-group-by=name
+
+bench-plot: ARCH ?= cpu
+bench-plot: $(READY)
+	$(RUN)/python bench/history.py $(BENCH_RUNS)/$(ARCH) build/bench-$(ARCH).png
+
+bench-ratios: build
+	$(REGRESSION) --quick --benchmark-columns=median,min,rounds
 
 demo: build
 	$(RUN)/python -m quadrants.examples mpm88

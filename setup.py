@@ -78,7 +78,7 @@ class Build(build_ext):
 setup(
     packages=[*find_packages(include=["quadrants", "quadrants.*"]), "quadrants.templates", "quadrants._ext"],
     package_dir={"quadrants.templates": "templates", "quadrants._ext": "_ext"},
-    package_data={"quadrants": ["py.typed"], "quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
+    package_data={"quadrants": ["py.typed", "**/*.pyi"], "quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
     include_package_data=False,
     ext_modules=extensions(),
     cmdclass={"build_ext": Build},

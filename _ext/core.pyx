@@ -28,6 +28,7 @@ Contract: docs/development/contracts.md, section 2. One file a duty, included in
 """
 
 import atexit
+import copy
 import os
 import sys
 import threading

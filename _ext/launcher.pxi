@@ -344,6 +344,16 @@ cdef class BoundLauncher:
     def __hash__(self):
         return hash((id(self.__self__), self.__func__))
 
+    def __reduce__(self):
+        return BoundLauncher, (self.__func__, self.__self__)
+
+    def __copy__(self):
+        return BoundLauncher(self.__func__, self.__self__)
+
+    def __deepcopy__(self, memo):
+        """As of a bound method of Python: that of a copy of the object."""
+        return BoundLauncher(self.__func__, copy.deepcopy(self.__self__, memo))
+
     def __repr__(self):
         return f"<bound kernel {getattr(self.__func__, '__qualname__', '?')} of {self.__self__!r}>"
 

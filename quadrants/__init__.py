@@ -9,6 +9,7 @@ Public names only. Submodules that cost time to import are loaded when they are 
 from __future__ import annotations
 
 import importlib as _importlib
+import typing as _typing
 
 from quadrants import _logging
 from quadrants import warmup as _warmup
@@ -37,7 +38,6 @@ from quadrants.lang import containers as _containers
 from quadrants.lang.annotations import Template, ref, template
 from quadrants.lang.atomics import *  # noqa: F403
 from quadrants.lang.casts import *  # noqa: F403
-from quadrants.lang.compound import dataclass
 from quadrants.lang.control import (
     assume_in_range,
     block_local,
@@ -67,35 +67,120 @@ from quadrants.lang.graphs import (
 from quadrants.lang.host_math import *  # noqa: F403
 from quadrants.lang.matrix import Matrix, Vector
 from quadrants.lang.ndrange import ndrange
-from quadrants.lang.primitive_types import (
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint1,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 from quadrants.lang.sparse_ops import *  # noqa: F403
 from quadrants.lang.struct import Struct
 from quadrants.session import dump_compile_config, init, is_extension_enabled, print_header, reset, sync
+
+if _typing.TYPE_CHECKING:
+    # What _LAZY below tells programs, for checkers and editors, which do not run them.
+    from quadrants import ad, algorithms, graph, interop, lang, linalg, math, profiler, tools, types
+    from quadrants.config import CompileConfig
+    from quadrants.data.axes import axes, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk, jkl, jl, k, kl, l
+    from quadrants.data.buffer_view import BufferView
+    from quadrants.data.factories import field, ndarray
+    from quadrants.data.field import Field, ScalarField
+    from quadrants.data.matrix_field import MatrixField
+    from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, VectorNdarray
+    from quadrants.data.snode import FieldsBuilder, SNode, root
+    from quadrants.data.struct_field import StructField
+    from quadrants.data.tensor import MatrixTensor, Tensor, VectorTensor, wrap
+    from quadrants.data.tensor_factories import tensor
+    from quadrants.kernel import pure
+    from quadrants.lang import simt
+    from quadrants.lang.impl import clock_freq_hz
+    from quadrants.lang.random import randn
+    from quadrants.lang.simt.tiles import outer
+    from quadrants.linalg.small import eig, make_spd, polar_decompose, solve, svd, sym_eig
+    from quadrants.runtime.streams import Event, Stream, create_event, create_stream
+    from quadrants.tools.perf_dispatch import perf_dispatch
+    from quadrants.typing_extensions import (
+        dataclass,
+        f16,
+        f32,
+        f64,
+        float16,
+        float32,
+        float64,
+        func,
+        i8,
+        i16,
+        i32,
+        i64,
+        int8,
+        int16,
+        int32,
+        int64,
+        kernel,
+        pyfunc,
+        real_func,
+        u1,
+        u8,
+        u16,
+        u32,
+        u64,
+        uint1,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
+
+    cfg: CompileConfig
+
+    __all__ = [
+        "__version__", "__version_str__", "Backend", "BufferView", "CRITICAL", "DEBUG", "DeviceCapability", "ERROR",
+        "Event", "Field", "FieldsBuilder", "Format", "GraphStatus", "INFO", "KERNEL_FUNCTIONS", "Layout", "Matrix",
+        "MatrixField", "MatrixNdarray", "MatrixTensor", "Ndarray", "QuadrantsAssertionError",
+        "QuadrantsCompilationError", "QuadrantsNameError", "QuadrantsRuntimeError", "QuadrantsRuntimeTypeError",
+        "QuadrantsSyntaxError", "QuadrantsTypeError", "SNode", "ScalarField", "ScalarNdarray", "Stream", "Struct",
+        "StructField", "TRACE", "Template", "Tensor", "Vector", "VectorNdarray", "VectorTensor", "WARN", "abs", "acos",
+        "activate", "ad", "algorithms", "amdgpu", "append", "arm64", "asin", "assume_in_range", "atan2", "atomic_add",
+        "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
+        "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
+        "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos", "cpu", "create_event", "create_stream", "cuda",
+        "data_oriented", "dataclass", "deactivate", "dump_compile_config", "eig", "exp", "extension", "f16", "f32",
+        "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr", "global_thread_idx",
+        "gpu", "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped", "i", "i16", "i32",
+        "i64", "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32", "int64", "int8",
+        "interop", "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl", "k", "kernel",
+        "kl", "l", "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max", "mesh_local",
+        "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
+        "perf_dispatch", "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn",
+        "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
+        "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert", "static_print",
+        "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh", "template", "tensor", "tools", "types",
+        "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64", "uint8", "volatile_load", "vulkan",
+        "wrap", "x64", "x86_64", "zero",
+    ]  # fmt: skip
+else:
+    from quadrants.lang.compound import dataclass
+    from quadrants.lang.func import func, pyfunc, real_func
+    from quadrants.lang.primitive_types import (
+        f16,
+        f32,
+        f64,
+        float16,
+        float32,
+        float64,
+        i8,
+        i16,
+        i32,
+        i64,
+        int8,
+        int16,
+        int32,
+        int64,
+        u1,
+        u8,
+        u16,
+        u32,
+        u64,
+        uint1,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
 
 # name -> (module, attribute or None for the module itself)
 _LAZY = {
@@ -134,7 +219,7 @@ def _load_containers(name: str):
 _containers.load = _load_containers
 
 
-def __getattr__(name: str):
+def _load(name: str):
     if name == "cfg":
         from quadrants.session import current_cfg
 
@@ -146,6 +231,10 @@ def __getattr__(name: str):
     value = module if found[1] is None else getattr(module, found[1])
     globals()[name] = value
     return value
+
+
+if not _typing.TYPE_CHECKING:  # else checkers would take any misspelt name for one that is found when it is used
+    __getattr__ = _load
 
 
 def __dir__() -> list:

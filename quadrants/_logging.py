@@ -28,13 +28,19 @@ def _rank(level: str) -> int:
 
 
 def set_logging_level(level: str) -> None:
-    """Drop messages below `level`: trace, debug, info, warn, error, critical or off. Else RuntimeError."""
+    """Drop messages below `level`: trace, debug, info, warn, error, critical or off. Else RuntimeError.
+
+    qd.set_logging_level(qd.WARN)
+    """
     global _level
     _level = _rank(level)
 
 
 def is_logging_effective(level: str) -> bool:
-    """Whether a message of that level would be written now. Unknown level: RuntimeError."""
+    """Whether a message of that level would be written now. Unknown level: RuntimeError.
+
+    loud = qd.is_logging_effective(qd.DEBUG)
+    """
     return _rank(level) >= _level
 
 

@@ -18,7 +18,10 @@ from quadrants.errors import QuadrantsRuntimeError
 
 
 class Arch:
-    """A target to run on. One object per name: compare with `is` or `==`; `.name` is also its name in the package."""
+    """A target to run on. One object per name: compare with `is` or `==`; `.name` is also its name in the package.
+
+    y = qd.simt.warp.Arch("step")
+    """
 
     __slots__ = ("name",)
     name: str

@@ -173,8 +173,13 @@ class Kernel(Launcher):
         except QuadrantsSyntaxError as error:
             raise messages.at_call(error, self.label)  # noqa: B904 - the same error
 
+    def __reduce__(self):
+        """Kernels are pickled by name, like functions; a derivative by that of its kernel."""
+        return (Kernel._in_mode, (self._primal, self.mode)) if self.mode else self.fn.__qualname__
+
     def __repr__(self) -> str:
-        return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}>"
+        named = ", ".join(f"{name}: {_describe(a)}" for name, a in self.parameters)
+        return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}({named})>"
 
 
 def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:

@@ -212,7 +212,11 @@ def cache_key() -> tuple:
 
 
 def sync() -> None:
-    """Wait for the device, materialise pending fields, raise pending failures. No-op on the python arch."""
+    """Wait for the device, materialise pending fields, raise pending failures. No-op on the python arch.
+
+    step()
+    qd.sync()  # until the device is done
+    """
     if is_python_backend():
         return
     if _runtime._prog is None:
@@ -221,7 +225,10 @@ def sync() -> None:
 
 
 def reset() -> None:
-    """End the runtime: wait for running work, free all data and kernels, restore default options. Always legal."""
+    """End the runtime: wait for running work, free all data and kernels, restore default options. Always legal.
+
+    qd.reset()
+    """
     global _generation
     with _runtime.compilation_lock:
         _generation += 1
@@ -239,13 +246,19 @@ def reset() -> None:
 
 
 def dump_compile_config() -> None:
-    """Print every option as name=value, sorted by name. QuadrantsRuntimeError without a runtime."""
+    """Print every option as name=value, sorted by name. QuadrantsRuntimeError without a runtime.
+
+    qd.dump_compile_config()
+    """
     for name, value in _runtime.prog.config().items():
         print(f"{name}={value}")
 
 
 def is_extension_enabled(ext: _arch.Extension) -> bool:
-    """Whether the current arch offers `ext` and the options allow it. QuadrantsRuntimeError without a runtime."""
+    """Whether the current arch offers `ext` and the options allow it. QuadrantsRuntimeError without a runtime.
+
+    if qd.is_extension_enabled(qd.extension.adstack): ...
+    """
     runtime = require_runtime()
     if ext is _arch.Extension.adstack and not runtime.options.ad_stack_experimental_enabled:
         return False
@@ -253,16 +266,16 @@ def is_extension_enabled(ext: _arch.Extension) -> bool:
 
 
 def init(
-    arch=None,
-    default_fp=None,
-    default_ip=None,
+    arch: Any = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
     _test_mode: bool = False,
     enable_fallback: bool = True,
     require_version: str | None = None,
     print_non_pure: bool = False,
     src_ll_cache: bool = True,
     **kwargs: Any,
-):
+) -> Any:
     """End the old runtime, if any, and start a new one.
 
     arch: an Arch, or a list of them of which the first supported one is taken; None is the CPU (or QD_ARCH).
@@ -270,6 +283,8 @@ def init(
     no arch is supported; else RuntimeError. require_version: lowest acceptable version, as "1.3.0".
     kwargs: the options of `quadrants.config.OPTIONS`. A failure leaves no runtime behind.
     Raises KeyError for unknown options, TypeError and ValueError for bad values, AssertionError for bad default types.
+
+        qd.init(arch=qd.cpu, default_fp=qd.f64, debug=True)
     """
     if require_version is not None:
         check_require_version(require_version)

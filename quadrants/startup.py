@@ -17,7 +17,10 @@ _LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
 
 
 def print_header() -> None:
-    """A line on standard error at import, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false."""
+    """A line on standard error at import, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false.
+
+    qd.print_header()
+    """
     if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
         return
     python = ".".join(map(str, sys.version_info[:3]))

@@ -25,7 +25,7 @@ ARCHS = ("cpu", "cuda", "amdgpu", "metal", "vulkan", "opencl")
 DEFAULT_ARCHS = ("cpu",)
 # The launch core, the C toolchain, C helpers of the templates, texts of tasks, values in Python scope, the emulator by
 # itself, the tree. A test in these folders that takes the arch all the same runs on each.
-CPU_ONLY_FOLDERS = ("core", "toolchain", "prelude", "emit", "lang_host", "simt", "project")
+CPU_ONLY_FOLDERS = ("core", "toolchain", "prelude", "emit", "lang_host", "simt", "project", "editors")
 
 _stderr = pytest.StashKey[int]()
 _folder = pytest.StashKey[str]()

@@ -28,6 +28,8 @@ def sort_scratch_slots(n: int, log256_max_n: int | None = None) -> int:
 
     Errors:
         ValueError: log256_max_n is not one of 1, 2, 3, 4.
+
+        scratch = qd.ndarray(qd.u32, qd.algorithms.sort_scratch_slots(n))
     """
     if log256_max_n is None:
         log256_max_n = 1

@@ -116,6 +116,8 @@ def sort(
     Errors:
         NotImplementedError: another type of keys.
         ValueError: end_bit or log256_max_n out of range; an array that is its own workspace.
+
+        qd.algorithms.sort(keys, tmp_keys, values, tmp_values, scratch, n, qd.u32, True, 32, 3)
     """
     qd.static(_check(keys, tmp_keys, values, tmp_values, key_dtype, has_values, end_bit, log256_max_n))
     for shift in qd.static(range(0, end_bit, 2 * DIGIT_BITS)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from quadrants.data.shapes import MAX_FIELD_AXES
 from quadrants.errors import QuadrantsRuntimeError
@@ -31,7 +32,10 @@ class Axis:
 
 
 def axes(*numbers: int) -> list:
-    """The axes with these numbers, to be used like `qd.ij`. `RuntimeError` from number 12 on."""
+    """The axes with these numbers, to be used like `qd.ij`. `RuntimeError` from number 12 on.
+
+    block = qd.root.dense(qd.axes(0, 2), (4, 8))
+    """
     return [Axis(n) for n in numbers]
 
 
@@ -42,5 +46,22 @@ NAMED = {
 }
 
 globals().update(NAMED)
+
+if TYPE_CHECKING:
+    i: list[Axis]
+    j: list[Axis]
+    k: list[Axis]
+    l: list[Axis]  # noqa: E741 - the name of an axis
+    ij: list[Axis]
+    ik: list[Axis]
+    il: list[Axis]
+    jk: list[Axis]
+    jl: list[Axis]
+    kl: list[Axis]
+    ijk: list[Axis]
+    ijl: list[Axis]
+    ikl: list[Axis]
+    jkl: list[Axis]
+    ijkl: list[Axis]
 
 __all__ = ["Axis", "axes", "NAMED", *NAMED]

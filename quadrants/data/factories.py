@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from quadrants.data import context, dtypes
 from quadrants.data import ndarray as ndarrays
@@ -19,11 +21,37 @@ from quadrants.data.matrix_field import MatrixField, new_leaves
 from quadrants.data.struct_field import StructField
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 
+if TYPE_CHECKING:
+    from quadrants.data.field import Field
+    from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray
+    from quadrants.lang.enums import Layout
+    from quadrants.lang.matrix import Matrix
+
 _AOS, _SOA = 0, 1
 
 
-def field(dtype, shape=None, *args, **kwargs):
+@overload
+def field(
+    dtype: type[Matrix], shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
+    offset: int | Sequence[int] | None = None, needs_grad: bool = False, needs_dual: bool = False,
+    layout: Layout | int = _AOS,
+) -> MatrixField: ...  # fmt: skip
+@overload
+def field(
+    dtype: type[float] | type[int], shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
+    offset: int | Sequence[int] | None = None, needs_grad: bool = False, needs_dual: bool = False,
+) -> ScalarField: ...  # fmt: skip
+@overload
+def field(
+    dtype: Any, shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
+    offset: int | Sequence[int] | None = None, needs_grad: bool = False, needs_dual: bool = False,
+    layout: Layout | int = _AOS,
+) -> Field: ...  # fmt: skip
+def field(dtype: Any, shape: Any = None, *args: Any, **kwargs: Any) -> Any:
     """A field of numbers, or of vectors or matrices if `dtype` is such a type.
+
+        x = qd.field(qd.f32, shape=(64, 64), needs_grad=True)
+        x[0, 0] = 1.0
 
     dtype: `qd.f32`, `float`, `qd.types.vector(3, float)`, ... shape: int or sequence of ints, `()` for one element,
     None to place the field later. order: storage order of axes such as "ji", outermost first. offset: first valid
@@ -172,8 +200,17 @@ def _extent(n) -> int:
     return n
 
 
-def ndarray(dtype, shape, needs_grad=False):
+@overload
+def ndarray(dtype: type[Matrix], shape: int | Sequence[int], needs_grad: bool = False) -> MatrixNdarray: ...
+@overload
+def ndarray(dtype: type[float] | type[int], shape: int | Sequence[int], needs_grad: bool = False) -> ScalarNdarray: ...
+@overload
+def ndarray(dtype: Any, shape: int | Sequence[int], needs_grad: bool = False) -> Ndarray: ...
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> Any:
     """An ndarray of numbers, or of vectors or matrices if `dtype` is such a type; zeroed.
+
+        a = qd.ndarray(qd.f32, shape=(64, 64))
+        a.fill(1.0)
 
     shape: int or sequence of ints in 1 .. 2**31-1, or `()`. needs_grad: own an ndarray `grad` (real dtypes).
     Raises `QuadrantsRuntimeError` for a bad shape or dtype, and naming the bytes when memory runs out.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
 from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # the gradient of a class is of that class; None where there is none
+
 
 _serial = itertools.count()
 
@@ -34,6 +38,9 @@ class Field(TokenBase):
 
     A field names data in a field tree. Its `token` identifies it for kernels; -1 once its runtime is gone, from when
     on every use of the data raises `QuadrantsRuntimeError`. Instances take any further attributes.
+
+        x = qd.field(qd.f32, 8)  # a qd.Field
+        x.fill(1.0)
     """
 
     _is_primal = True
@@ -154,12 +161,12 @@ class Field(TokenBase):
     # -- companions
 
     @property
-    def grad(self):
+    def grad(self) -> Self | Any:
         """The field of gradients; None for integer fields. It has memory only if asked for (`has_grad`)."""
         return self._companion("grad")
 
     @property
-    def dual(self):
+    def dual(self) -> Self | Any:
         """The field of forward-mode duals; None for integer fields."""
         return self._companion("dual")
 
@@ -216,7 +223,11 @@ class Field(TokenBase):
 
 
 class ScalarField(NumpyExchange, Field):
-    """A field with one number per cell."""
+    """A field with one number per cell.
+
+    x = qd.field(qd.f32, 8)  # a qd.ScalarField
+    x[0] = 1.0
+    """
 
     _element_shape = ()
 
@@ -257,7 +268,7 @@ class ScalarField(NumpyExchange, Field):
         index = host_access.zero_based(index, cell, self)
         return layout.split_index(cell, index) if cell.blocked else index
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         """`f[i, j]`, `f[[i, j]]`; `f[None]` for rank 0. Gives an int, or a float for real dtypes.
 
         `TypeError` for slices, `AssertionError` for a wrong number of indices, `IndexError` out of range

@@ -84,13 +84,34 @@ class NumpyExchange(DeviceExchange):
             return self._export()
         return None
 
-    def to_numpy(self, dtype=None, *, copy=True) -> np.ndarray:
+    def to_numpy(self, dtype: Any = None, *, copy: Any = True) -> np.ndarray:
         """The content as an array of shape `shape + element shape`, in canonical order, zero-based.
 
         dtype: a NumPy dtype to cast to (as C casts do). copy: True gives an independent array; False gives a view
         that shares memory or raises `ValueError`; None gives a view where there is one, else a copy.
         """
         return self._to_numpy(dtype, copy)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """What `np.asarray(x)`, matplotlib and pandas call: a copy, unless `copy=False` asks for a view."""
+        array = self._to_numpy(None, copy is not False)
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array
+        if copy is False:
+            raise ValueError(f"a view has the dtype of the container, {array.dtype}, not {np.dtype(dtype)}")
+        return array.astype(dtype)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: what it is, and its first elements."""
+        from quadrants.data import shown
+
+        return shown.table(self, repr(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What the console of IPython shows; `repr` is the short form that other programs know."""
+        from quadrants.data import shown
+
+        printer.text(f"{self!r} {shown.description(self)}")
 
     def from_numpy(self, arr: np.ndarray) -> None:
         """Take over an array of shape `shape + element shape`, cast as C casts do.
@@ -100,7 +121,7 @@ class NumpyExchange(DeviceExchange):
         source = bulk.source_array(arr, "from_numpy")
         self._store_all(self._check_import(source))
 
-    def to_torch(self, device=None, *, copy=True):
+    def to_torch(self, device: Any = None, *, copy: Any = True) -> Any:
         """The content as a torch tensor on `device`. `copy` as in `to_numpy`.
 
         device: None is torch's default device for a copy, the CPU unless a program chose another one, and where the
@@ -112,13 +133,13 @@ class NumpyExchange(DeviceExchange):
 
         return interop_torch.export(self, lambda array: array, device, copy)
 
-    def from_torch(self, arr) -> None:
+    def from_torch(self, arr: Any) -> None:
         """Take over a torch tensor from any device; rules as in `from_numpy`."""
         from quadrants.data import interop_torch
 
         interop_torch.store(self, arr)
 
-    def to_dlpack(self, versioned: bool = False):
+    def to_dlpack(self, versioned: bool = False) -> Any:
         """A DLPack capsule that shares memory and keeps it alive: `dltensor`, or `dltensor_versioned`.
 
         `RuntimeError` where the storage is no strided array. The caller synchronises.

@@ -24,7 +24,11 @@ def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None
 
 
 class MatrixField(NumpyExchange, Field):
-    """A field with an `n` x `m` matrix per cell, or a vector of `n` if `ndim` is 1."""
+    """A field with an `n` x `m` matrix per cell, or a vector of `n` if `ndim` is 1.
+
+    v = qd.Vector.field(3, qd.f32, shape=8)  # a qd.MatrixField
+    v[0] = [1.0, 2.0, 3.0]
+    """
 
     def __init__(self, leaves: tuple, n: int, m: int, ndim: int = 2):
         Field.__init__(self, leaves, leaves[0].name)

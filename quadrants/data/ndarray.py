@@ -31,7 +31,13 @@ class Ndarray(NumpyExchange, ArrayBase):
     `layout` gives the canonical axis per storage axis (None: row-major); `arr` is the native memory; `grad` is the
     ndarray of gradients or None. After `qd.reset()` all but `layout` are None and use raises `QuadrantsRuntimeError`.
     Instances take any further attributes.
+
+        a = qd.ndarray(qd.f32, 8)  # a qd.Ndarray
+        a.fill(1.0)
     """
+
+    grad: Any  # kept by the launch core, like the next
+    shape: Any
 
     __iter__ = None  # else Python would iterate by index for ever; this gives a TypeError
 
@@ -128,7 +134,7 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     # -- elements
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         """`a[i, j]`: an int, a float, or a live vector or matrix. A slice of a 1-d array gives a `BufferView`.
 
         `QuadrantsIndexError` for a wrong number of indices or out of range, `TypeError` for other keys.
@@ -248,16 +254,21 @@ class Ndarray(NumpyExchange, ArrayBase):
         return restore, (PICKLE_VERSION, self.dtype.name, self.shape, self._element_shape, values)
 
     def __str__(self) -> str:
-        return repr(self)
+        from quadrants.data import shown
+
+        return f"{self!r} {shown.description(self)}"
 
 
 class ScalarNdarray(Ndarray):
-    """An ndarray of numbers."""
+    """An ndarray of numbers.
+
+    a = qd.ndarray(qd.f32, 8)  # a qd.ScalarNdarray
+    """
 
     def __init__(self, dtype, arr_shape, needs_grad: bool = False, layout=None):
         Ndarray.__init__(self, dtype, (), arr_shape, needs_grad, layout)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         items = self._items
         if items is not None and host_access.is_plain_index(key, self.shape):
             return items.item(key)
@@ -282,7 +293,10 @@ class ScalarNdarray(Ndarray):
 
 
 class VectorNdarray(Ndarray):
-    """An ndarray of vectors with `n` components."""
+    """An ndarray of vectors with `n` components.
+
+    v = qd.Vector.ndarray(3, qd.f32, shape=8)  # a qd.VectorNdarray
+    """
 
     def __init__(self, n: int, dtype, shape, needs_grad: bool = False):
         Ndarray.__init__(self, dtype, (int(n),), shape, needs_grad)
@@ -292,7 +306,10 @@ class VectorNdarray(Ndarray):
 
 
 class MatrixNdarray(Ndarray):
-    """An ndarray of `n` x `m` matrices."""
+    """An ndarray of `n` x `m` matrices.
+
+    m = qd.Matrix.ndarray(3, 3, qd.f32, shape=8)  # a qd.MatrixNdarray
+    """
 
     def __init__(self, n: int, m: int, dtype, shape, needs_grad: bool = False):
         Ndarray.__init__(self, dtype, (int(n), int(m)), shape, needs_grad)

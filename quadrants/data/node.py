@@ -61,27 +61,27 @@ class TreeBuilding:
     def _node(self) -> SNode:
         raise NotImplementedError
 
-    def dense(self, axes, dims) -> SNode:
+    def dense(self, axes: Any, dims: Any) -> SNode:
         """A child in which every cell exists. `dims`: cells per axis; one int repeats for all axes."""
         return self._node()._add_child("dense", *_check_axes(axes, dims))
 
-    def pointer(self, axes, dims) -> SNode:
+    def pointer(self, axes: Any, dims: Any) -> SNode:
         """A sparse child whose cells get memory when first written. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Pointer")
 
-    def bitmasked(self, axes, dims) -> SNode:
+    def bitmasked(self, axes: Any, dims: Any) -> SNode:
         """A sparse child with one activity bit a cell. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Bitmasked")
 
-    def dynamic(self, axis, dim, chunk_size=None) -> SNode:
+    def dynamic(self, axis: Any, dim: Any, chunk_size: Any = None) -> SNode:
         """A growable list along one axis. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Dynamic")
 
-    def quant_array(self, axes, dims, max_num_bits) -> SNode:
+    def quant_array(self, axes: Any, dims: Any, max_num_bits: Any) -> SNode:
         """A bit-packed child for quantised types. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Quant_array")
 
-    def place(self, *things, offset=None):
+    def place(self, *things: Any, offset: Any = None) -> Any:
         """Put fields (also `.grad`, `.dual`, and lists of them) into the cell of this node, side by side.
 
         `offset`: first valid index, an int or one int per axis. Raises `ValueError` for what is no field,
@@ -100,7 +100,11 @@ class TreeBuilding:
 
 
 class SNode(TreeBuilding):
-    """One node of a field tree. `axes` are axis numbers in storage order (increasing), `dims` the cells along them."""
+    """One node of a field tree. `axes` are axis numbers in storage order (increasing), `dims` the cells along them.
+
+    block = qd.root.dense(qd.ij, (4, 4))  # a qd.SNode
+    block.place(x)
+    """
 
     __slots__ = (
         "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "_id", "__weakref__"

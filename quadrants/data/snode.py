@@ -239,7 +239,12 @@ root = _Root()
 
 
 class FieldsBuilder(TreeBuilding):
-    """A tree of its own: build it like `qd.root`, then `finalize()` it into an `SNodeTree` that can be destroyed."""
+    """A tree of its own: build it like `qd.root`, then `finalize()` it into an `SNodeTree` that can be destroyed.
+
+    builder = qd.FieldsBuilder()
+    builder.dense(qd.i, 8).place(x)
+    tree = builder.finalize()
+    """
 
     __slots__ = ("_tree", "finalized", "_site", "__weakref__")
 

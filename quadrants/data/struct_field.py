@@ -12,6 +12,9 @@ class StructField(Field):
 
     `keys` lists the members in order; `get_member_field(name)` also reaches members whose name is an attribute of
     fields, such as `shape`.
+
+        p = Particle.field(shape=8)  # a qd.StructField
+        p.mass.fill(1.0)
     """
 
     def __init__(self, field_dict: dict, struct_methods: dict, name: str | None = None, is_primal: bool = True):
@@ -154,6 +157,11 @@ class StructField(Field):
         if not self._is_placed():
             return "<Field: Definition of this field is incomplete>"
         return str(self.to_numpy())
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table for each member."""
+        parts = ((key, part) for key, part in self._members.items() if part is not None)
+        return "".join(f"<div><i>{key}</i> {part._repr_html_()}</div>" for key, part in parts)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{key}={part!r}" for key, part in self._members.items())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from quadrants._ext.core import WrapperBase
@@ -10,6 +12,9 @@ from quadrants.data.matrix_field import MatrixField
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
 from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # the gradient of a class is of that class; None where there is none
 
 
 class Tensor(WrapperBase):
@@ -47,7 +52,7 @@ class Tensor(WrapperBase):
         return self._impl.layout
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Self | Any:
         """The wrapped gradient, always the same object. None for integers, and for ndarrays made without one."""
         impl = self._impl.grad
         if impl is None:
@@ -69,7 +74,7 @@ class Tensor(WrapperBase):
         """True if a dual has memory or a place for it; never for ndarrays."""
         return self._impl.has_dual()
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:
         """One element as of the container; a slice of a 1-d ndarray tensor gives a `BufferView`."""
         return self._impl[self._checked_key(key)]
 
@@ -94,6 +99,16 @@ class Tensor(WrapperBase):
     def to_numpy(self, dtype=None, *, copy=True) -> np.ndarray:
         """The content as an array of shape `shape + element shape`; see the container."""
         return self._impl.to_numpy(dtype=dtype, copy=copy)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        """For `np.asarray(x)`; see the container."""
+        return self._impl.__array__(dtype, copy)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from quadrants.data import shown
+
+        return shown.table(self._impl, repr(self))
 
     def from_numpy(self, arr) -> None:
         """Take over an array of shape `shape + element shape`."""
@@ -138,7 +153,10 @@ class Tensor(WrapperBase):
 
 
 class VectorTensor(Tensor):
-    """A tensor of vectors."""
+    """A tensor of vectors.
+
+    t = qd.Vector.tensor(3, qd.f32, shape=8)  # a qd.VectorTensor
+    """
 
     @property
     def element_shape(self) -> tuple:
@@ -147,7 +165,10 @@ class VectorTensor(Tensor):
 
 
 class MatrixTensor(Tensor):
-    """A tensor of matrices."""
+    """A tensor of matrices.
+
+    t = qd.Matrix.tensor(3, 3, qd.f32, shape=8)  # a qd.MatrixTensor
+    """
 
     @property
     def element_shape(self) -> tuple:
@@ -161,7 +182,10 @@ PICKLE_VERSION = 1
 
 
 def wrap(impl) -> Tensor:
-    """The wrapper class that fits a field or ndarray: `Tensor`, `VectorTensor` or `MatrixTensor`."""
+    """The wrapper class that fits a field or ndarray: `Tensor`, `VectorTensor` or `MatrixTensor`.
+
+    t = qd.wrap(x)
+    """
     if not isinstance(impl, (Ndarray, Field)) or isinstance(impl, StructField):
         raise TypeError(f"qd.wrap takes an Ndarray or a Field of numbers, not {type(impl).__name__}")
     rank = len(impl._element_shape) if isinstance(impl, (Ndarray, MatrixField)) else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quadrants.data import context, dtypes, factories, shapes
@@ -12,12 +14,14 @@ from quadrants.data.tensor import Tensor, wrap
 _FIELD, _NDARRAY = 0, 1
 
 
-def tensor(dtype, shape, *, backend=_NDARRAY, layout=None, **kwargs) -> Tensor:
+def tensor(dtype: Any, shape: Any, *, backend: Any = _NDARRAY, layout: Any = None, **kwargs: Any) -> Tensor:
     """A zeroed tensor of numbers, or of vectors or matrices if `dtype` is such a type.
 
     backend: `qd.Backend.NDARRAY` (kernels do not recompile per tensor) or `qd.Backend.FIELD`. layout: canonical axis
     per storage axis, outermost first (scalar dtype only). needs_grad: own a gradient.
     Raises `TypeError` for other keywords, `ValueError` for a bad backend or layout.
+
+        t = qd.tensor(qd.f32, shape=(4, 4), backend=qd.Backend.NDARRAY)
     """
     context.require()
     if isinstance(dtype, (Tensor, Ndarray, Field)):

@@ -16,6 +16,8 @@ class Template(Generic[T]):
 
     The argument is part of the specialisation; a func parameter so marked aliases its argument.
     Attributes: `element_type` and `ndim`, informative only.
+
+        def k(n: qd.Template): ...
     """
 
     def __init__(self, element_type: type = object, ndim: int | None = None):
@@ -139,6 +141,8 @@ class BufferViewType:
     Args:
         dtype: element type of the ndarray (primitive, vector or matrix type); None takes that of the argument.
         boundary: "unsafe", or "clamp" to limit indices to the underlying ndarray.
+
+        def k(out: qd.BufferView[qd.f32, "clamp"]): ...  # a qd.types.BufferViewType()
     """
 
     def __init__(self, dtype: Any = None, boundary: str = "unsafe"):
@@ -165,12 +169,20 @@ class RefType:
 
 
 def ref(tp: Any) -> RefType:
-    """Annotation of a scalar parameter of dtype `tp` that a `@qd.real_func` gets by reference."""
+    """Annotation of a scalar parameter of dtype `tp` that a `@qd.real_func` gets by reference.
+
+    @qd.real_func
+    def bump(x: qd.ref(qd.f32)):
+        x += 1.0
+    """
     return RefType(tp)
 
 
 class sparse_matrix_builder:  # noqa: N801 - a public name written like a function
-    """Annotation of a parameter that takes a `qd.linalg.SparseMatrixBuilder`."""
+    """Annotation of a parameter that takes a `qd.linalg.SparseMatrixBuilder`.
+
+    def k(K: qd.types.sparse_matrix_builder()): ...
+    """
 
 
 ndarray = NDArray = NdarrayType

@@ -28,18 +28,20 @@ def _converted(x: Any, dtype: DType) -> Any:
 
 
 @both_scopes
-def cast(obj, dtype):
+def cast(obj, dtype) -> Any:
     """`obj` (number, vector or matrix) converted to `dtype` (a primitive type, or int, float, bool), elementwise.
 
     Real to integer truncates toward zero, integer to integer keeps the low bits, anything but 0 is True as u1.
     Raises ValueError for another dtype.
+
+        k = qd.cast(x, qd.i32)
     """
     dtype = resolve_dtype(dtype)
     return apply(lambda x: _converted(x, dtype), obj)
 
 
 @both_scopes
-def bit_cast(obj, dtype):
+def bit_cast(obj, dtype) -> Any:
     """The bits of the number `obj` read as `dtype`, which must be as wide: bit_cast(1.0, qd.u32) = 1065353216.
 
     A Python float counts as default_fp, an int as default_ip. Raises QuadrantsTypeError for unequal widths and
@@ -62,22 +64,30 @@ def bit_cast(obj, dtype):
 
 
 @kernel_only
-def bit_shr(x1, x2):
+def bit_shr(x1, x2) -> Any:
     """x1 shifted right by x2 bits, filled with zeros whatever the sign of x1. Integers; result: dtype of x1.
 
     Kernel scope only.
+
+        high = qd.bit_shr(x, 16)
     """
 
 
 @both_scopes
-def raw_div(x1, x2):
-    """Division as in C: integers truncate toward zero (-7, 3 gives -2), reals divide. Result: promoted dtype."""
+def raw_div(x1, x2) -> Any:
+    """Division as in C: integers truncate toward zero (-7, 3 gives -2), reals divide. Result: promoted dtype.
+
+    q = qd.raw_div(a, b)
+    """
     return apply(_raw_div, x1, x2)
 
 
 @both_scopes
-def raw_mod(x1, x2):
-    """Remainder as in C, with the sign of x1 (-7, 3 gives -1). Result: promoted dtype."""
+def raw_mod(x1, x2) -> Any:
+    """Remainder as in C, with the sign of x1 (-7, 3 gives -1). Result: promoted dtype.
+
+    r = qd.raw_mod(a, b)
+    """
     return _like_python(apply(np.fmod, x1, x2), x1, x2)
 
 

@@ -20,6 +20,9 @@ def vector(n: int | None = None, dtype: Any = None, *, unpacked: bool = False) -
 
     Without `dtype` it only serves to annotate `@qd.func` parameters: the shape is checked, any dtype is accepted.
     Raises ValueError for another dtype.
+
+        vec3 = qd.types.vector(3, qd.f32)
+        x = vec3.field(shape=8)
     """
     return VectorType(n, dtype, unpacked)
 
@@ -29,6 +32,9 @@ def matrix(n: int | None = None, m: int | None = None, dtype: Any = None) -> Mat
 
     Without `dtype` it only serves to annotate `@qd.func` parameters: the shape is checked, any dtype is accepted.
     Raises ValueError for another dtype.
+
+        mat3 = qd.types.matrix(3, 3, qd.f32)
+        x = mat3.field(shape=8)
     """
     return MatrixType(n, m, dtype)
 
@@ -46,6 +52,11 @@ def dataclass(cls: type) -> StructType:
 
     A `@qd.func` method gets `self` by reference in kernels; plain methods run in Python scope. Raises
     QuadrantsSyntaxError for default values and inherited members, ValueError for annotations that are no member types.
+
+        @qd.dataclass
+        class Particle:
+            pos: qd.math.vec3
+            mass: qd.f32
     """
     for base in cls.__mro__[1:-1]:
         if inspect.get_annotations(base):

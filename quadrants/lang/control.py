@@ -29,11 +29,14 @@ def static_error(x: Any) -> str:
 
 
 @both_scopes
-def static(x, *xs):
+def static(x, *xs) -> Any:
     """`x` evaluated at compile time (a list for several arguments); in Python scope the argument itself.
 
     Takes numbers, None, ranges, lists and tuples, enumerate, zip, map and filter objects, ndranges, fields, array
     parameters and functions. Raises ValueError for strings, dicts, sets, NumPy arrays, dtypes, classes.
+
+        for k in qd.static(range(3)):
+            total += v[k]
     """
     for value in (x, *xs):
         text = static_error(value)
@@ -43,27 +46,36 @@ def static(x, *xs):
 
 
 @both_scopes
-def static_assert(cond, msg=None):
-    """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false."""
+def static_assert(cond, msg=None) -> Any:
+    """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false.
+
+    qd.static_assert(x.n == 3, "vectors of three")
+    """
     if not cond:
         raise AssertionError(*(() if msg is None else (msg,)))
 
 
 @kernel_only
-def static_print(*args, __p=print, **kwargs):
-    """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only."""
+def static_print(*args, __p=print, **kwargs) -> Any:
+    """Print while the kernel is compiled; run-time values show as `<qd.Expr>`. Kernel scope only.
 
-
-@kernel_only
-def grouped(x):
-    """Make the loop target of a field, ndarray or ndrange one i32 vector instead of one name an axis.
-
-    Only in the header of a `for` of kernel scope.
+    qd.static_print(x.shape)
     """
 
 
 @kernel_only
-def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None):
+def grouped(x) -> Any:
+    """Make the loop target of a field, ndarray or ndrange one i32 vector instead of one name an axis.
+
+    Only in the header of a `for` of kernel scope.
+
+        for I in qd.grouped(x):
+            x[I] = I.sum()
+    """
+
+
+@kernel_only
+def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None) -> Any:
     """Configure the next run-time `for` of a kernel. All values are compile-time.
 
     Args:
@@ -72,54 +84,85 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
         parallelize: number of CPU threads; 1 serialises.
         bit_vectorize: accepted, without effect.
         name: shown in the name of the device kernel.
+
+        qd.loop_config(block_dim=128)
+        for i in range(n):
+            ...
     """
 
 
 @kernel_only
-def assume_in_range(val, base, low, high):
-    """`val`, with the promise that base + low <= val < base + high."""
+def assume_in_range(val, base, low, high) -> Any:
+    """`val`, with the promise that base + low <= val < base + high.
+
+    j = qd.assume_in_range(j, i, -1, 2)
+    """
 
 
 @kernel_only
-def loop_unique(val, covers=None):
+def loop_unique(val, covers=None) -> Any:
     """`val`, with the promise that no two iterations of the loop have the same."""
 
 
 @kernel_only
-def block_local(*args):
-    """Hint: keep the accessed part of these fields in block-shared memory. No effect on results."""
+def block_local(*args) -> Any:
+    """Hint: keep the accessed part of these fields in block-shared memory. No effect on results.
+
+    qd.block_local(x)
+    """
 
 
 @kernel_only
-def cache_read_only(*args):
-    """Hint: these fields are only read in the next loop. No effect on results."""
+def cache_read_only(*args) -> Any:
+    """Hint: these fields are only read in the next loop. No effect on results.
+
+    qd.cache_read_only(x)
+    """
 
 
 @kernel_only
-def mesh_local(*args):
-    """Hint: keep these mesh attributes in block-shared memory. No effect on results."""
+def mesh_local(*args) -> Any:
+    """Hint: keep these mesh attributes in block-shared memory. No effect on results.
+
+    qd.mesh_local(x)
+    """
 
 
 @kernel_only
-def no_activate(*args):
-    """Hint: the cells of these nodes that the next loop writes are active already."""
+def no_activate(*args) -> Any:
+    """Hint: the cells of these nodes that the next loop writes are active already.
+
+    qd.no_activate(block)
+    """
 
 
 @kernel_only
-def global_thread_idx():
-    """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU."""
+def global_thread_idx() -> Any:
+    """Index (i32) of the running thread: unique among threads on GPUs, the worker's on the CPU.
+
+    k = qd.global_thread_idx()
+    """
 
 
 @kernel_only
-def mesh_patch_idx():
-    """Index (i32) of the mesh patch that the running block works on."""
+def mesh_patch_idx() -> Any:
+    """Index (i32) of the mesh patch that the running block works on.
+
+    k = qd.mesh_patch_idx()
+    """
 
 
 @kernel_only
-def clock_counter():
-    """The cycle counter (i64) of the processor that runs the thread."""
+def clock_counter() -> Any:
+    """The cycle counter (i64) of the processor that runs the thread.
+
+    start = qd.clock_counter()
+    """
 
 
 @kernel_only
-def stop_grad(x):
-    """Keep reverse-mode derivatives of this kernel from reaching the field `x`."""
+def stop_grad(x) -> Any:
+    """Keep reverse-mode derivatives of this kernel from reaching the field `x`.
+
+    qd.stop_grad(x)
+    """

@@ -16,6 +16,14 @@ def data_oriented(cls=None, *, stable_members: bool = False, template_primitives
         template_primitives: True bakes int, float and bool members into the kernel when it is compiled; False makes the
             ones that are read run-time values, read again at each launch, also those of data_oriented objects and
             dataclass instances that are members. A bool is then an integer.
+
+        @qd.data_oriented
+        class Heat:
+            def __init__(self, n):
+                self.x = qd.field(qd.f32, n)
+
+            @qd.kernel
+            def step(self): ...
     """
     if cls is None:
         return functools.partial(data_oriented, stable_members=stable_members, template_primitives=template_primitives)

@@ -63,7 +63,10 @@ Format.__doc__ = "Texel formats of images: channels, bits a channel, and u, i or
 
 
 class DeviceCapability:
-    """Names of optional SPIR-V features, for code generation for a device that is not the present one."""
+    """Names of optional SPIR-V features, for code generation for a device that is not the present one.
+
+    qd.DeviceCapability.spirv_version_1_3
+    """
 
     spirv_version_1_3 = "spirv_version=66304"
     spirv_version_1_4 = "spirv_version=66560"

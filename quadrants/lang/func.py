@@ -116,6 +116,9 @@ class Func:
             f"Call {self.fn.__name__} from a @qd.kernel{advice}."
         )
 
+    def __reduce__(self):
+        return self.fn.__qualname__  # pickled by name, like functions
+
     def __repr__(self) -> str:
         return f"<qd.func {self.fn.__qualname__}>"
 
@@ -180,6 +183,10 @@ def func(fn=None, *, is_real_function=False, requires_top_level=False):
 
     Raises:
         QuadrantsSyntaxError: for *args, **kwargs, keyword-only or positional-only parameters.
+
+        @qd.func
+        def square(x):
+            return x * x
     """
     if fn is None:
         return functools.partial(func, is_real_function=is_real_function, requires_top_level=requires_top_level)
@@ -197,10 +204,22 @@ def differentiated_by(push: Func, pull: Func):
 
 
 def pyfunc(fn):
-    """As `func` in kernels, and the plain function in Python scope."""
+    """As `func` in kernels, and the plain function in Python scope.
+
+    @qd.pyfunc
+    def square(x):
+        return x * x
+    """
     return Func(fn, python_scope=True)
 
 
 def real_func(fn):
-    """`func(is_real_function=True)`."""
+    """`func(is_real_function=True)`.
+
+    @qd.real_func
+    def fib(n: qd.i32) -> qd.i32:
+        if n < 2:
+            return n
+        return fib(n - 1) + fib(n - 2)
+    """
     return Func(fn, is_real_function=True)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook
+
+F = TypeVar("F", bound=Callable)  # checkers and editors see the function that was written
 
 KERNEL_FUNCTIONS: dict[str, Callable] = {}
 
@@ -23,7 +25,7 @@ def _register(name: str, public: Callable) -> Callable:
     return public
 
 
-def both_scopes(fn: Callable) -> Callable:
+def both_scopes(fn: F) -> F:
     """Define a function of both scopes; `fn` computes with host values, run-time values go to the frontend."""
     name = fn.__name__
 
@@ -33,15 +35,15 @@ def both_scopes(fn: Callable) -> Callable:
             return kernel_hook.dispatch(name, args, kwargs)
         return fn(*args, **kwargs)
 
-    return _register(name, public)
+    return cast(F, _register(name, public))
 
 
-def kernel_only(fn: Callable) -> Callable:
+def kernel_only(fn: F) -> F:
     """Define a function of kernel scope; `fn` gives name, signature and docstring. Host calls: AssertionError."""
     return _kernel_scope(fn, lambda name: AssertionError(f"{name} cannot be called in Python-scope"))
 
 
-def kernel_only_draw(fn: Callable) -> Callable:
+def kernel_only_draw(fn: F) -> F:
     """As `kernel_only` for functions that draw random numbers. Host calls: QuadrantsSyntaxError."""
     return _kernel_scope(
         fn,
@@ -51,7 +53,7 @@ def kernel_only_draw(fn: Callable) -> Callable:
     )
 
 
-def kernel_only_on_target(fn: Callable) -> Callable:
+def kernel_only_on_target(fn: F) -> F:
     """As `kernel_only` for functions whose first operand is a place in memory. Host calls: QuadrantsSyntaxError."""
     return _kernel_scope(
         fn,
@@ -62,7 +64,7 @@ def kernel_only_on_target(fn: Callable) -> Callable:
     )
 
 
-def _kernel_scope(fn: Callable, error: Callable[[str], Exception]) -> Callable:
+def _kernel_scope(fn: F, error: Callable[[str], Exception]) -> F:
     name = fn.__name__
 
     @functools.wraps(fn)
@@ -75,4 +77,4 @@ def _kernel_scope(fn: Callable, error: Callable[[str], Exception]) -> Callable:
             return python_arch.call(name, args, kwargs)
         raise error(name)
 
-    return _register(name, public)
+    return cast(F, _register(name, public))

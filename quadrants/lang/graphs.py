@@ -20,6 +20,9 @@ class GraphStatus:
 
     yielded: whether a checkpoint stopped it. checkpoint: the label of that checkpoint, an int or a member of an
     IntEnum, as the kernel has it; None for a launch that ran to its end. Always true as a condition.
+
+        status = launched()  # a qd.GraphStatus
+        if status.yielded: ...
     """
 
     yielded: bool
@@ -86,17 +89,29 @@ def stream_parallel() -> contextlib.AbstractContextManager:
 
 @both_scopes
 def graph_do_while(condition: Any) -> bool:
-    """Deprecated: write `qd.graph.do_while`."""
+    """Deprecated: write `qd.graph.do_while`.
+
+    while qd.graph_do_while(go):
+        ...
+    """
     return bool(condition)
 
 
 @both_scopes
 def graph_parallel_context() -> contextlib.AbstractContextManager:
-    """Deprecated: write `qd.graph.parallel_context`."""
+    """Deprecated: write `qd.graph.parallel_context`.
+
+    with qd.graph_parallel_context():
+        ...
+    """
     return contextlib.nullcontext()
 
 
 @both_scopes
 def graph_parallel() -> contextlib.AbstractContextManager:
-    """Deprecated: write `qd.graph.parallel`."""
+    """Deprecated: write `qd.graph.parallel`.
+
+    with qd.graph_parallel():
+        ...
+    """
     return contextlib.nullcontext()

@@ -34,107 +34,152 @@ def _rounded(fn: Callable, x: Any, dtype: Any) -> Any:
 
 
 @both_scopes
-def sin(x):
-    """Sine of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError."""
+def sin(x) -> Any:
+    """Sine of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError.
+
+    y = qd.sin(x)
+    """
     return apply(np.sin, x)
 
 
 @both_scopes
-def cos(x):
-    """Cosine of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError."""
+def cos(x) -> Any:
+    """Cosine of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError.
+
+    y = qd.cos(x)
+    """
     return apply(np.cos, x)
 
 
 @both_scopes
-def tan(x):
-    """Tangent of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError."""
+def tan(x) -> Any:
+    """Tangent of x in radians. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError.
+
+    y = qd.tan(x)
+    """
     return apply(np.tan, x)
 
 
 @both_scopes
-def asin(x):
-    """Arc sine in [-pi/2, pi/2]; nan outside [-1, 1]. x: real; result: same dtype."""
+def asin(x) -> Any:
+    """Arc sine in [-pi/2, pi/2]; nan outside [-1, 1]. x: real; result: same dtype.
+
+    y = qd.asin(x)
+    """
     return apply(np.arcsin, x)
 
 
 @both_scopes
-def acos(x):
-    """Arc cosine in [0, pi]; nan outside [-1, 1]. x: real; result: same dtype."""
+def acos(x) -> Any:
+    """Arc cosine in [0, pi]; nan outside [-1, 1]. x: real; result: same dtype.
+
+    y = qd.acos(x)
+    """
     return apply(np.arccos, x)
 
 
 @both_scopes
-def tanh(x):
-    """Hyperbolic tangent. x: real; result: same dtype."""
+def tanh(x) -> Any:
+    """Hyperbolic tangent. x: real; result: same dtype.
+
+    y = qd.tanh(x)
+    """
     return apply(np.tanh, x)
 
 
 @both_scopes
-def atan2(x1, x2):
+def atan2(x1, x2) -> Any:
     """Angle in [-pi, pi] of the point with ordinate x1 and abscissa x2; 0 for (0, 0).
 
     x1, x2: numbers of any dtype; in kernels the result is f64 if one of them is f64, else f32.
+
+        angle = qd.atan2(y, x)
     """
     return apply(np.arctan2, x1, x2)
 
 
 @both_scopes
-def sqrt(x):
-    """Square root; nan for negative x. x: real (same dtype) or integer (default_fp)."""
+def sqrt(x) -> Any:
+    """Square root; nan for negative x. x: real (same dtype) or integer (default_fp).
+
+    y = qd.sqrt(x)
+    """
     return apply(np.sqrt, x)
 
 
 @both_scopes
-def rsqrt(x):
-    """1 / sqrt(x); inf for 0. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError."""
+def rsqrt(x) -> Any:
+    """1 / sqrt(x); inf for 0. x: real; result: same dtype. Integers in kernels: QuadrantsTypeError.
+
+    y = qd.rsqrt(x)
+    """
     with np.errstate(divide="ignore"):
         return apply(lambda a: 1.0 / np.sqrt(a), x)
 
 
 @both_scopes
-def exp(x):
-    """e to the power of x. x: real (same dtype) or integer (default_fp)."""
+def exp(x) -> Any:
+    """e to the power of x. x: real (same dtype) or integer (default_fp).
+
+    y = qd.exp(x)
+    """
     return apply(np.exp, x)
 
 
 @both_scopes
-def log(x):
-    """Natural logarithm: -inf for 0, nan for negative x. x: real (same dtype) or integer (default_fp)."""
+def log(x) -> Any:
+    """Natural logarithm: -inf for 0, nan for negative x. x: real (same dtype) or integer (default_fp).
+
+    y = qd.log(x)
+    """
     return apply(np.log, x)
 
 
 @both_scopes
-def floor(x, dtype=None):
-    """Largest integral value not above x, as the dtype of x, or cast to `dtype` if given. x: real."""
+def floor(x, dtype=None) -> Any:
+    """Largest integral value not above x, as the dtype of x, or cast to `dtype` if given. x: real.
+
+    y = qd.floor(x)
+    """
     return _rounded(np.floor, x, dtype)
 
 
 @both_scopes
-def ceil(x, dtype=None):
-    """Smallest integral value not below x, as the dtype of x, or cast to `dtype` if given. x: real."""
+def ceil(x, dtype=None) -> Any:
+    """Smallest integral value not below x, as the dtype of x, or cast to `dtype` if given. x: real.
+
+    y = qd.ceil(x)
+    """
     return _rounded(np.ceil, x, dtype)
 
 
 @both_scopes
-def round(x, dtype=None):
+def round(x, dtype=None) -> Any:
     """Nearest integral value, as the dtype of x, or cast to `dtype` if given. x: real.
 
     Halves go away from zero in kernels, to even in Python scope (NumPy's rule).
+
+        y = qd.round(x)
     """
     return _rounded(np.round, x, dtype)
 
 
 @both_scopes
-def abs(x):
-    """Absolute value. x: number of any dtype; result: same dtype (the smallest integer wraps to itself)."""
+def abs(x) -> Any:
+    """Absolute value. x: number of any dtype; result: same dtype (the smallest integer wraps to itself).
+
+    y = qd.abs(x)
+    """
     return apply(builtins.abs, x)
 
 
 @both_scopes
-def pow(base, exponent):
+def pow(base, exponent) -> Any:
     """`base ** exponent`. An integer exponent keeps the dtype of the base; otherwise the dtypes are promoted.
 
     Raises RuntimeError in kernels for an integer base with a negative compile-time integer exponent.
+
+        y = qd.pow(x, 3)
     """
     return apply(operator.pow, base, exponent)
 
@@ -149,7 +194,7 @@ def _fold(name: str, fn: Callable, args: tuple) -> Any:
 
 
 @both_scopes
-def max(*args):
+def max(*args) -> Any:
     """Elementwise maximum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
 
     One argument is returned as it is: the largest element of a vector is `v.max()`.
@@ -158,7 +203,7 @@ def max(*args):
 
 
 @both_scopes
-def min(*args):
+def min(*args) -> Any:
     """Elementwise minimum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
 
     One argument is returned as it is: the smallest element of a vector is `v.min()`.
@@ -167,37 +212,53 @@ def min(*args):
 
 
 @both_scopes
-def select(cond, x1, x2):
+def select(cond, x1, x2) -> Any:
     """x1 where `cond` is not 0, else x2; both are evaluated.
 
     cond: integer or u1, a scalar or of the shape of the result; x1, x2: scalars broadcast, dtypes are promoted.
+
+        y = qd.select(x > 0, x, -x)
     """
     return apply(lambda c, a, b: np.where(c, a, b)[()], cond, x1, x2)
 
 
 @both_scopes
-def frexp(x):
-    """Mantissa in [0.5, 1) with the sign of x, and exponent (i32), so that x = mantissa * 2**exponent. x: f32, f64."""
+def frexp(x) -> Any:
+    """Mantissa in [0.5, 1) with the sign of x, and exponent (i32), so that x = mantissa * 2**exponent. x: f32, f64.
+
+    m, e = qd.frexp(x)
+    """
     mantissa, exponent = np.frexp(operand(x))
     return (wrap(mantissa), wrap(exponent)) if isinstance(x, Matrix) else (mantissa, exponent)
 
 
 @kernel_only_draw
-def random(dtype=float):
+def random(dtype=float) -> Any:
     """A new random number at every call. Kernel scope only.
 
     dtype: f32, f64 (or float): uniform in [0, 1); i32, u32, i64, u64 (or int): uniform over all values.
+
+        x[i] = qd.random(qd.f32)
     """
 
 
 @kernel_only
-def zero(x):
-    """A value of the shape and dtype of x filled with 0. Kernel scope only."""
+def zero(x) -> Any:
+    """A value of the shape and dtype of x filled with 0. Kernel scope only.
+
+    y = qd.zero(x)
+    """
 
 
 @kernel_only
-def one(x):
-    """A value of the shape and dtype of x filled with 1. Kernel scope only."""
+def one(x) -> Any:
+    """A value of the shape and dtype of x filled with 1. Kernel scope only.
+
+    y = qd.one(x)
+    """
 
 
-__all__ = ["KERNEL_FUNCTIONS", *(name for name, public in KERNEL_FUNCTIONS.items() if public.__module__ == __name__)]
+__all__ = [
+    "KERNEL_FUNCTIONS", "abs", "acos", "asin", "atan2", "ceil", "cos", "exp", "floor", "frexp", "log", "max", "min",
+    "one", "pow", "random", "round", "rsqrt", "select", "sin", "sqrt", "tan", "tanh", "zero",
+]  # fmt: skip

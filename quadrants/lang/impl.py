@@ -64,7 +64,10 @@ def device_query(arch_name: str, what: str, default: int) -> int:
 
 
 def clock_freq_hz() -> float:
-    """Nominal ticks a second of `qd.clock_counter()` on the current device. NotImplementedError where it is unknown."""
+    """Nominal ticks a second of `qd.clock_counter()` on the current device. NotImplementedError where it is unknown.
+
+    seconds = ticks / qd.clock_freq_hz()
+    """
     name = require_runtime().arch.name
     query = _query(name, "clock_freq_hz")
     if query is None:

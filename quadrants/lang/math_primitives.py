@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from quadrants.lang.compound import MatrixType, VectorType
 from quadrants.lang.function_table import kernel_only
@@ -26,25 +27,40 @@ mat2, mat3, mat4 = (MatrixType(n, n, DEFAULT_FP) for n in (2, 3, 4))
 
 
 @kernel_only
-def popcnt(x):
-    """Number of set bits (i32) of the two's-complement pattern of the integer x. Kernel scope only, elementwise."""
+def popcnt(x) -> Any:
+    """Number of set bits (i32) of the two's-complement pattern of the integer x. Kernel scope only, elementwise.
+
+    y = qd.math.popcnt(x)
+    """
 
 
 @kernel_only
-def clz(x):
-    """Number of leading zero bits (i32) of the integer x; its width for 0. Kernel scope only, elementwise."""
+def clz(x) -> Any:
+    """Number of leading zero bits (i32) of the integer x; its width for 0. Kernel scope only, elementwise.
+
+    y = qd.math.clz(x)
+    """
 
 
 @kernel_only
-def ffs(x):
-    """1 + index of the lowest set bit (i32) of the integer x; 0 for 0. Kernel scope only, elementwise."""
+def ffs(x) -> Any:
+    """1 + index of the lowest set bit (i32) of the integer x; 0 for 0. Kernel scope only, elementwise.
+
+    y = qd.math.ffs(x)
+    """
 
 
 @kernel_only
-def isnan(x):
-    """u1: is x not a number? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise."""
+def isnan(x) -> Any:
+    """u1: is x not a number? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise.
+
+    y = qd.math.isnan(x)
+    """
 
 
 @kernel_only
-def isinf(x):
-    """u1: is x plus or minus infinity? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise."""
+def isinf(x) -> Any:
+    """u1: is x plus or minus infinity? Tests bits, so that it holds under fast_math. Kernel scope only, elementwise.
+
+    y = qd.math.isinf(x)
+    """

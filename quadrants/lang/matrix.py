@@ -33,6 +33,8 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, 
     In kernels `qd.Matrix` and `qd.Vector` build values of kernel scope.
 
     Raises QuadrantsTypeError if `arr` is not array-like, ValueError for rows of unequal length.
+
+        m = qd.Matrix([[1.0, 0.0], [0.0, 1.0]])
     """
 
     __slots__ = ("_data", "__weakref__")

@@ -63,7 +63,7 @@ class GroupedNDRange:
 
 
 @both_scopes
-def ndrange(*args, axes=None):
+def ndrange(*args, axes=None) -> Any:
     """Loop over the product of ranges: `for i, j in qd.ndrange(n, (begin, end))`.
 
     Args:

@@ -120,22 +120,34 @@ def wrap_int(value: int, dt: DType) -> int:
 
 
 def is_real(dt: DType) -> bool:
-    """Is `dt` one of f16, f32, f64?"""
+    """Is `dt` one of f16, f32, f64?
+
+    qd.types.is_real(qd.f32)  # True
+    """
     return dt.is_real
 
 
 def is_integral(dt: DType) -> bool:
-    """Is `dt` an integer type (u1 included)?"""
+    """Is `dt` an integer type (u1 included)?
+
+    qd.types.is_integral(qd.i32)  # True
+    """
     return dt.is_integral
 
 
 def is_signed(dt: DType) -> bool:
-    """Can `dt` hold negative numbers?"""
+    """Can `dt` hold negative numbers?
+
+    qd.types.is_signed(qd.u8)  # False
+    """
     return dt.is_signed
 
 
 def is_tensor(dt: Any) -> bool:
-    """Is `dt` the type of a small vector or matrix, not of a scalar?"""
+    """Is `dt` the type of a small vector or matrix, not of a scalar?
+
+    qd.types.is_tensor(qd.f32)  # False
+    """
     return isinstance(dt, ir.TensorType)
 
 

@@ -22,6 +22,8 @@ def randn(dt: template() = None):
     """One draw of the standard normal distribution (Box-Muller on two uniforms); always finite. Kernel scope only.
 
     `dt` is `qd.f32` or `qd.f64`; None means `default_fp`. Anything else is a QuadrantsCompilationError.
+
+        x[i] = qd.randn()
     """
     u1 = random(_resolve(dt))
     u2 = random(_resolve(dt))

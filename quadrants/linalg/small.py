@@ -60,6 +60,8 @@ def svd(A, dt=None):
 
     The result is invariant under scaling of `A`; the zero matrix gives `U = V = I`. Its derivatives are finite; where
     singular values coincide, those of `U` and `V` leave the turning in their plane to `S`, off the diagonal.
+
+        U, S, V = qd.svd(A)
     """
     n = _check_square(A, (2, 3), "SVD only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt, A)
@@ -75,6 +77,8 @@ def polar_decompose(A, dt=None):
     - 2x2: `P` is positive semidefinite and `det(R)` has the sign of `det(A)`.
 
     The derivative is exact where no two singular values add up to 0; elsewhere that of `R` is 0 for a 3x3 matrix.
+
+        R, P = qd.polar_decompose(A)
     """
     n = _check_square(A, (2, 3), "Polar decomposition only supports 2×2 and 3×3 matrices.")
     dt, eps = _working_dtype(dt, A)
@@ -86,6 +90,8 @@ def sym_eig(A, dt=None):
 
     `A` is assumed symmetric. The eigenvectors are orthonormal with arbitrary signs. Kernel scope only.
     Derivatives take `A` for symmetric, too, and are finite: eigenvectors of equal eigenvalues do not turn.
+
+        values, vectors = qd.sym_eig(A)
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
     dt, eps = _working_dtype(dt, A)
@@ -96,6 +102,8 @@ def make_spd(A, dt=None):
     """The positive semidefinite matrix nearest (Frobenius) to the symmetric n x n matrix `A`, n <= 6.
 
     Negative eigenvalues are replaced by 0. A matrix that has none is returned unchanged. Kernel scope only.
+
+        H = qd.make_spd(H)
     """
     n = _check_square(A, range(1, 7), "Symmetric eigen solver currently supports sizes up to 6×6.")
     dt, eps = _working_dtype(dt, A)
@@ -108,6 +116,8 @@ def eig(A, dt=None):
     Returns a 2x2 matrix whose row i is `(re, im)` of eigenvalue i, and a 4x2 matrix whose column i is the unit
     eigenvector `(re0, im0, re1, im1)`. Real eigenvalues come larger first, complex ones with positive imaginary part
     first. The phase of an eigenvector is arbitrary; a defective matrix has the same eigenvector twice.
+
+        values, vectors = qd.eig(A)
     """
     _check_square(A, (2,), "Eigen solver only supports 2×2 matrices.")
     dt, _ = _working_dtype(dt, A)
@@ -118,6 +128,8 @@ def solve(A, b, dt=None):
     """The vector x with `A @ x = b`, for `A` of 2x2 or 3x3 and a vector `b`; Gauss with partial pivoting.
 
     A singular matrix fails an assertion with `qd.init(debug=True)`, otherwise x holds inf or NaN. Kernel scope only.
+
+        x = qd.solve(A, b)
     """
     shape = tuple(A.get_shape())
     assert len(shape) == 2 and shape[0] == shape[1], f"Only square matrix is supported (got shape {shape})"

@@ -6,36 +6,34 @@ this package are kernel scope only.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from quadrants import acos, asin, atan2, ceil, cos, exp, floor, log, max, min, pow, round, sin, sqrt, tan, tanh
-from quadrants.lang.math_primitives import (
-    clz,
-    e,
-    ffs,
-    inf,
-    isinf,
-    isnan,
-    ivec2,
-    ivec3,
-    ivec4,
-    mat2,
-    mat3,
-    mat4,
-    nan,
-    pi,
-    popcnt,
-    uvec2,
-    uvec3,
-    uvec4,
-    vec2,
-    vec3,
-    vec4,
-)
+from quadrants.lang.math_primitives import clz, e, ffs, inf, isinf, isnan, nan, pi, popcnt
 
 from .bits import fns
 from .complex import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt
 from .geometry import cross, determinant, distance, dot, eye, inverse, length, normalize, reflect, refract
 from .scalar import clamp, degrees, fract, log2, mix, mod, radians, sign, smoothstep, step
 from .transform import rot_by_axis, rot_yaw_pitch_roll, rotation2d, rotation3d, scale, translate, vdir
+
+if TYPE_CHECKING:
+    from quadrants.typing_extensions import ivec2, ivec3, ivec4, mat2, mat3, mat4, uvec2, uvec3, uvec4, vec2, vec3, vec4
+else:
+    from quadrants.lang.math_primitives import (
+        ivec2,
+        ivec3,
+        ivec4,
+        mat2,
+        mat3,
+        mat4,
+        uvec2,
+        uvec3,
+        uvec4,
+        vec2,
+        vec3,
+        vec4,
+    )
 
 __all__ = [
     "acos", "asin", "atan2", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz", "cmul", "cos", "cpow",

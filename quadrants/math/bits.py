@@ -11,6 +11,8 @@ def fns(mask, base, offset):
     """Position of the |offset|-th set bit of the u32 `mask`, counted from bit `base` (inclusive), as u32.
 
     `offset > 0` scans up, `offset < 0` scans down, 0 asks for bit `base` itself. 0xFFFFFFFF when there is none.
+
+        k = qd.math.fns(mask, 0, 3)
     """
     bits = qd.cast(mask, qd.u32)
     start = qd.cast(base, qd.u32)

@@ -7,37 +7,55 @@ import quadrants as qd
 
 @qd.func
 def cross(x, y):
-    """Cross product of two 3-vectors (a 3-vector) or of two 2-vectors (a scalar)."""
+    """Cross product of two 3-vectors (a 3-vector) or of two 2-vectors (a scalar).
+
+    y = qd.math.cross(x, y)
+    """
     return x.cross(y)
 
 
 @qd.func
 def dot(x, y):
-    """Dot product of two vectors of equal length."""
+    """Dot product of two vectors of equal length.
+
+    y = qd.math.dot(x, y)
+    """
     return x.dot(y)
 
 
 @qd.func
 def length(x):
-    """Euclidean norm of a vector, Frobenius norm of a matrix."""
+    """Euclidean norm of a vector, Frobenius norm of a matrix.
+
+    n = qd.length(items.parent(), [i])
+    """
     return x.norm()
 
 
 @qd.func
 def distance(x, y):
-    """Norm of `x - y` of two tensors of one shape."""
+    """Norm of `x - y` of two tensors of one shape.
+
+    y = qd.math.distance(x, y)
+    """
     return (x - y).norm()
 
 
 @qd.func
 def normalize(v):
-    """`v / |v|`. There is no epsilon: a zero vector gives NaN. Matrices are scaled by their Frobenius norm."""
+    """`v / |v|`. There is no epsilon: a zero vector gives NaN. Matrices are scaled by their Frobenius norm.
+
+    y = qd.math.normalize(v)
+    """
     return v / v.norm()
 
 
 @qd.func
 def reflect(x, n):
-    """Direction `x` mirrored at the plane with unit normal `n`: `x - 2 dot(x, n) n`."""
+    """Direction `x` mirrored at the plane with unit normal `n`: `x - 2 dot(x, n) n`.
+
+    d = qd.math.reflect(d, n)
+    """
     return x - 2.0 * x.dot(n) * n
 
 
@@ -46,6 +64,8 @@ def refract(x, n, eta):
     """Unit direction `x` refracted at a surface with unit normal `n` (facing `x`); a zero vector on total reflection.
 
     `eta` is the ratio of refractive indices, outside over inside. The result has the dtype of `x`.
+
+        d = qd.math.refract(d, n, 1.0 / 1.5)
     """
     cosine = x.dot(n)
     k = 1.0 - eta * eta * (1.0 - cosine * cosine)
@@ -57,17 +77,26 @@ def refract(x, n, eta):
 
 @qd.func
 def determinant(m):
-    """Determinant of a square matrix of at most 4x4, in the element dtype."""
+    """Determinant of a square matrix of at most 4x4, in the element dtype.
+
+    y = qd.math.determinant(m)
+    """
     return m.determinant()
 
 
 @qd.func
 def inverse(mat):
-    """Inverse of a square matrix of at most 12x12. A singular matrix gives inf or NaN, no error."""
+    """Inverse of a square matrix of at most 12x12. A singular matrix gives inf or NaN, no error.
+
+    y = qd.math.inverse(m)
+    """
     return mat.inverse()
 
 
 @qd.func
 def eye(n: qd.template()):
-    """The `n` x `n` identity in `default_fp`; `n` is a compile-time integer."""
+    """The `n` x `n` identity in `default_fp`; `n` is a compile-time integer.
+
+    I = qd.math.eye(3)
+    """
     return qd.Matrix.identity(float, n)

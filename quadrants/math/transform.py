@@ -12,7 +12,10 @@ from quadrants.lang.math_primitives import mat2, mat4, vec2
 
 @qd.func
 def translate(dx, dy, dz):
-    """4x4 translation by `(dx, dy, dz)`, which is the last column."""
+    """4x4 translation by `(dx, dy, dz)`, which is the last column.
+
+    M = qd.math.translate(1.0, 0.0, 0.0)
+    """
     return mat4(
         [
             [1.0, 0.0, 0.0, dx],
@@ -25,7 +28,10 @@ def translate(dx, dy, dz):
 
 @qd.func
 def scale(sx, sy, sz):
-    """4x4 scaling by `(sx, sy, sz)`."""
+    """4x4 scaling by `(sx, sy, sz)`.
+
+    M = qd.math.scale(2.0, 2.0, 1.0)
+    """
     return mat4(
         [
             [sx, 0.0, 0.0, 0.0],
@@ -38,7 +44,10 @@ def scale(sx, sy, sz):
 
 @qd.func
 def rotation2d(ang):
-    """2x2 counter-clockwise rotation by `ang` of column vectors."""
+    """2x2 counter-clockwise rotation by `ang` of column vectors.
+
+    y = qd.math.rotation2d(0.5)
+    """
     c = qd.cos(ang)
     s = qd.sin(ang)
     return mat2([[c, -s], [s, c]])
@@ -46,7 +55,10 @@ def rotation2d(ang):
 
 @qd.func
 def rot_by_axis(axis, ang):
-    """4x4 rotation by `ang` about the 3-vector `axis` (any length but 0), row-vector convention."""
+    """4x4 rotation by `ang` about the 3-vector `axis` (any length but 0), row-vector convention.
+
+    M = qd.math.rot_by_axis(axis, 0.5)
+    """
     u = axis / axis.norm()
     c = qd.cos(ang)
     s = qd.sin(ang)
@@ -66,7 +78,10 @@ def rot_by_axis(axis, ang):
 
 @qd.func
 def rot_yaw_pitch_roll(yaw, pitch, roll):
-    """4x4 rotation: `roll` about z, then `pitch` about x, then `yaw` about y, row-vector convention."""
+    """4x4 rotation: `roll` about z, then `pitch` about x, then `yaw` about y, row-vector convention.
+
+    M = qd.math.rot_yaw_pitch_roll(yaw, pitch, roll)
+    """
     ch = qd.cos(yaw)
     sh = qd.sin(yaw)
     cp = qd.cos(pitch)
@@ -85,11 +100,17 @@ def rot_yaw_pitch_roll(yaw, pitch, roll):
 
 @qd.func
 def rotation3d(ang_x, ang_y, ang_z):
-    """4x4 rotation `rot_yaw_pitch_roll(ang_z, ang_x, ang_y)`."""
+    """4x4 rotation `rot_yaw_pitch_roll(ang_z, ang_x, ang_y)`.
+
+    M = qd.math.rotation3d(0.1, 0.2, 0.3)
+    """
     return rot_yaw_pitch_roll(ang_z, ang_x, ang_y)
 
 
 @qd.func
 def vdir(ang):
-    """Unit 2-vector `(cos(ang), sin(ang))`."""
+    """Unit 2-vector `(cos(ang), sin(ang))`.
+
+    y = qd.math.vdir(0.5)
+    """
     return vec2(qd.cos(ang), qd.sin(ang))

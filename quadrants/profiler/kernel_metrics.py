@@ -6,7 +6,10 @@ from quadrants import _logging
 
 
 class CuptiMetric:
-    """A hardware counter: its name, column header, format of a value, and factor applied before printing."""
+    """A hardware counter: its name, column header, format of a value, and factor applied before printing.
+
+    dram = qd.profiler.CuptiMetric("dram__bytes.sum")
+    """
 
     def __init__(
         self,
@@ -101,7 +104,10 @@ predefined_cupti_metrics = {
 
 
 def get_predefined_cupti_metrics(name: str = "") -> list | None:
-    """The list of that name; None, with the valid names in the log, for an unknown one."""
+    """The list of that name; None, with the valid names in the log, for an unknown one.
+
+    qd.profiler.get_predefined_cupti_metrics("shared_access")
+    """
     if name not in predefined_cupti_metrics:
         _logging.warn("Valid Quadrants predefined metrics list (str):")
         for known in predefined_cupti_metrics:

@@ -170,35 +170,57 @@ def get_default_kernel_profiler() -> KernelProfiler:
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
-    """Print task times: mode "count" gives one row per task, "trace" one per launch. Needs kernel_profiler=True."""
+    """Print task times: mode "count" gives one row per task, "trace" one per launch. Needs kernel_profiler=True.
+
+    qd.profiler.print_kernel_profiler_info()
+    """
     _profiler.print_info(mode)
 
 
 def query_kernel_profiler_info(name: str) -> QueryResult | None:
-    """`counter, min, max, avg` (ms) of the tasks whose names start with `name`; None when the profiler is off."""
+    """`counter, min, max, avg` (ms) of the tasks whose names start with `name`; None when the profiler is off.
+
+    qd.profiler.query_kernel_profiler_info("step").avg
+    """
     return _profiler.query_info(name)
 
 
 def clear_kernel_profiler_info() -> None:
-    """Forget the recorded times."""
+    """Forget the recorded times.
+
+    qd.profiler.clear_kernel_profiler_info()
+    """
     _profiler.clear_info()
 
 
 def get_kernel_profiler_total_time() -> float:
-    """Seconds of all recorded launches; 0.0 when the profiler is off."""
+    """Seconds of all recorded launches; 0.0 when the profiler is off.
+
+    seconds = qd.profiler.get_kernel_profiler_total_time()
+    """
     return _profiler.get_total_time()
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
-    """Choose who measures; False, with a warning, when that toolkit is not available."""
+    """Choose who measures; False, with a warning, when that toolkit is not available.
+
+    qd.profiler.set_kernel_profiler_toolkit("cupti")
+    """
     return _profiler.set_toolkit(toolkit_name)
 
 
 def set_kernel_profiler_metrics(metric_list=default_cupti_metrics) -> None:
-    """Choose the hardware counters to collect."""
+    """Choose the hardware counters to collect.
+
+    qd.profiler.set_kernel_profiler_metrics([dram])
+    """
     _profiler.set_metrics(metric_list)
 
 
 def collect_kernel_profiler_metrics(metric_list=default_cupti_metrics):
-    """Context manager: collect these hardware counters inside the `with` block."""
+    """Context manager: collect these hardware counters inside the `with` block.
+
+    with qd.profiler.collect_kernel_profiler_metrics([dram]):
+        step()
+    """
     return _profiler.collect_metrics_in_context(metric_list)

@@ -15,7 +15,10 @@ def register_memory_source(source: Callable[[], Iterable[tuple]]) -> None:
 
 
 def print_memory_profiler_info() -> None:
-    """Print the trees of dynamically allocated data with their sizes. QuadrantsRuntimeError without a runtime."""
+    """Print the trees of dynamically allocated data with their sizes. QuadrantsRuntimeError without a runtime.
+
+    qd.profiler.print_memory_profiler_info()
+    """
     session.get_runtime().prog.synchronize()
     print("\n[Memory Profiler]")
     total = 0

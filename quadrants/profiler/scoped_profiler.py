@@ -85,7 +85,10 @@ def _lines(node: Node, total: float, depth: int) -> Iterable[str]:
 
 
 def print_scoped_profiler_info() -> None:
-    """Print the phases of every thread: total time, share of the enclosing phase, count and time of one run."""
+    """Print the phases of every thread: total time, share of the enclosing phase, count and time of one run.
+
+    qd.profiler.print_scoped_profiler_info()
+    """
     rule = ">" * 80
     with _lock:
         roots = list(_roots)
@@ -100,7 +103,10 @@ def print_scoped_profiler_info() -> None:
 
 
 def clear_scoped_profiler_info() -> None:
-    """Forget all phases but those that are running now, in which counting goes on."""
+    """Forget all phases but those that are running now, in which counting goes on.
+
+    qd.profiler.clear_scoped_profiler_info()
+    """
     with _lock:
         for root in _roots:
             root.children = {}

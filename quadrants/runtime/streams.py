@@ -86,7 +86,11 @@ class Stream(_Handle, StreamBase):  # type: ignore[misc]  # a class of the launc
 
 
 class Event(_Handle):
-    """A mark in a stream that other streams, or the host, can wait for."""
+    """A mark in a stream that other streams, or the host, can wait for.
+
+    event = qd.create_event()  # a qd.Event
+    event.record(stream)
+    """
 
     def record(self, qd_stream: Stream | None = None) -> None:
         """Put the mark behind all work now in the stream (None: the default one)."""
@@ -125,12 +129,21 @@ def _current() -> tuple[Device | None, weakref.ReferenceType[Program]]:
 
 
 def create_stream() -> Stream:
-    """A stream of its own. It does not wait for the default stream, nor the other way round: use events."""
+    """A stream of its own. It does not wait for the default stream, nor the other way round: use events.
+
+    stream = qd.create_stream()
+    step(qd_stream=stream)
+    stream.synchronize()
+    """
     device, prog = _current()
     return Stream(device.stream_create() if device is not None else 0, prog)
 
 
 def create_event() -> Event:
-    """An event, not yet recorded."""
+    """An event, not yet recorded.
+
+    event = qd.create_event()
+    event.record(stream)
+    """
     device, prog = _current()
     return Event(device.event_create() if device is not None else 0, prog)

@@ -27,6 +27,8 @@ def clear_all_gradients(gradient_type=SNodeGradType.ADJOINT) -> None:
     gradient_type: `SNodeGradType.ADJOINT` for `.grad`, `DUAL` for `.dual`, `ADJOINT_CHECKBIT` for what
     `Tape(validation=True)` notes. `ValueError` for anything else. Compiles a kernel for each container of fields that
     holds gradients (for 32 of them), the first time; never recorded by a tape.
+
+        qd.ad.clear_all_gradients()
     """
     kind = SNodeGradType(gradient_type)
     context.materialize()

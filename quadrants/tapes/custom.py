@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from quadrants._ext.core import Launcher
 from quadrants.errors import QuadrantsRuntimeError
@@ -93,19 +95,25 @@ class _Call:
         self.replaced.refuse_part()
 
 
-def grad_replaced(func):
+def grad_replaced(func: Callable) -> Any:
     """Have tapes record `func` as a whole; its gradient is the function registered with `grad_for(func)`.
 
     func: a Python function or method that calls kernels. Its return value is passed on. The kernels it calls are not
     recorded and not validated.
+
+        @qd.ad.grad_replaced
+        def forward(): ...
     """
     return ReplacedFunction(func)
 
 
-def grad_for(primal):
+def grad_for(primal: Any) -> Callable:
     """Register the decorated function as the gradient of `primal`; it is called with the arguments of the call.
 
     primal: a function decorated with `grad_replaced` that has no gradient yet. `RuntimeError` for anything else.
+
+        @qd.ad.grad_for(forward)
+        def forward_grad(): ...
     """
     if isinstance(primal, (BoundReplaced, staticmethod, classmethod)):
         primal = primal.__func__
@@ -127,8 +135,12 @@ def grad_for(primal):
     return register
 
 
-def no_grad(func):
-    """Have tapes record `func` as a step whose gradient does nothing: what it computes counts as constant."""
+def no_grad(func: Callable) -> Callable:
+    """Have tapes record `func` as a step whose gradient does nothing: what it computes counts as constant.
+
+    @qd.ad.no_grad
+    def report(): ...
+    """
     replaced = ReplacedFunction(func)
     replaced._gradient = _nothing
     return replaced

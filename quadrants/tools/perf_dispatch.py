@@ -263,6 +263,9 @@ def perf_dispatch(
 
     Raises:
         ValueError: a number of calls is out of range.
+
+        @qd.perf_dispatch(get_geometry_hash=lambda x: x.shape)
+        def step(x): ...
     """
     return lambda prototype: PerfDispatcher(
         prototype, get_geometry_hash=get_geometry_hash, first_warmup=first_warmup, warmup=warmup, active=active,

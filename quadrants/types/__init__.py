@@ -2,38 +2,72 @@
 
 from __future__ import annotations
 
-from quadrants.lang.annotations import BufferViewType, NDArray, Template, ndarray, ref, sparse_matrix_builder, template
-from quadrants.lang.compound import matrix, struct, vector
-from quadrants.lang.primitive_types import (
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i8,
-    i16,
-    i32,
-    i64,
-    int8,
-    int16,
-    int32,
-    int64,
-    is_integral,
-    is_real,
-    is_signed,
-    is_tensor,
-    u1,
-    u8,
-    u16,
-    u32,
-    u64,
-    uint1,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from typing import TYPE_CHECKING
+
+from quadrants.lang.annotations import BufferViewType, Template, ref, sparse_matrix_builder, template
+from quadrants.lang.primitive_types import is_integral, is_real, is_signed, is_tensor
+
+if TYPE_CHECKING:
+    from quadrants.typing_extensions import (
+        NDArray,
+        f16,
+        f32,
+        f64,
+        float16,
+        float32,
+        float64,
+        i8,
+        i16,
+        i32,
+        i64,
+        int8,
+        int16,
+        int32,
+        int64,
+        matrix,
+        ndarray,
+        struct,
+        u1,
+        u8,
+        u16,
+        u32,
+        u64,
+        uint1,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        vector,
+    )
+else:
+    from quadrants.lang.annotations import NDArray, ndarray
+    from quadrants.lang.compound import matrix, struct, vector
+    from quadrants.lang.primitive_types import (
+        f16,
+        f32,
+        f64,
+        float16,
+        float32,
+        float64,
+        i8,
+        i16,
+        i32,
+        i64,
+        int8,
+        int16,
+        int32,
+        int64,
+        u1,
+        u8,
+        u16,
+        u32,
+        u64,
+        uint1,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
 
 from . import annotations, buffer_view_type, compound_types, enums, ndarray_type, primitive_types, quant, utils
 

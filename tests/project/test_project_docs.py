@@ -69,7 +69,13 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)(?:`|  )", readme, re.MULTILINE)) <= set(targets)
     steps = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
     between = ["make lint", "make wheel"]
-    assert [" ".join(line.split()[:2]) for line in steps] == [wanted[0], *between, wanted[1], "make test-simt"]
+    assert [" ".join(line.split()[:2]) for line in steps] == [
+        wanted[0],
+        *between,
+        wanted[1],
+        "make test-simt",
+        "make bench-ratios",
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -21,6 +21,8 @@ def sync():
     """Wait for all threads of the block; what they wrote before to shared or device memory is then visible to them.
 
     Every thread of the block has to come here, or none.
+
+        qd.simt.block.sync()
     """
     at.in_block("block.sync").intrinsic("block.sync")
 
@@ -32,38 +34,59 @@ def _sync_with(op: str, predicate):
 
 
 def sync_all_nonzero(predicate):
-    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on all of them, else 0."""
+    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on all of them, else 0.
+
+    y = qd.simt.block.sync_all_nonzero(a[i] > 0)
+    """
     return _sync_with("sync_all_nonzero", predicate)
 
 
 def sync_any_nonzero(predicate):
-    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on some of them, else 0."""
+    """`sync()`, then 1 (i32) on every thread if `predicate` (i32) is not 0 on some of them, else 0.
+
+    y = qd.simt.block.sync_any_nonzero(a[i] > 0)
+    """
     return _sync_with("sync_any_nonzero", predicate)
 
 
 def sync_count_nonzero(predicate):
-    """`sync()`, then the number (i32) of threads on which `predicate` (i32) is not 0, on every thread."""
+    """`sync()`, then the number (i32) of threads on which `predicate` (i32) is not 0, on every thread.
+
+    y = qd.simt.block.sync_count_nonzero(a[i] > 0)
+    """
     return _sync_with("sync_count_nonzero", predicate)
 
 
 def mem_fence():
-    """Order this thread's memory accesses before and after, as the block sees them; waits for nobody."""
+    """Order this thread's memory accesses before and after, as the block sees them; waits for nobody.
+
+    qd.simt.block.mem_fence()
+    """
     at.in_block("block.mem_fence").intrinsic("block.mem_fence")
 
 
 def mem_sync():
-    """Deprecated name of `mem_fence`."""
+    """Deprecated name of `mem_fence`.
+
+    qd.simt.block.mem_sync()
+    """
     scope.warn("block.mem_sync is deprecated; use block.mem_fence", DeprecationWarning)
     mem_fence()
 
 
 def thread_idx():
-    """Index (i32) of the thread in its block."""
+    """Index (i32) of the thread in its block.
+
+    y = qd.simt.block.thread_idx()
+    """
     return at.in_block("block.thread_idx").builtin("block.thread_idx", i32)
 
 
 def global_thread_idx():
-    """Index (i32) of the thread in the grid."""
+    """Index (i32) of the thread in the grid.
+
+    k = qd.global_thread_idx()
+    """
     return at.in_block("block.global_thread_idx").builtin("block.global_thread_idx", i32)
 
 

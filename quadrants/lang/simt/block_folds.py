@@ -140,22 +140,34 @@ def _choice(fold: _Fold, shifted: Value, before: Value):
 
 
 def reduce(value, block_dim, op, dtype):
-    """The fold of `value` over the block by `op`, in thread 0 only."""
+    """The fold of `value` over the block by `op`, in thread 0 only.
+
+    y = qd.simt.block.reduce(a[i], 128, add, qd.f32)
+    """
     return _Fold("block.reduce", value, block_dim, op, dtype).total(everywhere=False)
 
 
 def reduce_all(value, block_dim, op, dtype):
-    """The fold of `value` over the block by `op`, in every thread."""
+    """The fold of `value` over the block by `op`, in every thread.
+
+    y = qd.simt.block.reduce_all(a[i], 128, add, qd.f32)
+    """
     return _Fold("block.reduce_all", value, block_dim, op, dtype).total(everywhere=True)
 
 
 def inclusive_scan(value, block_dim, op, dtype):
-    """The fold by `op` of `value` of the threads up to this one."""
+    """The fold by `op` of `value` of the threads up to this one.
+
+    y = qd.simt.block.inclusive_scan(a[i], 128, add, qd.f32)
+    """
     return _Fold("block.inclusive_scan", value, block_dim, op, dtype).inclusive()
 
 
 def exclusive_scan(value, block_dim, op, identity, dtype):
-    """The fold by `op` of `value` of the threads before this one; `identity` in thread 0."""
+    """The fold by `op` of `value` of the threads before this one; `identity` in thread 0.
+
+    y = qd.simt.block.exclusive_scan(a[i], 128, add, 0.0, qd.f32)
+    """
     return _Fold("block.exclusive_scan", value, block_dim, op, dtype).exclusive(identity)
 
 
@@ -186,7 +198,7 @@ def _exclusive(name: str, how: str, what: str):
 
 def _finished(public, name: str, text: str):
     public.__name__ = public.__qualname__ = name
-    public.__doc__ = text
+    public.__doc__ = f"{text}\n\n    total = qd.simt.block.{name}(a[i], 128, qd.f32)\n"
     return public
 
 

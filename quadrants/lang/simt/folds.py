@@ -99,7 +99,9 @@ def _define(kind: str, how: str) -> list:
     word = {"add": "sum", "mul": "product", "min": "minimum", "max": "maximum"}.get(how, f"bitwise {how}")
     for function, group, end in ((whole, "subgroup", ""), (tiled, "tile of 2**log2_size lanes", "_tiled")):
         function.__name__ = function.__qualname__ = name + end
-        function.__doc__ = _TEXT[kind].format(how=word, group=group)
+        arguments = "a[i], " + "first[i], " * (kind == "segmented_reduce") + "5, " * bool(end)
+        example = f"total = qd.simt.subgroup.{name + end}({arguments[:-2]})"
+        function.__doc__ = f"{_TEXT[kind].format(how=word, group=group)}\n\n    {example}\n"
         globals()[name + end] = function
     return [name, f"{name}_tiled"]
 

@@ -12,12 +12,17 @@ def mem_fence():
 
     Waits for nobody, so it may stand in divergent code. There is no barrier between blocks: end the loop instead.
     ValueError on the CPU.
+
+        qd.simt.grid.mem_fence()
     """
     at.in_block("grid.mem_fence").intrinsic("grid.mem_fence")
 
 
 def memfence():
-    """Deprecated name of `mem_fence`."""
+    """Deprecated name of `mem_fence`.
+
+    qd.simt.grid.memfence()
+    """
     scope.warn("grid.memfence is deprecated; use grid.mem_fence", DeprecationWarning)
     mem_fence()
 

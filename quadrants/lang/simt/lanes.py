@@ -9,7 +9,10 @@ from quadrants.lang.simt import kernel_scope as at
 
 
 def group_size() -> int:
-    """Lanes of a subgroup: 32 on CUDA and Metal, 64 on AMD, what the device says elsewhere, 0 on the CPU."""
+    """Lanes of a subgroup: 32 on CUDA and Metal, 64 on AMD, what the device says elsewhere, 0 on the CPU.
+
+    y = qd.simt.subgroup.group_size()
+    """
     name = at.arch_name()
     target = targets.of_arch(name)
     if target is not None and target.subgroup is not None:
@@ -18,7 +21,10 @@ def group_size() -> int:
 
 
 def log2_group_size() -> int:
-    """Logarithm of `group_size()`. AssertionError where that is no power of two, as on the CPU."""
+    """Logarithm of `group_size()`. AssertionError where that is no power of two, as on the CPU.
+
+    y = qd.simt.subgroup.log2_group_size()
+    """
     size = group_size()
     if size <= 0 or size & (size - 1):
         raise AssertionError(f"subgroup size {size} is not a power of two")

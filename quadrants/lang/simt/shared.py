@@ -33,6 +33,8 @@ class SharedArray(KernelObject):
 
     Raises: ValueError for other shapes, QuadrantsTypeError for other dtypes, QuadrantsCompilationError on the CPU,
         whose iterations share no such memory, and AssertionError in Python scope.
+
+        tile = qd.simt.block.SharedArray((64,), qd.f32)
     """
 
     what = "shared array"

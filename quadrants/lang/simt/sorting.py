@@ -14,12 +14,18 @@ from quadrants.lang.simt.lanes import group_size, log2_group_size, tile_size
 
 
 def bitonic_sort_kv(key, value):
-    """(key, value) of each lane after the pairs of the subgroup were sorted, ascending by key and then by value."""
+    """(key, value) of each lane after the pairs of the subgroup were sorted, ascending by key and then by value.
+
+    y = qd.simt.subgroup.bitonic_sort_kv(key, a[i])
+    """
     return bitonic_sort_kv_tiled(key, value, log2_group_size())
 
 
 def bitonic_sort_kv_tiled(key, value, log2_size):
-    """As `bitonic_sort_kv` within each tile of 2**log2_size lanes. key and value may differ in type."""
+    """As `bitonic_sort_kv` within each tile of 2**log2_size lanes. key and value may differ in type.
+
+    y = qd.simt.subgroup.bitonic_sort_kv_tiled(key, a[i], 5)
+    """
     name = "subgroup.bitonic_sort_kv_tiled"
     log2 = tile_size(log2_size, name)
     key, value = at.scalar(key, name), at.scalar(value, name)

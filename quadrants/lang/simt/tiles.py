@@ -224,13 +224,19 @@ class Tile(KernelObject):
 
 
 class Tile16x16(Tile):
-    """A 16 x 16 matrix over 16 lanes."""
+    """A 16 x 16 matrix over 16 lanes.
+
+    t = qd.simt.Tile16x16()
+    """
 
     SIZE = 16
 
 
 class Tile32x32(Tile):
-    """A 32 x 32 matrix over 32 lanes."""
+    """A 32 x 32 matrix over 32 lanes.
+
+    t = qd.simt.Tile32x32()
+    """
 
     SIZE = 32
 

@@ -33,62 +33,98 @@ def _call(name: str, operands: tuple, result):
 
 
 def sync(mask):
-    """Wait for the lanes of `mask`; what they wrote before is then visible to them."""
+    """Wait for the lanes of `mask`; what they wrote before is then visible to them.
+
+    qd.simt.warp.sync(1)
+    """
     _call("sync", ((mask, u32),), None)
 
 
 def all_nonzero(mask, predicate):
-    """1 (i32) if `predicate` is not 0 on all lanes of `mask`, else 0."""
+    """1 (i32) if `predicate` is not 0 on all lanes of `mask`, else 0.
+
+    y = qd.simt.warp.all_nonzero(1, a[i] > 0)
+    """
     return _call("all_nonzero", ((mask, u32), (predicate, i32)), i32)
 
 
 def any_nonzero(mask, predicate):
-    """1 (i32) if `predicate` is not 0 on some lane of `mask`, else 0."""
+    """1 (i32) if `predicate` is not 0 on some lane of `mask`, else 0.
+
+    y = qd.simt.warp.any_nonzero(1, a[i] > 0)
+    """
     return _call("any_nonzero", ((mask, u32), (predicate, i32)), i32)
 
 
 def unique(mask, predicate):
-    """1 (i32) if `predicate` is 0 on all lanes of `mask` or on none, else 0."""
+    """1 (i32) if `predicate` is 0 on all lanes of `mask` or on none, else 0.
+
+    y = qd.simt.warp.unique(1, a[i] > 0)
+    """
     return _call("unique", ((mask, u32), (predicate, i32)), i32)
 
 
 def ballot(predicate):
-    """i32 whose bit i says whether `predicate` is not 0 on lane i."""
+    """i32 whose bit i says whether `predicate` is not 0 on lane i.
+
+    y = qd.simt.warp.ballot(a[i] > 0)
+    """
     return _call("ballot", ((predicate, i32),), i32)
 
 
 def shfl_sync_i32(mask, val, offset):
-    """`val` (i32) of lane `offset`."""
+    """`val` (i32) of lane `offset`.
+
+    y = qd.simt.warp.shfl_sync_i32(1, x[i], 1)
+    """
     return _call("shfl_sync_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
 
 def shfl_sync_f32(mask, val, offset):
-    """`val` (f32) of lane `offset`."""
+    """`val` (f32) of lane `offset`.
+
+    y = qd.simt.warp.shfl_sync_f32(1, x[i], 1)
+    """
     return _call("shfl_sync_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
 
 def shfl_up_i32(mask, val, offset):
-    """`val` (i32) of the lane `offset` below; its own where there is none."""
+    """`val` (i32) of the lane `offset` below; its own where there is none.
+
+    y = qd.simt.warp.shfl_up_i32(1, x[i], 1)
+    """
     return _call("shfl_up_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
 
 def shfl_up_f32(mask, val, offset):
-    """`val` (f32) of the lane `offset` below; its own where there is none."""
+    """`val` (f32) of the lane `offset` below; its own where there is none.
+
+    y = qd.simt.warp.shfl_up_f32(1, x[i], 1)
+    """
     return _call("shfl_up_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
 
 def shfl_down_i32(mask, val, offset):
-    """`val` (i32) of the lane `offset` above; its own where there is none."""
+    """`val` (i32) of the lane `offset` above; its own where there is none.
+
+    y = qd.simt.warp.shfl_down_i32(1, x[i], 1)
+    """
     return _call("shfl_down_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
 
 def shfl_down_f32(mask, val, offset):
-    """`val` (f32) of the lane `offset` above; its own where there is none."""
+    """`val` (f32) of the lane `offset` above; its own where there is none.
+
+    y = qd.simt.warp.shfl_down_f32(1, x[i], 1)
+    """
     return _call("shfl_down_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
 
 def shfl_xor_i32(mask, val, offset):
-    """`val` (i32) of the lane whose number is this one's ^ `offset`."""
+    """`val` (i32) of the lane whose number is this one's ^ `offset`.
+
+    y = qd.simt.warp.shfl_xor_i32(1, x[i], 1)
+    """
     return _call("shfl_xor_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
 
@@ -99,17 +135,26 @@ def _needs_volta(name: str) -> None:
 
 
 def match_any(mask, value):
-    """u32 mask of the lanes of `mask` whose `value` (i32) is this one's."""
+    """u32 mask of the lanes of `mask` whose `value` (i32) is this one's.
+
+    y = qd.simt.warp.match_any(1, a[i])
+    """
     _needs_volta("match_any")
     return _call("match_any", ((mask, u32), (value, i32)), u32)
 
 
 def match_all(mask, val):
-    """`mask` (u32) if `val` (i32) is the same on all its lanes, else 0."""
+    """`mask` (u32) if `val` (i32) is the same on all its lanes, else 0.
+
+    y = qd.simt.warp.match_all(1, x[i])
+    """
     _needs_volta("match_all")
     return _call("match_all", ((mask, u32), (val, i32)), u32)
 
 
 def active_mask():
-    """u32 mask of the lanes that execute this together."""
+    """u32 mask of the lanes that execute this together.
+
+    y = qd.simt.warp.active_mask()
+    """
     return _on_cuda("active_mask").intrinsic("warp.active_mask", (), u32)
