@@ -178,7 +178,7 @@ class Kernel(Launcher):
         return (Kernel._in_mode, (self._primal, self.mode)) if self.mode else self.fn.__qualname__
 
     def __repr__(self) -> str:
-        named = ", ".join(f"{name}: {_describe(a)}" for name, a in self.parameters)
+        named = ", ".join(f"{name}: {messages.annotation_text(a)}" for name, a in self.parameters)
         return f"<qd.kernel {self.fn.__qualname__}{'.' + self.mode if self.mode else ''}({named})>"
 
 

@@ -75,8 +75,13 @@ def bind(
 
 def _expected(fn: Callable[..., Any], parameters: list[tuple[str, Any]]) -> str:
     receiver = receiver_of(fn)
-    wanted = [f"{n} : {getattr(a, '__name__', None) or a}" for n, a in parameters if n != receiver]
+    wanted = [f"{n} : {annotation_text(a)}" for n, a in parameters if n != receiver]
     return f"Expected {_list(wanted)}."
+
+
+def annotation_text(annotation: Any) -> str:
+    """An annotation as a user may have written it."""
+    return getattr(annotation, "__name__", None) or str(annotation)
 
 
 def _list(items: Sequence[Any]) -> str:

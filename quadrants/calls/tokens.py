@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from quadrants import caller
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang.constant_key import constant_key
