@@ -69,9 +69,7 @@ class Renderer:
         self.module = module
         self.dialect = dialect
         self.options = options
-        self.prelude = Prelude(
-            dialect.spelling, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
-        )
+        self.prelude = Prelude(dialect.spelling, simd=options.get("simd", False))
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])
         profile = bool(options.get("kernel_profiler"))

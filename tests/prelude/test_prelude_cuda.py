@@ -22,7 +22,7 @@ def require_nvrtc():
 @pytest.mark.parametrize("arch, fast_math", [("compute_75", False), ("compute_90", True)])
 def test_every_helper_compiles(arch, fast_math):
     require_nvrtc()
-    prelude = Prelude(dialects.get("cuda").spelling, fast_math=fast_math)
+    prelude = Prelude(dialects.get("cuda").spelling)
     names = [prelude.need(*request) for request in everything("cuda", shapes=((2,), (3,), (4, 4), (5, 5)))]
     # As functions with external linkage all of them become code, though no kernel calls them.
     text = (
