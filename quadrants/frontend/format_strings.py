@@ -7,12 +7,15 @@ import string
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.types import DType
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 class Formatted:
@@ -90,13 +93,29 @@ def formatted(parts: list):
     return "".join(out) if all(isinstance(part, str) for part in out) else Formatted(out)
 
 
+def _field(value, spec: str, conversion: str = ""):
+    """A text where Python can format the value already, else a pair for what the kernel prints."""
+    if not isinstance(value, (str, bool, int, float, np.generic)):
+        return value, spec
+    if conversion:
+        if conversion not in _CONVERSIONS:
+            raise QuadrantsSyntaxError(f"Unknown conversion '!{conversion}': Python has !r, !s and !a.")
+        value = _CONVERSIONS[conversion](value)
+    try:
+        return format(value, spec) if spec else (value, "")
+    except ValueError as error:
+        if isinstance(value, str):
+            raise QuadrantsSyntaxError(str(error)) from None
+        return value, spec  # conversions of C alone, as 'i' and 'u'
+
+
 def format_string(node: ast.JoinedStr, evaluate: Callable[[ast.AST], Any]):
     """The text of an f-string, or what of it is known while the kernel is compiled."""
     parts: list = []
     for piece in node.values:
         if isinstance(piece, ast.FormattedValue):
-            spec = _spec_of(piece)
-            parts.append((evaluate(piece.value), spec))
+            conversion = chr(piece.conversion) if piece.conversion > 0 else ""
+            parts.append(_field(evaluate(piece.value), _spec_of(piece), conversion))
         elif isinstance(piece, ast.Constant):
             parts.append(piece.value)
     return formatted(parts)
@@ -118,7 +137,7 @@ def format_method(text: str, args: list, kwargs: dict):
     parts: list = []
     used: set = set()
     auto = 0
-    for literal, name, spec, _ in string.Formatter().parse(text):
+    for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
         if name is None:
             continue
@@ -132,12 +151,12 @@ def format_method(text: str, args: list, kwargs: dict):
                     f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
                 )
             used.add(at)
-            parts.append((args[at], spec))
+            parts.append(_field(args[at], spec or "", conversion or ""))
         else:
             if name not in kwargs:
                 raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
             used.add(name)
-            parts.append((kwargs[name], spec))
+            parts.append(_field(kwargs[name], spec or "", conversion or ""))
     for key in kwargs:
         if key not in used:
             raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
