@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from quadrants.data import context
+from quadrants.data import context, host_values
 from quadrants.errors import QuadrantsAssertionError, QuadrantsIndexError
 from quadrants.ir.types import DType, f16
 
@@ -100,13 +100,13 @@ def _list(numbers: tuple) -> str:
 def stored(value, dtype: DType):
     """`value` as a Python or NumPy number that assigns into memory of `dtype` without a further check.
 
-    Integers wrap to the width; nonzero into u1 is 1. `TypeError` for a float into an integer (numbers of NumPy's other
-    real types are truncated), for integers beyond 64 bits and for anything that is no number.
+    Integers wrap to the width; nonzero into u1 is 1. `TypeError` for a real number into an integer, for integers beyond
+    64 bits and for anything that is no number.
     """
     if dtype.kind == "f":
         return _stored_real(value, dtype)
     if not isinstance(value, (int, np.integer, np.bool_)):
-        value = _whole(value, dtype)
+        value = host_values.whole_number(value, dtype)
     number = int(value)
     if dtype.min <= number <= dtype.max:
         return number
@@ -116,13 +116,6 @@ def stored(value, dtype: DType):
         return 1
     number &= (1 << dtype.bits) - 1
     return number - (1 << dtype.bits) if dtype.kind == "i" and number >> (dtype.bits - 1) else number
-
-
-def _whole(value, dtype: DType):
-    whole = _truncated(value, dtype)
-    if isinstance(whole, int) or isinstance(whole, np.ndarray) and whole.ndim == 0 and whole.dtype.kind in "iub":
-        return whole
-    raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; write int(..) to truncate it first")
 
 
 def _stored_real(value, dtype: DType):
@@ -145,13 +138,11 @@ def _describe(value) -> str:
     return f"{value!r} ({type(value).__name__})"
 
 
-def element_values(value, shape: tuple, dtype: DType) -> np.ndarray:
-    """A sequence of at least `shape` as an array of exactly that shape, for `vf[i] = value` in memory of `dtype`.
+def element_values(value, shape: tuple) -> np.ndarray:
+    """A sequence of at least `shape` as an array of exactly that shape, for `vf[i] = value`.
 
     Surplus entries are dropped. `IndexError` if entries are missing, `TypeError` for a scalar.
     """
-    if dtype.is_integral and isinstance(value, np.ndarray):
-        value = _truncated(value, dtype)
     rows = _sequence(value, shape[0])
     if len(shape) == 1:
         picked = [operator.getitem(rows, k) for k in range(shape[0])]
@@ -159,15 +150,7 @@ def element_values(value, shape: tuple, dtype: DType) -> np.ndarray:
             raise TypeError(f"a vector of {shape[0]} numbers is needed, got {value!r}")
     else:
         picked = [row[k] for row in (_sequence(rows[i], shape[1]) for i in range(shape[0])) for k in range(shape[1])]
-    if dtype.is_integral and any(isinstance(x, np.floating) for x in picked):
-        picked = [_truncated(x, dtype) for x in picked]
     return np.array(picked, dtype=_common(picked)).reshape(shape)
-
-
-def _truncated(value, dtype: DType):
-    from quadrants.lang.store import truncated
-
-    return truncated(value, dtype.kind)
 
 
 def _sequence(value, count: int) -> list:

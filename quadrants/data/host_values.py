@@ -10,10 +10,10 @@ _loaded: dict = {}
 def _load() -> dict:
     # At call time: the language layer builds on this package.
     from quadrants.lang.matrix import Matrix
-    from quadrants.lang.store import store_value
+    from quadrants.lang.store import store_value, whole_number
     from quadrants.lang.struct import Struct
 
-    _loaded.update(Matrix=Matrix, Struct=Struct, store_value=store_value)
+    _loaded.update(Matrix=Matrix, Struct=Struct, store_value=store_value, whole_number=whole_number)
     return _loaded
 
 
@@ -42,3 +42,8 @@ def live_struct(cells: dict, methods: dict):
 def store_value(value, dtype):
     """`value` as a host write stores it in memory of the NumPy dtype `dtype`."""
     return (_loaded or _load())["store_value"](value, dtype)
+
+
+def whole_number(value, dtype):
+    """The integer that a host write into memory of the integer type `dtype` starts from."""
+    return (_loaded or _load())["whole_number"](value, dtype)

@@ -124,9 +124,8 @@ class MatrixField(NumpyExchange, Field):
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
         array, index = self._element(key)
-        values = host_values.store_value(
-            host_access.element_values(value, self._element_shape, self.dtype), dtypes.numpy_dtype(self.dtype)
-        )
+        values = host_access.element_values(value, self._element_shape)
+        values = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
         if array is not None:
             array[...] = values
             self._written()

@@ -159,7 +159,7 @@ class Ndarray(NumpyExchange, ArrayBase):
     def __setitem__(self, key, value) -> None:
         """Write a whole element from a sequence. `IndexError` if it is too short, `TypeError` for a scalar."""
         index = self._position(key)
-        values = host_access.element_values(value, self._element_shape, self.dtype)
+        values = host_access.element_values(value, self._element_shape)
         self._items[index] = host_values.store_value(values, dtypes.numpy_dtype(self.dtype))
         self._written()
 
@@ -213,7 +213,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         """Set every element to a number, or for compound elements to a nested list, vector or matrix. Casts as C."""
         content = self._content()
         if self._element_shape and hasattr(val, "__len__"):
-            values = host_access.element_values(val, self._element_shape, self.dtype)
+            values = host_access.element_values(val, self._element_shape)
             flat = [bulk.number(x, self.dtype) for x in values.ravel()]
             content[...] = np.array(flat, content.dtype).reshape(self._element_shape)
         else:

@@ -1,4 +1,7 @@
-"""What a host write into a container does to a value: integers wrap, reals are rounded, floats into integers fail."""
+"""What Python scope does to numbers that it stores: integers wrap, reals are rounded, reals into integers fail.
+
+Types that are called, as `S(a=5.7)`, cast instead: reals into integers truncate.
+"""
 
 from __future__ import annotations
 
@@ -13,38 +16,58 @@ from quadrants.lang.primitive_types import from_numpy_type, wrap_int
 def store_value(value: Any, dtype: np.dtype) -> Any:
     """`value` (a number, a sequence or an array) as it is stored in memory of `dtype`.
 
-    Integers wrap to the width, a nonzero number becomes True. Raises TypeError for a float into integer memory
-    (see `truncated`), an integer beyond 64 bits, and anything that is no number.
+    Integers wrap to the width, a nonzero number becomes True. Raises TypeError for a real number into integer memory,
+    an integer beyond 64 bits, and anything that is no number.
     """
     kind = dtype.kind
-    if kind != "f":
-        value = truncated(value, kind)
     if type(value) is int and kind in "iu":
         return _wrap_int(value, dtype)
     array = value if isinstance(value, np.ndarray) else np.asarray(value)
     if array.dtype.kind == "O":
         return _store_objects(array, dtype)
     if array.dtype.kind not in ("iufb" if kind == "f" else "iub"):
-        raise TypeError(f"cannot store {_describe(value)} as {from_numpy_type(dtype)}; convert it explicitly first")
+        raise not_stored(value, from_numpy_type(dtype))
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)
 
 
-def truncated(value: Any, kind: str = "i") -> Any:
-    """What an integer of a container takes of a real number: its whole part, of NumPy's types other than float64.
+def whole_number(value: Any, dtype: DType) -> int:
+    """The integer that a store into memory of the integer type `dtype` starts from, not yet wrapped.
 
-    A float, as Python and float64 write it, stays as it is, to be refused: it is rather a slip. So does what is not
-    finite. `kind` "b": whether the number is not zero.
+    Python's and NumPy's integers and truth values, also as arrays without axes. Raises TypeError for all else: for real
+    numbers, whole ones too, because a slip there would stay unseen.
     """
-    whole = bool if kind == "b" else int
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind != "f" or value.dtype == np.float64 and value.ndim or not np.isfinite(value).all():
-            return value
-        if not value.ndim:
-            return whole(value)
-        return np.array([whole(x) for x in value.flat], object).reshape(value.shape)
-    narrow = isinstance(value, np.floating) and not isinstance(value, float)
-    return whole(value) if narrow and np.isfinite(value) else value
+    item = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    if not isinstance(item, (int, np.integer, np.bool_)):
+        raise not_stored(value, dtype)
+    return int(item)
+
+
+def not_stored(value: Any, dtype: DType) -> TypeError:
+    """The error for a value that memory of type `dtype` does not take."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        if value.dtype.kind in "iub":
+            return TypeError(f"an array of shape {value.shape} cannot be stored as one {dtype}")
+        what = "real numbers" if value.dtype.kind == "f" else f"{value.dtype} values"
+        return TypeError(f"{what} cannot be stored as {dtype}; convert them first, as by int(..)")
+    advice = "; write int(..) to truncate it first" if isinstance(value, (float, np.floating, np.ndarray)) else ""
+    return TypeError(f"{value!r} ({type(value).__name__}) cannot be stored as {dtype}{advice}")
+
+
+def cast_integer(value: Any, dtype: DType) -> int:
+    """A number that is given to the integer type `dtype` by calling a type: reals truncate, integers wrap.
+
+    Raises TypeError for infinity, NaN and what does not fit in 64 bits.
+    """
+    if dtype.kind == "b":
+        return int(bool(value))
+    try:
+        number = int(value)
+    except (OverflowError, ValueError):
+        raise TypeError(f"{value!r} cannot be converted to {dtype}") from None
+    if not -(1 << 63) <= number < 1 << 64:
+        raise TypeError(f"{number} does not fit in 64 bits and cannot be converted to {dtype}")
+    return wrap_int(number, dtype)
 
 
 def check_integer(value: int, dtype: DType, place: str) -> None:
@@ -71,14 +94,12 @@ def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     # Lists arrive as objects, so that every Python int keeps its exact value.
     out = np.empty(array.shape, dtype)
     for i, x in np.ndenumerate(array):
-        x = x if dtype.kind == "f" else truncated(x, dtype.kind)
-        whole = isinstance(x, (int, np.integer, np.bool_))
-        if not whole and not (dtype.kind == "f" and isinstance(x, (float, np.floating))):
-            raise TypeError(f"cannot store {_describe(x)} as {from_numpy_type(dtype)}; convert it explicitly first")
-        with np.errstate(over="ignore"):
-            out[i] = float(x) if dtype.kind == "f" else bool(x) if dtype.kind == "b" else _wrap_int(int(x), dtype)
+        out[i] = _real(x, dtype) if dtype.kind == "f" else _wrap_int(whole_number(x, from_numpy_type(dtype)), dtype)
     return out
 
 
-def _describe(value: Any) -> str:
-    return f"{value!r} ({type(value).__name__})" if not isinstance(value, np.ndarray) else f"{value.dtype} values"
+def _real(x: Any, dtype: np.dtype) -> np.floating:
+    if not isinstance(x, (int, float, np.integer, np.bool_, np.floating)):
+        raise not_stored(x, from_numpy_type(dtype))
+    with np.errstate(over="ignore"):
+        return dtype.type(float(x))
