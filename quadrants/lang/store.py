@@ -81,7 +81,8 @@ def check_integer(value: int, dtype: DType, place: str) -> None:
         )
     low, high = (0, 1 << 64) if dtype.kind == "u" else (-(1 << 63), 1 << 63)
     if dtype.kind in "iu" and not low <= value < high:
-        raise TypeError(f"{place}: {value} does not fit in 64 bits, and the parameter has the type {dtype}")
+        sign = " with a sign" if dtype.kind == "i" else ""
+        raise TypeError(f"{place}: {value} does not fit in 64 bits{sign}, and the parameter has the type {dtype}")
 
 
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
