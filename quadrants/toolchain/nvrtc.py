@@ -16,7 +16,7 @@ from quadrants.toolchain.errors import CompileError, CompilerNotFound, Toolchain
 
 # Those before know neither --minimal nor, some of them, the additions of two floats at once.
 _OLDEST = (12, 4)
-_EITHER = "`pip install nvidia-cuda-nvrtc` (drivers before 580: `nvidia-cuda-nvrtc-cu12`)"
+_EITHER = "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"
 _lock = threading.Lock()
 _library: _Library | None = None
 _identity: str | None = None

@@ -119,7 +119,7 @@ class _Driver:
     "driver, command",
     [
         (_Driver(13010), "`pip install nvidia-cuda-nvrtc`"), (_Driver(12080), "`pip install nvidia-cuda-nvrtc-cu12`"),
-        (None, "`pip install nvidia-cuda-nvrtc` (drivers before 580: `nvidia-cuda-nvrtc-cu12`)"),
+        (None, "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"),
     ],
     ids=["580", "570", "none"],
 )  # fmt: skip
