@@ -46,12 +46,25 @@ def check_spec(spec: str, t: DType) -> str:
             f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
         )
     if letters:
-        fits = letters in (REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED)
         if letters not in SIGNED + UNSIGNED + REAL:
             raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
-        if not fits:
-            raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
+        if letters not in _letters_of(t):
+            raise _mismatch(spec, letters, t)
     return spec
+
+
+def _letters_of(t: DType) -> str:
+    return REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED
+
+
+def _mismatch(spec: str, letter: str, t: DType) -> QuadrantsTypeError:
+    bits = 32 if t.kind == "b" else t.bits
+    kind = "i" if letter in SIGNED else "u" if letter in UNSIGNED else "f"
+    cast = f"qd.{kind}{max(bits, 32) if kind == 'f' else bits}(..)"
+    fitting = ", ".join(_letters_of(t))
+    return QuadrantsTypeError(
+        f"'{spec}' doesn't match '{t}', which takes one of {fitting}; or convert the value by {cast}."
+    )
 
 
 def is_container(x) -> bool:
