@@ -171,9 +171,11 @@ class Indices:
     # ------------------------------------------------------------ conditions
 
     def condition(self, e, wanted: bool):
-        """("all" or "any", two conditions), or (comparison, two forms, whether it holds); None for one that has
-        anything but loop variables and numbers in it.
+        """("all" or "any", conditions..), or (comparison, two forms, whether it holds); None for one that has anything
+        but loop variables and numbers in it.
         """
+        if isinstance(e, Const):
+            return ("all",) if bool(e.value) == wanted else ("any",)
         if isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
             return self.condition(self.defined[e.place.var.id], wanted)
         if isinstance(e, Unary) and e.op == "logic_not":

@@ -10,6 +10,8 @@ Cells that never meet are no race: z[t + 1, i] = z[t, i + 1] with a t from outsi
 
 from __future__ import annotations
 
+from itertools import product
+
 from quadrants.ad.activity import Activity
 from quadrants.ad.collisions import Access, Collisions
 from quadrants.ad.indices import Indices, mentions
@@ -30,80 +32,103 @@ class _Loop:
     def __init__(self, loop: For, activity: Activity):
         self.loop = loop
         self.activity = activity
-        self.indices = Indices(loop)
-        self.idle = _idle(loop.body)
-        self.reads: dict = {}  # array -> key of an access -> that access
+        self.reads: dict = {}  # array -> (place, line, variables of the loops around it, branches around it)
         self.writes: dict = {}
-        self.extents: dict = {}
         self._block(loop.body, tuple(v.id for v in loop.vars), ())
 
     def check(self, refusals: Refusals) -> None:
-        collisions = Collisions(self.indices, self.extents)
-        for array, writes in self.writes.items():
-            for written in writes.values():
-                for read in _of_memory(array, self.reads):
-                    if collisions.apart(written, read):
-                        continue
-                    if _cross(written, read) or collisions.collide(written, read):
-                        refusals.cross_iteration(array, written.loc or self.loop.loc)
+        shared = [(a, b) for a in self.writes for b in self.reads if is_same_memory(a, b)]
+        if not shared:
+            return
+        cells = _Cells(self.loop)
+        collisions = Collisions(cells.indices, cells.extents)
+        written = {a: cells.accesses(self.writes[a]) for a, _ in shared}
+        read = {b: cells.accesses(self.reads[b]) for _, b in shared}
+        for a, b in shared:
+            for access, other in product(written[a], read[b]):
+                if collisions.apart(access, other):
+                    continue
+                if _cross(access, other) or collisions.collide(access, other):
+                    refusals.cross_iteration(a, access.loc or self.loop.loc)
 
     # ------------------------------------------------------------ what is read and written
 
-    def _block(self, body: list, steps: tuple, conditions: tuple) -> None:
+    def _block(self, body: list, steps: tuple, branches: tuple) -> None:
         for s in body:
             if isinstance(s, If):
-                self._nodes(s.cond, s.loc, steps, conditions)
-                self._block(s.then, steps, (*conditions, self.indices.condition(s.cond, True)))
-                self._block(s.orelse, steps, (*conditions, self.indices.condition(s.cond, False)))
+                self._nodes(s.cond, s.loc, steps, branches)
+                self._block(s.then, steps, (*branches, (s.cond, True)))
+                self._block(s.orelse, steps, (*branches, (s.cond, False)))
             elif isinstance(s, For):
-                self._nodes(s.bounds, s.loc, steps, conditions)
-                self._block(s.body, (*steps, *(v.id for v in s.vars)), conditions)
+                self._nodes(s.bounds, s.loc, steps, branches)
+                self._block(s.body, (*steps, *(v.id for v in s.vars)), branches)
             else:
-                self._nodes(s, s.loc, steps, conditions)
+                self._nodes(s, s.loc, steps, branches)
 
-    def _nodes(self, nodes, loc, steps: tuple, conditions: tuple) -> None:
+    def _nodes(self, nodes, loc, steps: tuple, branches: tuple) -> None:
         chosen: dict = {}
         for node in walk(nodes):
-            if id(node) in self.idle:
-                continue
             if isinstance(node, Select):
-                self._choice(node, chosen)
+                _choose(node, chosen)
             elif isinstance(node, Load) and isinstance(root(node.place), Cell) and self.activity.is_varied(node):
-                self._note(self.reads, node.place, loc, steps, (*conditions, *chosen.get(id(node), ())))
+                found = (node, loc, steps, (*branches, *chosen.get(id(node), ())))
+                self.reads.setdefault(root(node.place).array, []).append(found)
             elif isinstance(node, (Store, Atomic)):
                 at = root(node.place)
                 if isinstance(at, Cell) and self.activity.companion(at.array) is not None:
-                    self._note(self.writes, node.place, loc, steps, conditions)
+                    self.writes.setdefault(at.array, []).append((node, loc, steps, branches))
 
-    def _choice(self, e: Select, chosen: dict) -> None:
-        for side, wanted in ((e.a, True), (e.b, False)):
-            condition = self.indices.condition(e.cond, wanted)
-            for node in walk(side):
-                chosen[id(node)] = (*chosen.get(id(node), ()), condition)
 
-    def _note(self, into: dict, place, loc, steps: tuple, conditions: tuple) -> None:
-        at = root(place)
-        forms = tuple(map(self.indices.form, at.indices))
-        key = (forms, steps, conditions, parts(place))
-        cells = into.setdefault(at.array, {})
-        if key not in cells:
-            cells[key] = Access(forms, tuple(map(self.indices.sum, forms)), *key[1:], loc)
+def _choose(e: Select, chosen: dict) -> None:
+    """Note for what is below the two sides which it is."""
+    for side, wanted in ((e.a, True), (e.b, False)):
+        for node in walk(side):
+            chosen[id(node)] = (*chosen.get(id(node), ()), (e.cond, wanted))
+
+
+class _Cells:
+    """What one loop's cells look like."""
+
+    def __init__(self, loop: For):
+        self.indices = Indices(loop)
+        self.extents: dict = {}
+        self._idle = _idle(loop.body)
+        self._conditions: dict = {}
+
+    def accesses(self, found: list) -> list:
+        """Those that differ, without what nothing uses."""
+        made: dict = {}
+        for node, loc, steps, branches in found:
+            if id(node) in self._idle:
+                continue
+            at = root(node.place)
+            forms = tuple(map(self.indices.form, at.indices))
+            key = (forms, steps, tuple(self._condition(*b) for b in branches), parts(node.place))
+            if key not in made:
+                made[key] = Access(forms, tuple(map(self.indices.sum, forms)), *key[1:], loc)
+                if not branches:
+                    self._note_extents(at.array, forms)
+        return list(made.values())
+
+    def _condition(self, cond, wanted: bool):
+        key = (id(cond), wanted)
+        if key not in self._conditions:
+            self._conditions[key] = self.indices.condition(cond, wanted)
+        return self._conditions[key]
+
+    def _note_extents(self, array, forms: tuple) -> None:
         for axis, form in enumerate(forms):
-            if isinstance(form, int) and not conditions:
-                extent = ("fixed", ("extent", at.array.id, axis))
+            if isinstance(form, int):
+                extent = ("fixed", ("extent", array.id, axis))
                 self.extents[extent] = max(self.extents.get(extent, 0), form + 1)
 
 
 def _idle(body: list) -> set:
     """Nodes of values that nothing uses: the frontend keeps the old value of what a statement writes, in case."""
     used = rename.uses(body)
-    values = [s.init for s in walk(body) if isinstance(s, Declare) and s.var.id not in used]
+    unused = [s.init for s in walk(body) if isinstance(s, Declare) and s.var.id not in used]
+    values = [e for e in unused if not isinstance(e, Atomic)]
     return {id(node) for node in walk(values)}
-
-
-def _of_memory(array, reads: dict) -> list:
-    """What is read of that memory."""
-    return [read for other, cells in reads.items() if is_same_memory(array, other) for read in cells.values()]
 
 
 # ---------------------------------------------------------------- by the forms of the indices

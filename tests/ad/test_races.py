@@ -42,6 +42,9 @@ for i in range(4): x[0] += x[i]
 for i in range(4): x[3] += 2 * x[i]
 for i in range(4): x[i] += x[0]
 for i in range(4): x[i] += x[3]
+for i in range(4): x[i] -= x[3]
+for i in range(4): qd.atomic_add(x[i], x[3])
+for i in range(4): _ = qd.atomic_add(x[i], x[3])
 for i in range(n): x[i] += x[0]
 for i in range(n): x[0] += x[i]
 for i in range(kind[0]): x[i] += x[0]
@@ -91,6 +94,7 @@ for i in a: a[i] /= a[3]
 for i in range(a.shape[0]): a[i] /= a[3]
 for i in range(n): a[i] = a[1] * 2
 for i in range(4):: if i > 1: x[i] += x[3]
+for i in range(4):: if 2 > 1: x[i] += x[0]
 for i in range(4):: if i == 0: x[0] += w[0]; out[i] += x[0]
 for i in range(4):: if not (i < 2 or i == 3): x[0] += w[i]; out[i] += x[0]
 for i in range(4): x[i] = x[0] * 2 if i % 2 == 0 else w[i]
