@@ -17,15 +17,20 @@ from quadrants.ad.collisions import Access, Collisions
 from quadrants.ad.indices import Indices, mentions
 from quadrants.ad.refusals import Refusals
 from quadrants.ir import rename
-from quadrants.ir.nodes import Atomic, Cell, Declare, For, If, Load, Select, Store
+from quadrants.ir.nodes import Atomic, Cell, Const, Declare, For, If, Load, Select, Store
 from quadrants.ir.overlap import is_same_memory, parts
 from quadrants.ir.walk import root, walk
 
 
 def check(body: list, activity: Activity, refusals: Refusals) -> None:
     for s in body:
-        if isinstance(s, For) and s.parallel:
+        if isinstance(s, For) and s.parallel and not _runs_once(s):
             _Loop(s, activity).check(refusals)
+
+
+def _runs_once(loop: For) -> bool:
+    bounds = [(begin, end) for begin, end in loop.bounds if isinstance(begin, Const) and isinstance(end, Const)]
+    return len(bounds) == len(loop.bounds) and all(int(e.value) - int(b.value) <= 1 for b, e in bounds)
 
 
 class _Loop:

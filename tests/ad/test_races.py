@@ -106,6 +106,7 @@ for i in range(4): x[i] = x[i] * x[30]
 for i in range(4): x[i] += x[i] * x[i]
 for i in range(n): x[i] = x[i] * x[30]
 for i in range(1): x[i] += x[0] ** 2
+for i in range(3, 4): x[i] += x[i - 1] * x[0]
 for i in range(4): x[2 * i] += x[2 * i + 1] ** 2
 for i in range(4): x[2 * i + 1] = x[2 * i] ** 2
 for i in range(n): x[2 * i + 1] = x[2 * i] ** 2

@@ -128,7 +128,8 @@ class Noting(ast.NodeTransformer):
     def __init__(self, text: str):
         (self.kernel,) = (s for s in ast.parse(text).body if isinstance(s, ast.FunctionDef))
         self.cells: list = []  # (container, its indices) of all that is read and written
-        targets = [s.target for s in self.kernel.body if isinstance(s, ast.For)]
+        loops = [s for s in ast.walk(self.kernel) if isinstance(s, ast.For)]
+        targets = [s.target for s in loops if s in self.kernel.body or "static" in ast.unparse(s.iter)]
         self.names = {v.id for target in targets for v in ast.walk(target) if isinstance(v, ast.Name)}
 
     def function(self):
@@ -171,7 +172,7 @@ class Noting(ast.NodeTransformer):
 
     @property
     def told_by_sums(self) -> bool:
-        """Whether two cells have different sums of the parallel loop's variables, and of nothing else, for an index."""
+        """Whether an index of two cells is a different sum of the parallel loop's variables and numbers alone."""
         return any(
             a != b and self._moves(a) and self._moves(b)
             for (name, first), (other, second) in itertools.combinations(self.cells, 2)
