@@ -84,13 +84,13 @@ class Collisions:
         """Whether equal indices tell each variable of the parallel loop."""
         same = [a.terms for a, b in zip(written.sums, read.sums) if a == b]
         told = {t[1] for terms in same for t in terms if sum(u[0] == "step" for u in terms) == 1 and t[0] == "step"}
-        return self.indices.parallel <= told
+        return self.indices.outer <= told
 
     def length(self, var: int, side: int, values: dict) -> int:
         """How often a loop runs, given the outer ones; at least that, where only the launch knows."""
         length = self.indices.length(var)
         if length is None:
-            return 2 if var in self.indices.parallel else 0
+            return 2 if var in self.indices.outer else 0
         number, open_ = length.number, False
         for term, count in length.terms.items():
             if term[0] == "step":
@@ -138,7 +138,7 @@ class _Search:
         told = {self._solved(e, step) for e in self.telling.get(k, ())}
         if told:
             return [v for v in told if v is not None and 0 <= v < length] if len(told) == 1 else []
-        if step not in self.free and step[1] not in self.collisions.indices.parallel:
+        if step not in self.free and step[1] not in self.collisions.indices.outer:
             return [0] if length > 0 else []
         return sorted({v for v in (0, 1, 2, 3, length - 1) if 0 <= v < length})
 
@@ -148,7 +148,7 @@ class _Search:
         return None if rest % count else -rest // count
 
     def _differ(self) -> bool:
-        return any(self.values[0, var] != self.values[1, var] for var in self.collisions.indices.parallel)
+        return any(self.values[0, var] != self.values[1, var] for var in self.collisions.indices.outer)
 
     # ------------------------------------------------------------ branches
 

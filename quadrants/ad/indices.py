@@ -48,7 +48,7 @@ class Indices:
     """Forms of the expressions in one parallel loop."""
 
     def __init__(self, loop: For):
-        self.parallel = {v.id for v in loop.vars}
+        self.outer = {v.id for v in loop.vars}  # of the parallel loop itself
         self.bounds = dict(zip((v.id for v in loop.vars), loop.bounds))
         self.inside: set = set()  # variables that this loop sets, other than those of loops
         self.defined = self._assigned_once(loop)
@@ -91,7 +91,7 @@ class Indices:
 
     def _variable(self, var: int):
         if var in self.bounds:
-            return ("i" if var in self.parallel else "j", var)
+            return ("i" if var in self.outer else "j", var)
         return None if var in self.inside else ("fixed", var)
 
     def _binary(self, e: Binary):
