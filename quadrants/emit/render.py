@@ -221,7 +221,7 @@ class Renderer:
             "start": start,
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
-            "effort": cost.effort(module),
+            "effort": self.effort(),
             "errors": self.frame is not None and self.frame.error >= 0,
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
@@ -240,6 +240,11 @@ class Renderer:
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.args_in_memory, around, plan, early, self.adstack.kept(),
         )  # fmt: skip
+
+    def effort(self) -> int:
+        """The optimisation level that pays, or 3 where a program asks for none: where a text asks for more than the
+        command does, gcc 12 computes wrong numbers for AVX-512."""
+        return cost.effort(self.module) if self.options.get("opt_level", 1) else 3
 
     def frame_members(self) -> list[members.Member]:
         if self.frame is not None:
