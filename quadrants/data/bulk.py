@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.data import dtypes
+from quadrants.ir.conversion import converted_reals
 from quadrants.ir.types import DType
 
 
@@ -12,7 +13,9 @@ def cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """`array` as `dtype` by C casts: reals truncate into integers, integers wrap, nonzero becomes True."""
     if array.dtype == dtype:
         return array
-    with np.errstate(invalid="ignore", over="ignore"):
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        return converted_reals(array, dtype)
+    with np.errstate(over="ignore"):
         return array.astype(dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
+from quadrants.ir.conversion import converted_reals
 from quadrants.ir.types import DType
 from quadrants.lang.described import type_name
 from quadrants.lang.function_table import both_scopes, kernel_only
@@ -22,9 +23,11 @@ def _converted(x: Any, dtype: DType) -> Any:
     target = to_numpy_type(dtype)
     if isinstance(x, int) and dtype.kind in "iu":
         return target.type(wrap_int(x, dtype))
-    # A cast out of range is undefined in kernels, so it is no reason to warn here.
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(x).astype(target)[()]
+    found = np.asarray(x)
+    if found.dtype.kind == "f" and target.kind in "iu":
+        return converted_reals(found, target)[()]
+    with np.errstate(over="ignore"):
+        return found.astype(target)[()]
 
 
 @both_scopes

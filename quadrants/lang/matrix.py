@@ -253,15 +253,13 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
 
 
 def _converted(arr: Any, dtype: DType) -> np.ndarray:
-    try:
+    found = np.array(arr)
+    if dtype.is_real or found.dtype.kind in "b" or dtype.kind in "iu" and found.dtype == to_numpy_type(dtype):
         with np.errstate(over="ignore"):
             return np.array(arr, to_numpy_type(dtype))
-    except OverflowError:
-        if dtype.is_real:
-            raise
-        exact = np.array(arr, object)
-        numbers = [cast_integer(x, dtype) for x in exact.flat]
-        return np.array(numbers, to_numpy_type(dtype)).reshape(exact.shape)
+    exact = np.array(arr, object)  # else large integers beside reals would be rounded
+    numbers = [cast_integer(x, dtype) for x in exact.flat]
+    return np.array(numbers, to_numpy_type(dtype)).reshape(exact.shape)
 
 
 def _element_type(dt: Any) -> Any:
