@@ -11,22 +11,37 @@ import numpy as np
 from quadrants.ir.types import DType
 
 
+def wrapped(value: int, t: DType) -> int:
+    """An integer as the integer type t holds it: the low bits, signed if t is; 0 or 1 for u1."""
+    if t.kind == "b":
+        return int(value != 0)
+    value &= (1 << t.bits) - 1
+    return value - (1 << t.bits) if value > t.max else value
+
+
 def converted(value: float, t: DType) -> int:
     """A number as one of the integer type t."""
-    if t.name == "u1":
+    if t.kind == "b":
         return bool(value)
-    if isinstance(value, float):
-        bits = _bits(t.name == "i32", t.bits)
-        fits = -(2.0**bits) <= value < 2.0 ** (64 if t.name == "u64" else bits)
-        whole = int(value) if fits else -(2**bits)
-    else:
-        whole = int(value)
-    low = whole & ((1 << t.bits) - 1)
-    return low - (1 << t.bits) if t.kind == "i" and low > t.max else low
+    if not isinstance(value, float):
+        return wrapped(int(value), t)
+    bits = _bits(t.name == "i32", t.bits)
+    fits = -(2.0**bits) <= value < 2.0 ** (64 if t.name == "u64" else bits)
+    return wrapped(int(value) if fits else -(2**bits), t)
+
+
+def cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """An array as one of another type: reals become integers as above, integers wrap, what is not zero is True."""
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "f" and dtype.kind in "iu":
+        return converted_reals(array, dtype)
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)
 
 
 def converted_reals(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The same for an array of reals and an integer dtype of NumPy, which leaves what does not fit to the processor."""
+    """`converted` for an array of reals and a dtype of NumPy, which leaves what does not fit to the processor."""
     wide = array.astype(np.float64)
     bits = _bits(dtype == np.int32, 8 * dtype.itemsize)
     least = -(2.0**bits)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.ir.conversion import converted
+from quadrants.ir.conversion import converted, wrapped
 from quadrants.ir.types import DType
-from quadrants.lang.primitive_types import from_numpy_type, wrap_int
+from quadrants.lang.primitive_types import from_numpy_type
 
 
 def store_value(value: Any, dtype: np.dtype) -> Any:
@@ -63,7 +63,7 @@ def cast_integer(value: Any, dtype: DType) -> int:
     number = int(value)
     if not -(1 << 63) <= number < 1 << 64:
         raise TypeError(f"{number} does not fit in 64 bits and cannot be converted to {dtype}")
-    return wrap_int(number, dtype)
+    return wrapped(number, dtype)
 
 
 def check_integer(value: int, dtype: DType, place: str) -> None:
@@ -84,7 +84,7 @@ def check_integer(value: int, dtype: DType, place: str) -> None:
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
     if not -(1 << 63) <= value < (1 << 64):
         raise TypeError(f"cannot store {value} as {from_numpy_type(dtype)}: it does not fit in 64 bits")
-    return dtype.type(wrap_int(value, from_numpy_type(dtype)))
+    return dtype.type(wrapped(value, from_numpy_type(dtype)))
 
 
 def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
