@@ -113,10 +113,16 @@ class _Search:
         for e in equations:
             self.telling.setdefault(max((places[t[1:]] for t in e.terms), default=-1), []).append(e)
         self.free = {t[1:] for e in equations for t in e.terms}
+        self.free.update((side, t[1]) for side, var in self.order for t in self._terms(var) if t[0] == "step")
         if any(a.conditions for a in accesses):
             self.free.update(self.order)
         self.values: dict = {}
         self.tries = 0
+
+    def _terms(self, var: int) -> dict:
+        """Of what the length of its loop is a sum."""
+        length = self.collisions.indices.length(var)
+        return {} if length is None else length.terms
 
     def found(self, k: int) -> bool:
         if k == 0 and any(e.number % _WRAP for e in self.telling.get(-1, ())):
@@ -163,16 +169,13 @@ class _Search:
         return None not in values and _COMPARED[op](*values) == wanted
 
     def _value(self, form, side: int) -> int | None:
+        if isinstance(form, tuple) and form[0] in _COMPUTED:
+            a, b = self._value(form[1], side), self._value(form[2], side)
+            return None if a is None or b is None or b == 0 else _COMPUTED[form[0]](a, b)
         known = self.collisions.indices.sum(form)
-        if known is not None:
-            terms = known.terms.items()
-            if any(t[0] != "step" for t, _ in terms):
-                return None
-            return known.number + sum(n * self.values[side, t[1]] for t, n in terms)
-        if form[0] not in _COMPUTED:
+        if known is None or any(t[0] != "step" for t in known.terms):
             return None
-        a, b = self._value(form[1], side), self._value(form[2], side)
-        return None if a is None or b is None or b == 0 else _COMPUTED[form[0]](a, b)
+        return known.number + sum(n * self.values[side, t[1]] for t, n in known.terms.items())
 
 
 _COMPARED = {

@@ -10,24 +10,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from quadrants.ad.versions import Versions
 from quadrants.ir.nodes import (
-    Atomic,
     Binary,
     Cast,
     Const,
-    Declare,
     ElemPlace,
     Extent,
     For,
     Load,
     Make,
-    Store,
+    MatOp,
+    Select,
     Unary,
     VarPlace,
 )
 from quadrants.ir.ops import COMPARISONS
-from quadrants.ir.types import TensorType, element_dtype
-from quadrants.ir.walk import root_var, walk
+from quadrants.ir.types import StructType, TensorType, element_dtype
+
+_VARIANTS = 16  # of one access, by the choices that its indices are made by
+_DEPTH, _CALLS = 60, 1000  # of operands below an index, before it counts as unknown
 
 
 @dataclass
@@ -47,26 +49,67 @@ class Sum:
 class Indices:
     """Forms of the expressions in one parallel loop."""
 
-    def __init__(self, loop: For):
+    def __init__(self, loop: For, versions: Versions):
         self.outer = {v.id for v in loop.vars}  # of the parallel loop itself
-        self.bounds = dict(zip((v.id for v in loop.vars), loop.bounds))
-        self.inside: set = set()  # variables that this loop sets, other than those of loops
-        self.defined = self._assigned_once(loop)
+        self.bounds = versions.bounds
+        self.inside = versions.known  # variables that this loop sets, other than those of loops
+        self.defined = versions.defined
         self._lengths: dict = {}
+        self._forms: dict = {}  # of defined variables that no choice has a part in
+        self._conditions: dict = {}
+        self._chosen: dict = {}  # by the id of the condition: (condition, whether it holds)
+        self._open = None  # a condition that is not chosen yet
+        self._depth = self._calls = 0
+        for key, e in self.defined.items():
+            self._hold(key, e)
 
-    def _assigned_once(self, loop: For) -> dict:
-        found, changed = {}, set()
-        for node in walk(loop.body):
-            if isinstance(node, Declare):
-                found[node.var.id] = node.init
-            elif isinstance(node, For):
-                self.bounds.update(zip((v.id for v in node.vars), node.bounds))
-            elif isinstance(node, (Store, Atomic)):
-                var = root_var(node.place)
-                if var is not None:
-                    changed.add(var.id)
-        self.inside = changed | set(found)
-        return {k: e for k, e in found.items() if k not in changed}
+    # ------------------------------------------------------------ choices
+
+    def variants(self, indices: tuple, branches: tuple) -> list:
+        """The forms of indices, and the conditions under which they are these: of the branches around them, and of the
+        choices that they are made by.
+        """
+        found: list = []
+        waiting: list = [{}]
+        while waiting:
+            self._chosen, self._open = waiting.pop(), None
+            forms = tuple(map(self.form, indices))
+            conditions = tuple(self._known_condition(*c) for c in (*branches, *self._chosen.values()))
+            if self._open is None or len(found) + len(waiting) >= _VARIANTS:
+                found.append((forms, conditions))
+            else:
+                waiting += [{**self._chosen, id(self._open): (self._open, wanted)} for wanted in (True, False)]
+        self._chosen = {}
+        return found
+
+    def _choice(self, e: Select):
+        """The side of a choice that is chosen; None as long as none is."""
+        if id(e.cond) in self._chosen:
+            return e.a if self._chosen[id(e.cond)][1] else e.b
+        self._open = e.cond
+        return None
+
+    def _known_condition(self, e, wanted: bool):
+        if self._chosen:
+            return self.condition(e, wanted)
+        key = (id(e), wanted)
+        if key in self._conditions:
+            return self._conditions[key]
+        open_, self._open = self._open, None
+        found = self.condition(e, wanted)
+        if self._open is None:
+            self._conditions[key] = found
+        self._open = self._open or open_
+        return found
+
+    def _hold(self, key: int, e) -> None:
+        """Keep the form of a variable, once: later ones are made of it."""
+        if isinstance(e.type, (StructType, TensorType)) or not e.type.is_integral:
+            return
+        self._open = None
+        form = self.form(e)
+        if self._open is None:
+            self._forms[key] = form
 
     # ------------------------------------------------------------ forms
 
@@ -74,7 +117,15 @@ class Indices:
         """An index as nested tuples over loop variables ("i" of the parallel loop, "j" of one inside) and what comes
         from outside ("fixed").
         """
-        e = self.resolved(e)
+        self._calls = self._calls + 1 if self._depth else 0
+        if self._depth > _DEPTH or self._calls > _CALLS:
+            return None
+        self._depth += 1
+        found = self._form(self.resolved(e))
+        self._depth -= 1
+        return found
+
+    def _form(self, e):
         if isinstance(e, Const):
             return int(e.value)
         if isinstance(e, Load) and isinstance(e.place, VarPlace):
@@ -90,6 +141,8 @@ class Indices:
         return self._binary(e) if isinstance(e, Binary) else None
 
     def _variable(self, var: int):
+        if var in self._forms:
+            return self._forms[var]
         if var in self.bounds:
             return ("i" if var in self.outer else "j", var)
         return None if var in self.inside else ("fixed", var)
@@ -107,31 +160,42 @@ class Indices:
         return (e.op, a, b)
 
     def resolved(self, e):
-        """What a variable that is assigned once was assigned, and what casts between counting numbers hold."""
+        """What a variable was assigned, and what casts between counting numbers hold."""
         for _ in range(32):
             if isinstance(e, Cast) and not e.bits and element_dtype(e.a.type).is_integral and is_index(e):
                 e = e.a
-            elif isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
-                e = self.defined[e.place.var.id]
-            elif isinstance(e, Load) and isinstance(e.place, ElemPlace):
-                part = self._part(Load(e.place.base, e.place.base.type), e.place.indices)
-                if part is None:
-                    break
-                e = part
             else:
-                break
+                meant = self._meant(e)
+                if meant is None:
+                    break
+                e = meant
         return e
+
+    def _meant(self, e):
+        """What a variable holds, the chosen side of a choice, the component of a vector; None for anything else."""
+        if isinstance(e, Select):
+            return self._choice(e)
+        if not isinstance(e, Load):
+            return None
+        if isinstance(e.place, ElemPlace):
+            return self._part(Load(e.place.base, e.place.base.type), e.place.indices)
+        known = isinstance(e.place, VarPlace) and e.place.var.id not in self._forms
+        return self.defined.get(e.place.var.id) if known else None
 
     def _part(self, e, indices: tuple):
         """A component of a vector, where it was put together in this loop."""
-        if len(indices) != 1 or not isinstance(indices[0], Const):
-            return None
+        at = self.form(indices[0]) if len(indices) == 1 else None
+        return self._component(e, at) if isinstance(at, int) else None
+
+    def _component(self, e, at: int):
         e = self.resolved(e)
         if isinstance(e, Make):
-            return e.parts[int(indices[0].value)]
+            return e.parts[at] if 0 <= at < len(e.parts) else None
+        if isinstance(e, MatOp) and e.op == "splat":
+            return e.args[0]
         if not isinstance(e, Binary) or not isinstance(e.type, TensorType):
             return None
-        sides = [self._part(x, indices) if isinstance(x.type, TensorType) else x for x in (e.a, e.b)]
+        sides = [self._component(x, at) if isinstance(x.type, TensorType) else x for x in (e.a, e.b)]
         return None if None in sides else Binary(e.op, *sides, element_dtype(e.type))
 
     # ------------------------------------------------------------ sums
@@ -180,6 +244,9 @@ class Indices:
             return self.condition(self.defined[e.place.var.id], wanted)
         if isinstance(e, Unary) and e.op == "logic_not":
             return self.condition(e.a, not wanted)
+        if isinstance(e, Select):
+            side = self._choice(e)
+            return None if side is None else self.condition(side, wanted)
         if not isinstance(e, Binary):
             return None
         if e.op in ("logic_and", "logic_or"):

@@ -16,6 +16,7 @@ from quadrants.ad.activity import Activity
 from quadrants.ad.collisions import Access, Collisions
 from quadrants.ad.indices import Indices, mentions
 from quadrants.ad.refusals import Refusals
+from quadrants.ad.versions import Versions
 from quadrants.ir import rename
 from quadrants.ir.nodes import Atomic, Cell, Const, Declare, For, If, Load, Select, Store
 from quadrants.ir.overlap import is_same_memory, parts
@@ -37,15 +38,16 @@ class _Loop:
     def __init__(self, loop: For, activity: Activity):
         self.loop = loop
         self.activity = activity
-        self.reads: dict = {}  # array -> (place, line, variables of the loops around it, branches around it)
+        self.reads: dict = {}  # array -> (node, indices, line, variables of the loops around it, branches around it)
         self.writes: dict = {}
+        self.versions = Versions(loop)
         self._block(loop.body, tuple(v.id for v in loop.vars), ())
 
     def check(self, refusals: Refusals) -> None:
         shared = [(a, b) for a in self.writes for b in self.reads if is_same_memory(a, b)]
         if not shared:
             return
-        cells = _Cells(self.loop)
+        cells = _Cells(self.loop, self.versions)
         collisions = Collisions(cells.indices, cells.extents)
         written = {a: cells.accesses(self.writes[a]) for a, _ in shared}
         read = {b: cells.accesses(self.reads[b]) for _, b in shared}
@@ -61,65 +63,70 @@ class _Loop:
     def _block(self, body: list, steps: tuple, branches: tuple) -> None:
         for s in body:
             if isinstance(s, If):
-                self._nodes(s.cond, s.loc, steps, branches)
-                self._block(s.then, steps, (*branches, (s.cond, True)))
-                self._block(s.orelse, steps, (*branches, (s.cond, False)))
+                self._branches(s, steps, branches)
             elif isinstance(s, For):
                 self._nodes(s.bounds, s.loc, steps, branches)
+                behind = self.versions.enter(s)
                 self._block(s.body, (*steps, *(v.id for v in s.vars)), branches)
+                self.versions.leave(behind)
             else:
                 self._nodes(s, s.loc, steps, branches)
+                self.versions.after(s)
+
+    def _branches(self, s: If, steps: tuple, branches: tuple) -> None:
+        self._nodes(s.cond, s.loc, steps, branches)
+        cond, before = self.versions.now(s.cond), self.versions.branch()
+        self._block(s.then, steps, (*branches, (cond, True)))
+        then = self.versions.other(before)
+        self._block(s.orelse, steps, (*branches, (cond, False)))
+        self.versions.join(cond, before, then)
 
     def _nodes(self, nodes, loc, steps: tuple, branches: tuple) -> None:
         chosen: dict = {}
         for node in walk(nodes):
             if isinstance(node, Select):
-                _choose(node, chosen)
+                _choose(node, self.versions.now(node.cond), chosen)
             elif isinstance(node, Load) and isinstance(root(node.place), Cell) and self.activity.is_varied(node):
-                found = (node, loc, steps, (*branches, *chosen.get(id(node), ())))
-                self.reads.setdefault(root(node.place).array, []).append(found)
+                self._note(self.reads, node, loc, steps, (*branches, *chosen.get(id(node), ())))
             elif isinstance(node, (Store, Atomic)):
                 at = root(node.place)
                 if isinstance(at, Cell) and self.activity.companion(at.array) is not None:
-                    self.writes.setdefault(at.array, []).append((node, loc, steps, branches))
+                    self._note(self.writes, node, loc, steps, branches)
+
+    def _note(self, found: dict, node, loc, steps: tuple, branches: tuple) -> None:
+        at = root(node.place)
+        indices = self.versions.all_now(at.indices)
+        found.setdefault(at.array, []).append((node, indices, loc, steps, branches))
 
 
-def _choose(e: Select, chosen: dict) -> None:
+def _choose(e: Select, cond, chosen: dict) -> None:
     """Note for what is below the two sides which it is."""
     for side, wanted in ((e.a, True), (e.b, False)):
         for node in walk(side):
-            chosen[id(node)] = (*chosen.get(id(node), ()), (e.cond, wanted))
+            chosen[id(node)] = (*chosen.get(id(node), ()), (cond, wanted))
 
 
 class _Cells:
     """What one loop's cells look like."""
 
-    def __init__(self, loop: For):
-        self.indices = Indices(loop)
+    def __init__(self, loop: For, versions: Versions):
+        self.indices = Indices(loop, versions)
         self.extents: dict = {}
         self._idle = _idle(loop.body)
-        self._conditions: dict = {}
 
     def accesses(self, found: list) -> list:
         """Those that differ, without what nothing uses."""
         made: dict = {}
-        for node, loc, steps, branches in found:
+        for node, indices, loc, steps, branches in found:
             if id(node) in self._idle:
                 continue
-            at = root(node.place)
-            forms = tuple(map(self.indices.form, at.indices))
-            key = (forms, steps, tuple(self._condition(*b) for b in branches), parts(node.place))
-            if key not in made:
-                made[key] = Access(forms, tuple(map(self.indices.sum, forms)), *key[1:], loc)
-                if not branches:
-                    self._note_extents(at.array, forms)
+            for forms, conditions in self.indices.variants(indices, branches):
+                key = (forms, steps, conditions, parts(node.place))
+                if key not in made:
+                    made[key] = Access(forms, tuple(map(self.indices.sum, forms)), *key[1:], loc)
+                    if not conditions:
+                        self._note_extents(root(node.place).array, forms)
         return list(made.values())
-
-    def _condition(self, cond, wanted: bool):
-        key = (id(cond), wanted)
-        if key not in self._conditions:
-            self._conditions[key] = self.indices.condition(cond, wanted)
-        return self._conditions[key]
 
     def _note_extents(self, array, forms: tuple) -> None:
         for axis, form in enumerate(forms):

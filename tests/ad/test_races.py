@@ -32,6 +32,11 @@ def double(field: qd.template(), to, from_):
     field[to] += 2.0 * field[from_]
 
 
+@qd.func
+def advance(index: qd.template(), step):
+    index += step
+
+
 @qd.kernel
 def k(n: qd.i32, a: qd.types.ndarray(dtype=qd.f64, ndim=1)):
 {body}
@@ -59,6 +64,7 @@ for i in range(4):: k = i + 1; j = k - 1; x[j] += x[0]
 for i in range(4):: for j in range(4): x[j] += x[i]
 for i in range(4):: for j in range(i): x[i] += x[j]
 for i in range(4):: for j in range(i, 4): x[j] += x[i]
+for i in range(6):: for j in range(i):: for _ in range(j): x[i] += x[2]
 for i in range(4):: for j in range(n): x[j] += x[i]
 for i in range(4):: for j in range(8): x[i + j] += 2 * x[i + 8 * j]
 for i in range(4):: for j in range(5): x[4 * i + j] += x[4 * i]
@@ -98,6 +104,31 @@ for i in range(4):: if 2 > 1: x[i] += x[0]
 for i in range(4):: if i == 0: x[0] += w[0]; out[i] += x[0]
 for i in range(4):: if not (i < 2 or i == 3): x[0] += w[i]; out[i] += x[0]
 for i in range(4): x[i] = x[0] * 2 if i % 2 == 0 else w[i]
+for i in range(4):: k = i; k -= 1; x[i] = 2 * x[k + 2]
+for i in range(4):: k = 0; k = i + 1; x[i] = 2 * x[k]
+for i in range(4):: k = i; k = k + 1; x[i] = 2 * x[k]
+for i in range(4):: k = i; advance(k, 1); x[i] = 2 * x[k]
+for i in range(4):: k, j = 0, i; k, j = j, k; x[k] += x[j] ** 2
+for i in range(4):: k = i + 1; value = x[k]; k = i; x[k] += value * value
+for i in range(4):: k = i; j = k + 1; k = 9; x[i] += x[j] ** 2
+for i in range(4):: k = i; for _ in qd.static(range(3)): k += 1; x[i] = 2 * x[k]
+for i in range(4):: k = i; for _ in range(3): k += 1; x[i] = 2 * x[k]
+for i in range(4):: k = 0; for _ in range(3): x[i] += x[k] ** 2;k += 1
+for i in range(4):: k = 9; for _ in range(3): x[i] += x[k] ** 2;k -= 3
+for i in range(4):: k = 0; for j in range(3): x[i] += x[k] ** 2;k = kind[j]
+for i in range(4):: k = i; if i > -1: k = i + 1; x[i] = 2 * x[k]
+for i in range(4):: k = i; if kind[i] > 1: k = i + 1; x[i] = 2 * x[k]
+for i in range(4):: k = 0; more = False; if i > 1: more = True; if more: k = i; x[i] += x[k] ** 2
+for i in range(4): x[i] += x[i + 1 if i < 2 else i] ** 2
+for i in range(4): x[i] += x[qd.select(kind[i] > 1, i + 1, i)] ** 2
+for i in range(4):: for j in range(2): k = i;k += j;x[i] += x[k] ** 2
+for I in qd.grouped(z): J = I; J += 1; z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; J = J - 1; z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; J.x += 1; z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; J[0] = I[0] + 1; z[I] += z[J] ** 2
+for I in qd.grouped(z):: J = I; for d in qd.static(range(2)): J[d] += 1; z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; J = qd.Vector([I[1], I[0]]); z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; d = 1; d -= 1; J[d] += 1; z[I] += z[J] ** 2
 """
 ACCEPTED = """
 for i in range(4): x[i + 1] += x[0] ** 2
@@ -134,6 +165,17 @@ for i in range(4):: if i != 1 and i < 3: x[i] += x[1] * x[3]
 for i in range(4):: if i % 2 == 1: x[i] += x[0] ** 2
 for i in range(4):: inner = i > 1; if inner: x[i] += x[0] ** 2
 for i in range(4):: x[i] += x[0] ** 2 if i > 4 else w[0]
+for i in range(4):: k = i + 1; k -= 1; x[k] += x[i] ** 2
+for i in range(4):: k = i; k += 9; x[i] += x[k] ** 2
+for i in range(4):: k = 2 * i; j = k; k += 1; x[j] += x[k] ** 2
+for i in range(4):: k = 8 * i; for _ in range(3): x[8 * i] += x[k] ** 2;k += 1
+for i in range(4):: k = 8; for _ in range(3): x[i] += x[k] ** 2;k += 4
+for i in range(4):: k = i; if i == 7: k = 0; x[2 * k] += x[2 * k + 1] ** 2
+for i in range(4):: k = 4 * i; if i > 1: k += 1; x[k] += x[k + 2] ** 2
+for i in range(4): x[i] += x[i + 4 if i > 1 else i + 8] ** 2
+for i in range(4):: k = i; for j in range(3): x[i] += x[k] ** 2;k = kind[j] + 16
+for I in qd.grouped(z):: J = I; for d in qd.static(range(2)): J[d] += 1; J -= 1; z[I] += z[J] ** 2
+for I in qd.grouped(z): J = I; J.x = I.x; z[J] += z[I] ** 2
 for i in range(4): x[kind[i] + 32] += x[i] ** 2
 for i in range(4): x[i + n] += x[i] ** 2
 """
@@ -144,9 +186,12 @@ def cases(text: str) -> list:
 
 
 def kernel(loop: str, folder):
-    """The module of a loop in one line: what follows a double colon are statements, of which `for` and `if` end one."""
-    head, colon, rest = loop.partition(":: ")
-    lines = [head + ":", *("    " + s for s in rest.split("; "))] if colon else [loop]
+    """The module of a loop in one line: behind double colons stand the blocks of loops, their statements a line each.
+    What goes on behind a semicolon without a space belongs to the statement in front of it.
+    """
+    *heads, rest = loop.split(":: ")
+    lines = [f"{'    ' * depth}{head}:" for depth, head in enumerate(heads)]
+    lines += ["    " * len(heads) + s for s in (rest.split("; ") if heads else [rest])]
     path = folder / "races_module.py"
     path.write_text(SOURCE.format(body=textwrap.indent("\n".join(lines), "    ")))
     spec = importlib.util.spec_from_file_location("races_module", path)

@@ -53,6 +53,8 @@ class Writer:
         self.make, self.parameter = self.pick(_X)
         names, over = self.pick(_PARALLEL)
         self.names = names.split(", ")
+        self.counters: list[tuple[str, int]] = []  # variables for indices that change, and the loops around each
+        self.loops = 0
         self.write(0, f"for {names} in {over}:")
         self.block(1)
 
@@ -67,6 +69,9 @@ class Writer:
         forms = [v, v, v, str(self.pick(range(9))), f"{v} + {self.pick(range(1, 9))}", f"{self.pick((2, 3))} * {v}"]
         forms += [f"2 * {v} + {self.pick(range(1, 9))}", f"{self.pick(range(8, 16))} - {v}", f"{v} * 4 + 1"]
         forms += [f"{v} + {self.pick(self.names)} * {self.pick((1, 4, 8))}", f"{v} + n"]
+        forms += [f"({v} + {self.pick(range(1, 9))} if {v} > {self.pick(range(3))} else {v})"]
+        for k, _ in self.counters:
+            forms += [k, k, k, f"{k} + {self.pick(range(1, 9))}"]
         return self.pick(forms)
 
     def cell(self, *names: str) -> str:
@@ -78,10 +83,49 @@ class Writer:
         return " + ".join(f"{self.pick((0.5, 2.0, -1.5))} * {self.cell('x', 'x', 'z')}" for _ in self.pick(("1", "12")))
 
     def block(self, depth: int) -> None:
+        outside = len(self.counters)
         for _ in range(self.pick((1, 1, 2))):
             self.budget -= 1
+            if self.pick((0, 0, 1)):
+                self._counter(depth)
             kinds = ["add", "add", "store", "sum"] + (["for", "for", "if"] if self.budget > 0 and depth < 4 else [])
+            kinds += ["change", "count"] if self._changeable() else []
             getattr(self, f"_{self.pick(kinds)}")(depth)
+        del self.counters[outside:]
+
+    # ------------------------------------------------------------ indices that change
+
+    def _counter(self, depth: int) -> None:
+        k = f"k{len(self.lines)}"
+        self.write(depth, f"{k} = {self.pick(self.names)} + {self.pick(range(2, 5))}")
+        self.counters.append((k, self.loops))
+        for _ in range(self.pick(range(3))):
+            self._change(depth)
+
+    def _changeable(self) -> list:
+        """What is set in a loop around is known in its first iteration only, but for what counts."""
+        return [k for k, loops in self.counters if loops == self.loops]
+
+    def _change(self, depth: int) -> None:
+        k, v, step = self.pick(self._changeable()), self.pick(self.names), self.pick(range(1, 4))
+        forms = (f"{k} += {step}", f"{k} = {k} + {step}", f"{k} = {v} + {step}", f"{k} -= 1; {k} += {step}")
+        test = self.pick(("", "", f"if {v} > {step - 1}: ", f"if {k} % 2 == {v} % 2: "))
+        self.write(depth, test + self.pick(forms))
+        if not test and self.pick((0, 0, 1)):
+            other = self.pick(self._changeable())
+            self.write(depth, f"{k}, {other} = {other}, {k}" if k != other else f"{k} = {v}")
+
+    def _count(self, depth: int) -> None:
+        """A loop that adds to an index at its end."""
+        k = self.pick(self._changeable())
+
+        def body() -> None:
+            self.block(depth + 1)
+            self.write(depth + 1, f"{k} += {self.pick((1, 2, 3))}")
+
+        self._inside(depth, body)
+
+    # ------------------------------------------------------------ statements
 
     def _add(self, depth: int) -> None:
         self.write(depth, f"{self.cell('x', 'x', 'z', 'out')} {self.pick('+-')}= {self.value()}")
@@ -103,7 +147,9 @@ class Writer:
         j = f"j{len(self.lines)}"
         self.write(depth, f"for {j} in {self.pick(_INNER).format(v=self.pick(self.names))}:")
         self.names.append(j)
+        self.loops += 1
         body()
+        self.loops -= 1
         self.names.pop()
 
     def _if(self, depth: int) -> None:
@@ -172,9 +218,11 @@ class Noting(ast.NodeTransformer):
 
     @property
     def told_by_sums(self) -> bool:
-        """Whether an index of two cells is a different sum of the parallel loop's variables and numbers alone."""
+        """Whether an index of two cells is a different sum of the parallel loop's variables and numbers alone, or may
+        be one by what changes it.
+        """
         return any(
-            a != b and self._moves(a) and self._moves(b)
+            (a != b or self._changes(a)) and self._moves(a) and self._moves(b)
             for (name, first), (other, second) in itertools.combinations(self.cells, 2)
             if name == other
             for a, b in zip(first, second, strict=True)
@@ -182,7 +230,10 @@ class Noting(ast.NodeTransformer):
 
     def _moves(self, index: str) -> bool:
         used = set(re.findall(r"[a-z]\w*", index))
-        return bool(used) and used <= {*self.names, "n"}
+        return self._changes(index) or bool(used) and used <= {*self.names, "n"}
+
+    def _changes(self, index: str) -> bool:
+        return "k" in index or " if " in index
 
 
 class Notes:
@@ -270,7 +321,7 @@ def compared(module, plain, weights: dict) -> Outcome:
             one = {n: v.copy() for n, v in zero.items()}
             one[name][at] = 1.0
             want = sum(float((v * weights[n]).sum()) for n, v in plainly(plain, one).cells.items())
-            if abs(found[at] - want) > 1e-9:
+            if abs(found[at] - want) > 1e-9 * max(1.0, abs(want)):
                 return Outcome("differs", "gradient", f"{name}{list(at)}: {found[at]!r}, not {want!r}")
     return Outcome("ok", "accepted")
 

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from quadrants.ad import collisions
+from quadrants.ad import collisions, versions
+from quadrants.ir.nodes import Declare
 
 from . import races
 from .execute import Arch
@@ -35,6 +36,18 @@ def test_loops_are_refused_exactly_where_iterations_meet(arch_name, capsys):
 def test_a_wrong_answer_is_found(name, answer, sign, monkeypatch):
     monkeypatch.setattr(collisions.Collisions, name, lambda *_: answer)
     assert sign in {races.check_seed(seed, None, frozenset(), Arch("cpu")).sign for seed in range(40)}
+
+
+@pytest.mark.cpu_only
+def test_an_index_that_stays_what_it_was_is_found(monkeypatch):
+    monkeypatch.setattr(versions.Versions, "after", _declared)
+    assert "a race is accepted" in {races.check_seed(seed, None, frozenset(), Arch("cpu")).sign for seed in range(200)}
+
+
+def _declared(self, s) -> None:
+    if isinstance(s, Declare):
+        self.known.add(s.var.id)
+        self.defined[s.var.id] = s.init
 
 
 @pytest.mark.cpu_only
