@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from quadrants.ad.indices import Indices, Sum
+from quadrants.ad.indices import Indices, Length, Sum
 
 _WRAP = 1 << 32  # indices that differ by this may be the same
 _TRIES = 1000  # a longer search would be felt while a kernel is compiled
@@ -19,7 +19,7 @@ _TRIES = 1000  # a longer search would be felt while a kernel is compiled
 @dataclass
 class Access:
     """A cell that is read or written. steps: variables of the loops around it, the outermost first. conditions: of the
-    branches around it. parts: the numbers of the cell, see `ir.overlap`.
+    branches around it. parts: the numbers of the cell, see `ir.overlap`. lengths: of the loops, by their variables.
     """
 
     forms: tuple
@@ -27,6 +27,7 @@ class Access:
     steps: tuple
     conditions: tuple
     parts: frozenset
+    lengths: dict
     loc: object = None
 
 
@@ -65,7 +66,8 @@ class Collisions:
         return gap.number + sum(min(0, e) for e in ends) > 0 or gap.number + sum(max(0, e) for e in ends) < 0
 
     def _last(self, var: int) -> float:
-        length = self.indices.length(var)
+        found = self.indices.length(var)
+        length = None if found is None else found.sum
         return math.inf if length is None or length.terms else max(length.number - 1, 0)
 
     # ------------------------------------------------------------ at times
@@ -86,20 +88,6 @@ class Collisions:
         told = {t[1] for terms in same for t in terms if sum(u[0] == "step" for u in terms) == 1 and t[0] == "step"}
         return self.indices.outer <= told
 
-    def length(self, var: int, side: int, values: dict) -> int:
-        """How often a loop runs, given the outer ones; at least that, where only the launch knows."""
-        length = self.indices.length(var)
-        if length is None:
-            return 2 if var in self.indices.outer else 0
-        number, open_ = length.number, False
-        for term, count in length.terms.items():
-            if term[0] == "step":
-                number += count * values[side, term[1]]
-            else:
-                open_ = True
-                number += count * self.extents.get(term, 0)
-        return max(number, 2) if open_ else number
-
 
 class _Search:
     """Over the steps of the two iterations; an equation gives the last step that it has."""
@@ -113,16 +101,43 @@ class _Search:
         for e in equations:
             self.telling.setdefault(max((places[t[1:]] for t in e.terms), default=-1), []).append(e)
         self.free = {t[1:] for e in equations for t in e.terms}
-        self.free.update((side, t[1]) for side, var in self.order for t in self._terms(var) if t[0] == "step")
+        self.free.update(*map(self._steers, self.order))
         if any(a.conditions for a in accesses):
             self.free.update(self.order)
         self.values: dict = {}
         self.tries = 0
 
-    def _terms(self, var: int) -> dict:
-        """Of what the length of its loop is a sum."""
-        length = self.collisions.indices.length(var)
-        return {} if length is None else length.terms
+    # ------------------------------------------------------------ lengths
+
+    def _steers(self, step: tuple) -> set:
+        """The steps of outer loops that the length of a loop depends on."""
+        side, var = step
+        length = self.accesses[side].lengths[var]
+        if length is None:
+            return set()
+        if length.sum is None:
+            return {(side, outer) for outer in self.accesses[side].steps}
+        return {(side, t[1]) for t in length.sum.terms if t[0] == "step"}
+
+    def _length(self, step: tuple) -> int:
+        """How often a loop runs, given the outer ones; at least that, where only the launch knows."""
+        side, var = step
+        length = self.accesses[side].lengths[var]
+        if length is not None and length.sum is None:
+            begin, end = self._value(length.begin, side), self._value(length.end, side)
+            length = None if begin is None or end is None else Length(Sum(end - begin, {}), begin, end)
+        if length is None:
+            return 2 if var in self.collisions.indices.outer else 0
+        number, open_ = length.sum.number, False
+        for term, count in length.sum.terms.items():
+            if term[0] == "step":
+                number += count * self.values[side, term[1]]
+            else:
+                open_ = True
+                number += count * self.collisions.extents.get(term, 0)
+        return max(number, 2) if open_ else number
+
+    # ------------------------------------------------------------ iterations
 
     def found(self, k: int) -> bool:
         if k == 0 and any(e.number % _WRAP for e in self.telling.get(-1, ())):
@@ -140,7 +155,7 @@ class _Search:
 
     def _candidates(self, k: int) -> list:
         step = self.order[k]
-        length = self.collisions.length(step[1], step[0], self.values)
+        length = self._length(step)
         told = {self._solved(e, step) for e in self.telling.get(k, ())}
         if told:
             return [v for v in told if v is not None and 0 <= v < length] if len(told) == 1 else []
@@ -171,7 +186,9 @@ class _Search:
     def _value(self, form, side: int) -> int | None:
         if isinstance(form, tuple) and form[0] in _COMPUTED:
             a, b = self._value(form[1], side), self._value(form[2], side)
-            return None if a is None or b is None or b == 0 else _COMPUTED[form[0]](a, b)
+            if a is None or b is None or b == 0 and form[0] in ("mod", "floordiv"):
+                return None
+            return _COMPUTED[form[0]](a, b)
         known = self.collisions.indices.sum(form)
         if known is None or any(t[0] != "step" for t in known.terms):
             return None
@@ -182,7 +199,7 @@ _COMPARED = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
 }  # fmt: skip
-_COMPUTED = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b}
+_COMPUTED = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "min": min, "max": max}
 
 
 def _tagged(total: Sum, side: int) -> Sum:

@@ -46,6 +46,15 @@ class Sum:
         return Sum(self.number + times * other.number, {t: n for t, n in terms.items() if n})
 
 
+@dataclass
+class Length:
+    """From one form to another; sum: their difference, if it is a sum."""
+
+    sum: Sum | None
+    begin: object
+    end: object
+
+
 class Indices:
     """Forms of the expressions in one parallel loop."""
 
@@ -65,18 +74,20 @@ class Indices:
 
     # ------------------------------------------------------------ choices
 
-    def variants(self, indices: tuple, branches: tuple) -> list:
-        """The forms of indices, and the conditions under which they are these: of the branches around them, and of the
-        choices that they are made by.
+    def variants(self, indices: tuple, branches: tuple, steps: tuple) -> list:
+        """The forms of indices, their sums, the conditions under which they are these (of the branches around them, and
+        of the choices that they are made by), and the lengths of the loops around them.
         """
         found: list = []
         waiting: list = [{}]
         while waiting:
             self._chosen, self._open = waiting.pop(), None
             forms = tuple(map(self.form, indices))
+            sums = tuple(map(self.sum, forms))
+            lengths = {var: self.length(var) for var in steps}
             conditions = tuple(self._known_condition(*c) for c in (*branches, *self._chosen.values()))
             if self._open is None or len(found) + len(waiting) >= _VARIANTS:
-                found.append((forms, conditions))
+                found.append((forms, sums, conditions, lengths))
             else:
                 waiting += [{**self._chosen, id(self._open): (self._open, wanted)} for wanted in (True, False)]
         self._chosen = {}
@@ -127,18 +138,24 @@ class Indices:
 
     def _form(self, e):
         if isinstance(e, Const):
-            return int(e.value)
+            return int(e.value) if e.type.is_integral else ("real", float(e.value))
         if isinstance(e, Load) and isinstance(e.place, VarPlace):
             return self._variable(e.place.var.id)
         if isinstance(e, Extent):
             return ("fixed", ("extent", e.array.id, e.axis))
-        if isinstance(e, Cast) and not e.bits and e.a.type.is_integral:
-            a = self.form(e.a)
-            return None if a is None else (e.type.name, a)
-        if isinstance(e, Unary) and e.op == "neg" and is_index(e):
-            a = self.form(e.a)
-            return None if a is None else ("sub", 0, a)
-        return self._binary(e) if isinstance(e, Binary) else None
+        if isinstance(e, (Cast, Unary)) and not isinstance(e.type, TensorType):
+            return self._unary(e)
+        return self._binary(e) if isinstance(e, Binary) and not isinstance(e.type, TensorType) else None
+
+    def _unary(self, e: Cast | Unary):
+        a = None if isinstance(e, Cast) and e.bits else self.form(e.a)
+        if a is None:
+            return None
+        if isinstance(e, Cast):
+            return (e.type.name, a)
+        if e.op == "neg" and is_index(e):
+            return ("sub", 0, a)
+        return (e.op, a) if is_index(e) else (e.op + e.type.name, a)
 
     def _variable(self, var: int):
         if var in self._forms:
@@ -225,12 +242,19 @@ class Indices:
             return None
         return Sum(0, {}).plus(a, b.number) if a.terms else Sum(0, {}).plus(b, a.number)
 
-    def length(self, var: int) -> Sum | None:
+    def length(self, var: int) -> Length | None:
         """How often the loop of a variable runs."""
-        if var not in self._lengths:
-            begin, end = (self.sum(self.form(e)) for e in self.bounds[var])
-            self._lengths[var] = None if begin is None or end is None else end.plus(begin, -1)
-        return self._lengths[var]
+        if var in self._lengths:
+            return self._lengths[var]
+        open_, self._open = self._open, None
+        forms = tuple(self.form(e) for e in self.bounds[var])
+        begin, end = map(self.sum, forms)
+        known = None if begin is None or end is None else end.plus(begin, -1)
+        found = None if None in forms else Length(known, *forms)
+        if self._open is None and not self._chosen:
+            self._lengths[var] = found
+        self._open = self._open or open_
+        return found
 
     # ------------------------------------------------------------ conditions
 
@@ -262,7 +286,8 @@ class Indices:
 
 def is_index(e) -> bool:
     """Whether a number is one as the loops count: of fewer bits, different numbers may become the same."""
-    return element_dtype(e.type).bits >= 32
+    dtype = element_dtype(e.type)
+    return dtype.is_integral and dtype.bits >= 32
 
 
 def shifted(form, step: int):

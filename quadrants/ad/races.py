@@ -120,10 +120,10 @@ class _Cells:
         for node, indices, loc, steps, branches in found:
             if id(node) in self._idle:
                 continue
-            for forms, conditions in self.indices.variants(indices, branches):
+            for forms, sums, conditions, lengths in self.indices.variants(indices, branches, steps):
                 key = (forms, steps, conditions, parts(node.place))
                 if key not in made:
-                    made[key] = Access(forms, tuple(map(self.indices.sum, forms)), *key[1:], loc)
+                    made[key] = Access(forms, sums, *key[1:], lengths, loc)
                     if not conditions:
                         self._note_extents(root(node.place).array, forms)
         return list(made.values())

@@ -122,6 +122,13 @@ for i in range(4):: k = 0; more = False; if i > 1: more = True; if more: k = i; 
 for i in range(4): x[i] += x[i + 1 if i < 2 else i] ** 2
 for i in range(4): x[i] += x[qd.select(kind[i] > 1, i + 1, i)] ** 2
 for i in range(4):: for j in range(2): k = i;k += j;x[i] += x[k] ** 2
+for i in range(4):: k = 2; if i > 1: k = 4; for j in range(k): x[i] += x[j] ** 2
+for i in range(4):: k = 2; if i > 1: k = 0; for j in range(k, 4): x[i] += x[j] ** 2
+for i in range(4):: for j in range(4 if i > 1 else 2): x[i] += x[j] ** 2
+for i in range(4):: for j in range(qd.min(i, 2)): x[i] += x[j] ** 2
+for i in range(4): x[i] += x[abs(i - 2)] ** 2
+for i in range(4): x[i] += x[qd.cast(i * 0.5, qd.i32)] ** 2
+for i in range(4): x[i] += x[qd.cast(qd.floor(i / 2), qd.i32)] ** 2
 for I in qd.grouped(z): J = I; J += 1; z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; J = J - 1; z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; J.x += 1; z[I] += z[J] ** 2
@@ -175,6 +182,9 @@ for i in range(4):: k = 4 * i; if i > 1: k += 1; x[k] += x[k + 2] ** 2
 for i in range(4): x[i] += x[i + 4 if i > 1 else i + 8] ** 2
 for i in range(4):: k = i; for j in range(3): x[i] += x[k] ** 2;k = kind[j] + 16
 for I in qd.grouped(z):: J = I; for d in qd.static(range(2)): J[d] += 1; J -= 1; z[I] += z[J] ** 2
+for i in range(4):: k = 2; if i > 8: k = 40; for j in range(k): x[i + 16] += x[j] ** 2
+for i in range(4):: k = 4; if i > 1: k = 8; for j in range(k, 9): x[i] += x[j] ** 2
+for i in range(4):: for j in range(qd.max(i, 2), 4): x[i + 8] += x[j] ** 2
 for I in qd.grouped(z): J = I; J.x = I.x; z[J] += z[I] ** 2
 for i in range(4): x[kind[i] + 32] += x[i] ** 2
 for i in range(4): x[i + n] += x[i] ** 2

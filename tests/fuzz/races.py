@@ -34,7 +34,17 @@ _PARALLEL = (
     ("i", "range(4)"), ("i", "range(4)"), ("i", "range(1, 6)"), ("i", "range(n)"), ("i", "qd.ndrange((1, 4))"),
     ("i", "range(1)"), ("i, j", "qd.ndrange(3, 4)"), ("i, j", "qd.ndrange((1, 3), n)"),
 )  # fmt: skip
-_INNER = ("range(4)", "range(2)", "range(n)", "range(1, 4)", "range({v})", "range({v}, 4)", "qd.static(range(3))")
+_INNER = (
+    "range(2 if {v} > 1 else 3)",
+    "range(qd.min({v}, 3))",
+    "range(4)",
+    "range(2)",
+    "range(n)",
+    "range(1, 4)",
+    "range({v})",
+    "range({v}, 4)",
+    "qd.static(range(3))",
+)
 
 
 @dataclass
@@ -270,7 +280,7 @@ class Notes:
 
 def plainly(plain, cells: dict) -> Notes:
     notes = Notes(cells)
-    plain(notes, TRIPS, types.SimpleNamespace(ndrange=_ndrange, static=lambda x: x))
+    plain(notes, TRIPS, types.SimpleNamespace(ndrange=_ndrange, static=lambda x: x, min=min))
     return notes
 
 

@@ -39,15 +39,17 @@ def test_a_wrong_answer_is_found(name, answer, sign, monkeypatch):
 
 
 @pytest.mark.cpu_only
-def test_an_index_that_stays_what_it_was_is_found(monkeypatch):
+def test_indices_that_are_lost_when_they_change_are_found(monkeypatch):
     monkeypatch.setattr(versions.Versions, "after", _declared)
-    assert "a race is accepted" in {races.check_seed(seed, None, frozenset(), Arch("cpu")).sign for seed in range(200)}
+    signs = (races.check_seed(seed, None, frozenset(), Arch("cpu")).sign for seed in range(400))
+    assert any(sign == "a race is accepted" for sign in signs)
 
 
 def _declared(self, s) -> None:
     if isinstance(s, Declare):
         self.known.add(s.var.id)
-        self.defined[s.var.id] = s.init
+        if s.var.id not in self._changed:
+            self.defined[s.var.id] = self.now(s.init)
 
 
 @pytest.mark.cpu_only
