@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
-from quadrants.data import bulk, context, dtypes, host_access, host_values, layout, shapes, snode
+from quadrants.data import bulk, context, dtypes, exhaustion, host_access, host_values, layout, shapes, snode
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
@@ -49,6 +49,7 @@ class Field(TokenBase):
         self._leaves = leaves
         self._name = name
         self._dead = False
+        self._why_dead = ""  # what kept its tree from getting memory, if that is how it died
         self._companions: dict = {}
         self.token = intern_token(("field", next(_serial)))
 
@@ -57,13 +58,15 @@ class Field(TokenBase):
     def _check_alive(self) -> None:
         if self._dead:
             name = f" {self._name}" if self._name else ""
+            if self._why_dead:
+                raise QuadrantsRuntimeError(exhaustion.of_field(name, self._why_dead))
             raise QuadrantsRuntimeError(
                 f"This field{name} is dead: its memory went with qd.reset(), a new qd.init() or "
                 "SNodeTree.destroy(). Declare it again."
             )
 
-    def _kill(self) -> None:
-        self._dead = True
+    def _kill(self, why: str = "") -> None:
+        self._dead, self._why_dead = True, self._why_dead or why
         self.token = -1
         self._forget_views()
 
@@ -199,7 +202,7 @@ class Field(TokenBase):
             for leaf in found._leaves:
                 leaf.role = which
             if self._dead:
-                found._kill()
+                found._kill(self._why_dead)
         return found
 
     def _make_companion(self, which: str) -> Field:
