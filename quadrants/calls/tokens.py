@@ -45,15 +45,22 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         members = tuple([(key, _number(template_token(value, name))) for key, value in x.entries.items()])
         return intern_token(("struct", members, tuple(x.methods.items())))
     if isinstance(x, np.ndarray) or type(x).__hash__ is None:
-        raise TypeError(
-            f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
-            "object, or an array through qd.types.ndarray()"
-        )
+        raise _unhashable(x, name)
     if type(x).__hash__ is object.__hash__ or isinstance(x, type) or _is_more_than_its_value(x):
         return identity_token(x)
-    hash(x)
+    try:
+        hash(x)
+    except ValueError:  # a writable memoryview
+        raise _unhashable(x, name) from None
     token = intern_token(("object", constant_key(x)))
     return (token,) if _guards_its_value(x) else token
+
+
+def _unhashable(x: Any, name: str) -> TypeError:
+    return TypeError(
+        f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
+        "object, or an array through qd.types.ndarray()"
+    )
 
 
 def ndarray_as_template(name: str) -> QuadrantsRuntimeTypeError:

@@ -146,9 +146,13 @@ def receiver_of(fn) -> str:
     """
     code = fn.__code__
     first = code.co_varnames[0] if code.co_argcount else ""
+    return first if first not in fn.__annotations__ and (in_class(fn) or first == "self") else ""
+
+
+def in_class(fn) -> bool:
+    """Whether a function is written in a class."""
     scopes = fn.__qualname__.split(".")
-    in_class = len(scopes) > 1 and scopes[-2] != "<locals>"
-    return first if first not in fn.__annotations__ and (in_class or first == "self") else ""
+    return len(scopes) > 1 and scopes[-2] != "<locals>"
 
 
 def resolve_annotations(fn) -> dict:
