@@ -211,7 +211,10 @@ class Field(TokenBase):
     # -- Python protocols
 
     def __iter__(self):
-        raise NotImplementedError("Struct for is only available in Quadrants scope.")
+        raise NotImplementedError(
+            "Struct for is only available in Quadrants scope. Write `for i in field` in a kernel, without zip or "
+            "enumerate; in Python scope loop over field.to_numpy()."
+        )
 
     def __reduce_ex__(self, protocol):
         raise TypeError(

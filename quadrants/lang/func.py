@@ -13,7 +13,7 @@ from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook, parameters
 from quadrants.lang.annotations import RefType
-from quadrants.lang.definitions import at_definition
+from quadrants.lang.definitions import at_definition, refuse_async
 
 EMPTY = inspect.Parameter.empty
 
@@ -64,6 +64,7 @@ class Func:
         self.signature = inspect.signature(fn)
         self.receiver = receiver_of(fn)
         try:
+            refuse_async(fn, self.decorator)
             self._annotations = resolve_annotations(fn)
             self._check_signature()
         except QuadrantsSyntaxError as error:
