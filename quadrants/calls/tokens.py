@@ -50,8 +50,10 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         return identity_token(x)
     try:
         hash(x)
-    except ValueError:  # a writable memoryview
-        raise _unhashable(x, name) from None
+    except ValueError:
+        if isinstance(x, memoryview):  # of memory that can be written
+            raise _unhashable(x, name) from None
+        raise
     token = intern_token(("object", constant_key(x)))
     return (token,) if _guards_its_value(x) else token
 
@@ -149,7 +151,7 @@ def member_token(x: Any) -> int:
     if kind_of(x) == "tensor":
         return member_token(unwrapped(x))
     if is_external(x):
-        return external_token(x) if _can_be_passed(x) else intern_token(("no argument", type(x)))
+        return _external_member_token(x)
     if isinstance(x, (list, tuple, dict)):
         return _container_token(x, {})
     if isinstance(x, (BoundFunc, MethodType)):  # made anew each time that it is looked up
@@ -159,11 +161,12 @@ def member_token(x: Any) -> int:
     return _number(template_token(x, ""))
 
 
-def _can_be_passed(x: Any) -> bool:
-    """Whether an array can be an argument; one that cannot is no error unless a kernel reads it."""
+def _external_member_token(x: Any) -> int:
+    """That of an array which is a member; one that cannot be an argument is no error unless a kernel reads it."""
     from quadrants.data import external
 
-    return external.can_be_passed(x)
+    token = external.token_if_passed(x)
+    return intern_token(("no argument", type(x))) if token is None else _unless_disabled(token, x)
 
 
 def _container_token(x: Any, seen: dict[int, int]) -> int:
@@ -190,14 +193,20 @@ def _item_token(x: Any, seen: dict[int, int]) -> int:
     return member_token(x)
 
 
+def _unless_disabled(token: int, x: Any) -> int:
+    """Never the plan of an array, where torch is disabled: what a tensor may stand for is decided where kernels are
+    compiled.
+    """
+    from quadrants.data import external
+
+    return token if external.is_external(x) else intern_token((token, "torch is disabled"))
+
+
 def external_token(x: Any, name: str = "", element_axes: int = 0) -> int:
     """The token of an array of another package, of whose axes the last ones may be those of its elements."""
     from quadrants.data import external
 
-    token = external.token(x, name)
-    if not external.is_external(x):
-        # Never the plan of an array: what a tensor may stand for is decided where kernels are compiled.
-        token = intern_token((token, "torch is disabled"))
+    token = _unless_disabled(external.token(x, name), x)
     if not element_axes:
         return token
     shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one
