@@ -38,6 +38,8 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         return intern_token(("value", constant_key(x)))
     if isinstance(x, tuple):
         return intern_token(("tuple", type(x), tuple(_number(template_token(item, name)) for item in x)))
+    if isinstance(x, type):  # also a class whose objects are known below
+        return identity_token(x)
     if getattr(x, "_qd_host_matrix", False):
         data = x.to_numpy()
         return intern_token(("matrix", data.shape, data.dtype.str, data.tobytes()))
@@ -46,7 +48,7 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         return intern_token(("struct", members, tuple(x.methods.items())))
     if isinstance(x, np.ndarray) or type(x).__hash__ is None:
         raise _unhashable(x, name)
-    if type(x).__hash__ is object.__hash__ or isinstance(x, type) or _is_more_than_its_value(x):
+    if type(x).__hash__ is object.__hash__ or _is_more_than_its_value(x):
         return identity_token(x)
     try:
         hash(x)

@@ -154,6 +154,14 @@ def test_a_wrong_call(arch, run, kernel, kind, what, advice):
         assert line[carets.index("^") : carets.rindex("^") + 1].startswith(CALLED)
 
 
+def test_classes_are_known_while_compiling(arch):
+    @qd.kernel
+    def made(cls: qd.template()) -> qd.i32:
+        return cls([3, 4])[1]
+
+    assert made(qd.Vector) == made(qd.Matrix) == 4
+
+
 def test_self_is_a_name_outside_of_classes(arch):
     @qd.kernel
     def number(self: qd.i32) -> qd.i32:
