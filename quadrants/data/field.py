@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
-from quadrants.data import bulk, context, dtypes, exhaustion, host_access, host_values, layout, shapes, snode
+from quadrants.data import bulk, context, dtypes, exhaustion, host_access, host_values, layout, refusals, shapes, snode
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
@@ -356,11 +356,16 @@ def new_leaf(dtype, name: str, order: tuple | None) -> Leaf:
     return leaf
 
 
+def not_a_field(source) -> TypeError:
+    """The error of `copy_from` for what is no field."""
+    return TypeError(f"Cannot copy from a non-field object: {refusals.not_a_source(source)}")
+
+
 def copy_field(target: Field, source: Field) -> None:
     """`target.copy_from(source)` for scalar and matrix fields."""
     source = source._unwrap() if hasattr(source, "_unwrap") else source
     if not isinstance(source, Field):
-        raise TypeError(f"Cannot copy from a non-field object: {type(source).__name__}")
+        raise not_a_field(source)
     if getattr(source, "_element_shape", None) != target._element_shape:
         raise ValueError(
             f"a field with elements of shape {target._element_shape} cannot copy from {source!r}, "

@@ -393,6 +393,12 @@ def test_loops_over_fields(arch, iterable):
         list(eval(iterable, {"f": f}))  # noqa: S307 - an expression of this test
 
 
+def test_constructors_of_python_scope(arch):
+    for made in (qd.Vector, qd.Matrix):
+        with raises(TypeError, "Matrix() missing 1 required positional argument: 'arr'"):
+            made()
+
+
 def test_members_that_are_none(arch):
     assert "Getting shape of non-tensor type: f32, a number, has no .x" in told_of_line("y = f[0].x")
     with raises(AttributeError, "struct has no member 'q'; its members are ['a', 'b']"):
