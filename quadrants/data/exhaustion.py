@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from quadrants.data.field import Field
     from quadrants.data.node import Leaf
 
-# From here on a declaration is worth its line: what is too large is always among these.
+# Cells from which on a declaration is worth its line; what is too large for a memory is hardly ever below.
 LARGE = 1 << 24
 
 
