@@ -129,8 +129,8 @@ CALLS = [
     (lambda: stepped(State(qd.ndarray(qd.f32, (1, 1)), 2)), "stepped", "ValueError", "argument s.a - ", ONE_AXIS),
     (lambda: Sim.step(3), "step", "SyntaxError", "Missing argument 'n'.", "step is a method: call it on an object"),
     (lambda: Sim.step(), "step", "SyntaxError", "Missing argument 'self'.", "step is a method: call it on an object"),
-    (lambda: Sim().step(), "step", "SyntaxError", "Missing argument 'n'. Expected (n : i32).", "In this call"),
-    (lambda: Sim().step(1, 2), "step", "SyntaxError", "Too many arguments. Expected (n : i32), got (1, 2).", "In this"),
+    (lambda: Sim().step(), "step", "SyntaxError", "Missing argument 'n'.", "Expected (n : i32)."),
+    (lambda: Sim().step(1, 2), "step", "SyntaxError", "Too many arguments.", "Expected (n : i32), got (1, 2)."),
     (lambda: Sim.step(3, 4), "step", "SyntaxError", "'self' is no object of a class", "call it on one, as object"),
     (lambda: Plain().step(1), "step", "SyntaxError", "decorate class Plain", "with @qd.data_oriented"),
     (lambda: scaled.source("2"), "scaled", "SyntaxError", "Missing argument 'x'.", "Expected"),
@@ -146,7 +146,7 @@ def test_a_wrong_call(arch, run, kernel, kind, what, advice):
     with pytest.raises(KINDS[kind]) as caught:
         run()
     text, _, place = str(caught.value).partition(f"\nIn this call of kernel {kernel}:\n")
-    assert what in text and advice in str(caught.value) and " at 0x" not in text
+    assert what in text and advice in text and " at 0x" not in text
     code = run.__code__
     assert place.startswith(f'File "{code.co_filename}", line {code.co_firstlineno}, in <lambda>:\n    (lambda: ')
     if sys.version_info >= (3, 11):
