@@ -5,7 +5,7 @@ docs/guide/absent_names.md tells users of them; a test compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from quadrants import spelling
@@ -91,10 +91,10 @@ def error(module: str, name: str, known: Callable[[], Iterable[str]] = tuple) ->
     return AttributeError(f"{called} is not in this version. Use {instead}. See {_PAGE}.", name=name)
 
 
-def names_of(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that has no other."""
+def names_of(module: str, has: Mapping[str, object]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that has no other. `has`: what is there, as `globals()`."""
 
     def look_up(name: str) -> NoReturn:
-        raise error(module, name)
+        raise error(module, name, lambda: [known for known in has if not known.startswith("_")])
 
     return look_up

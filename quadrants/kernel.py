@@ -19,7 +19,7 @@ from quadrants.errors import (
 )
 from quadrants.lang import func as funcs
 from quadrants.lang.annotations import Template
-from quadrants.lang.definitions import at_definition
+from quadrants.lang.definitions import at_definition, refuse_async
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -211,6 +211,7 @@ def collect_parameters(fn) -> list:
         raise QuadrantsSyntaxError(
             f"error code: KERNEL_ANNOTATION_ORDER. @qd.kernel must be the innermost decorator of {fn.__qualname__}."
         )
+    refuse_async(fn, "@qd.kernel")
     resolved = resolve_annotations(fn)
     receiver = receiver_of(fn)
     fn.__annotations__ = resolved

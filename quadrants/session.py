@@ -300,6 +300,7 @@ def init(
     try:
         cfg, side = startup.read_options(given)
         startup.warn_dump_and_cache(cfg)
+        startup.warn_level(cfg)
         _logging.set_logging_level(side.log_level.lower())
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
         _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")

@@ -16,3 +16,11 @@ def hint(word: str, known: Iterable[str]) -> str:
     """The same to be put behind the word."""
     near = nearest(word, known)
     return f" (did you mean {near!r}?)" if near else ""
+
+
+def no_attribute(error: AttributeError, owner: object, name: str) -> str:
+    """The text of `error`, with what of `owner` may have been meant; tracebacks of Python add that by themselves."""
+    text = str(error)
+    if name.startswith("_") or "did you mean" in text:
+        return text
+    return text + hint(name, [known for known in dir(owner) if not known.startswith("_")])

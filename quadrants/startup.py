@@ -13,6 +13,7 @@ from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, p
 
 # Of qd.init, beside the options.
 _OTHER_ARGUMENTS = ("arch", "enable_fallback", "require_version")
+MAX_OPT_LEVEL = 3
 _LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
 
 
@@ -103,6 +104,12 @@ def warn_dump_and_cache(cfg: CompileConfig) -> None:
             "[warning_code=DUMP_IR_CACHE_MISMATCH] kernels found in the disk cache are dumped but not compiled again; "
             "use qd.init(offline_cache=False) to compile all of them."
         )
+
+
+def warn_level(cfg: CompileConfig) -> None:
+    """Levels above the last one are taken for it."""
+    if cfg.opt_level > MAX_OPT_LEVEL:
+        caller.warn(f"opt_level={cfg.opt_level} is taken for {MAX_OPT_LEVEL}, which is the highest level")
 
 
 def refuse_load_with_cache(cfg: CompileConfig, side: SideOptions) -> None:

@@ -6,4 +6,4 @@ from quadrants.algorithms.sorting import sort
 
 __all__ = ["sort", "sort_scratch_slots"]
 
-__getattr__ = absent.names_of("algorithms")
+__getattr__ = absent.names_of("algorithms", globals())

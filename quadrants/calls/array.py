@@ -50,7 +50,9 @@ class Array(Kind):
                 self._check_gradient(name, x)
         except (TypeError, ValueError) as error:
             if type(error) in (TypeError, ValueError):
-                raise type(error)(f"exception while trying to ensure compiled {call.fn}:\n{error}") from None
+                raise type(error)(
+                    f"exception while trying to ensure compiled <function {call.fn.__name__}>:\n{error}"
+                ) from None
             raise
 
     def check_type(self, name: str, x: Any) -> None:
@@ -76,19 +78,23 @@ class Array(Kind):
             scalar = _scalar(param.dtype)
             if scalar is not None:
                 if x.element_type != scalar:
-                    raise TypeError(f"Expect element type {scalar} for argument {name}, but get {x.element_type}")
+                    what = f"Expect element type {scalar} for argument {name}, but get {x.element_type}"
+                    raise TypeError(f"{what}; {_other(param, x)}")
             elif not _element_fits(param.dtype, x.element_type):
                 raise ValueError(
                     f"Invalid value for argument {name} - required element type: {param.dtype}, but {x.element_type} "
-                    "is provided"
+                    f"is provided; {_other(param, x)}"
                 )
         if param.ndim is not None and len(x.shape) != param.ndim:
             raise ValueError(
                 f"Invalid value for argument {name} - required ndim={param.ndim}, "
-                f"but {len(x.shape)}d ndarray with shape {x.shape} is provided"
+                f"but {len(x.shape)}d ndarray with shape {x.shape} is provided; {_other(param, x)}"
             )
         if param.needs_grad and not x.has_grad():
-            raise ValueError(f"Invalid value for argument {name} - required needs_grad=True, but False is provided")
+            raise ValueError(
+                f"Invalid value for argument {name} - required needs_grad=True, but False is provided; make the array "
+                "with needs_grad=True"
+            )
 
     def _check_external(self, name: str, x: Any) -> None:
         from quadrants.data import external
@@ -98,24 +104,26 @@ class Array(Kind):
         if wanted is None:
             return
         scalar = _scalar(wanted)
-        head = f"Invalid value for argument {name} - required"
+        head, advice = f"Invalid value for argument {name} - required", _other(self.annotation, x)
         if scalar is not None:
             if dtype is not scalar:
-                raise ValueError(f"{head} array has dtype={scalar}, array with dtype={dtype} is provided")
+                raise ValueError(f"{head} array has dtype={scalar}, array with dtype={dtype} is provided; {advice}")
             if ndim is not None and rank != ndim:
-                raise ValueError(f"{head} array has ndim={ndim}, array with {rank} dimensions is provided")
+                raise ValueError(f"{head} array has ndim={ndim}, array with {rank} dimensions is provided; {advice}")
             return
         element = _element_shape(wanted)
         depth = len(element)
         if ndim is not None and rank != ndim + depth:
             raise ValueError(
-                f"{head} array has ndim={ndim} element_dim={depth}, array with {rank} dimensions is provided"
+                f"{head} array has ndim={ndim} element_dim={depth}, array with {rank} dimensions is provided; {advice}"
             )
         if rank < depth:
-            raise ValueError(f"{head} element_dim={depth}, array with {rank} dimensions is provided")
+            raise ValueError(f"{head} element_dim={depth}, array with {rank} dimensions is provided; {advice}")
         provided = tuple(x.shape[rank - depth :])
         if any(n is not None and n != m for n, m in zip(element, provided, strict=True)):
-            raise ValueError(f"{head} element_shape={element}, array with element shape of {provided} is provided")
+            raise ValueError(
+                f"{head} element_shape={element}, array with element shape of {provided} is provided; {advice}"
+            )
 
     def _check_gradient(self, name: str, x: Any) -> None:
         """A kernel takes arrays that another package made without gradient; its derivative would leave theirs out
@@ -137,8 +145,8 @@ def not_an_array(annotation: Any, x: Any, name: str) -> QuadrantsRuntimeTypeErro
     """The error for a list, a number, None or a field where an array is needed."""
     if kind_of(x) in FIELD_KINDS:
         return QuadrantsRuntimeTypeError(
-            f"Invalid type for argument {name}: a field cannot be converted into required type {annotation}; annotate "
-            "the parameter with qd.template() or qd.Tensor to pass fields"
+            f"Invalid type for argument {name}: a field cannot be converted into required type {_written(annotation)}; "
+            "annotate the parameter with qd.template() or qd.Tensor to pass fields"
         )
     return QuadrantsRuntimeTypeError(
         f"Invalid type for argument {name}, got {x!r}; pass a qd.ndarray or an array of NumPy, torch or CuPy, as "
@@ -166,6 +174,29 @@ def element_axes(annotation: Any) -> int:
     """How many of the axes of a foreign array are those of its elements: the last ones."""
     dtype = None if isinstance(annotation, type) else getattr(annotation, "dtype", None)
     return int(dtype.ndim) if isinstance(dtype, TensorTypeBase) else 0
+
+
+def _other(annotation: Any, x: Any) -> str:
+    """What to do about an array of another type, rank or elements than the annotation names."""
+    made = "" if kind_of(x) == "ndarray" else ", as x.astype(..) or x.reshape(..) of NumPy makes one,"
+    return f"the parameter is annotated with {_written(annotation)}: pass such an array{made} or change the annotation"
+
+
+def _written(annotation: Any) -> str:
+    """An annotation as users write it."""
+    options = {"dtype": _written_dtype(annotation.dtype), "ndim": annotation.ndim}
+    given = ", ".join(f"{key}={value}" for key, value in options.items() if value is not None)
+    return f"qd.types.ndarray({given})"
+
+
+def _written_dtype(dtype: Any) -> Any:
+    scalar = _scalar(dtype)
+    if scalar is not None:
+        return f"qd.{scalar}"
+    if not isinstance(dtype, TensorTypeBase) or dtype.dtype is None:
+        return dtype
+    extents = ", ".join(map(str, _element_shape(dtype)))
+    return f"qd.types.{'vector' if dtype.ndim == 1 else 'matrix'}({extents}, qd.{_scalar(dtype.dtype)})"
 
 
 def _scalar(dtype: Any) -> DType | None:

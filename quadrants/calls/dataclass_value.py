@@ -24,7 +24,8 @@ class Dataclass(Kind):
         """All instances share one; their members are compared one by one."""
         if not isinstance(x, self.annotation):
             raise QuadrantsRuntimeTypeError(
-                f"Argument {name} (type={type(x)}) cannot be converted into required type {self.annotation.__name__}"
+                f"Argument {name} (type={type(x)}) cannot be converted into required type {self.annotation.__name__}; "
+                f"pass an instance, as {self.annotation.__name__}({_constructor(self.annotation)}) makes one"
             )
         token = intern_token(("dataclass", type(x)))
         return (token,) if type(x).__weakrefoffset__ else token
@@ -43,6 +44,10 @@ class Dataclass(Kind):
 
     def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
         return declarer.object(source, x, members(self.annotation))
+
+
+def _constructor(cls: type) -> str:
+    return ", ".join(f"{name}=.." for name in parameters.dataclass_members(cls))
 
 
 @functools.cache

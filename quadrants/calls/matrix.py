@@ -47,16 +47,18 @@ def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset:
     data = _entries(t, name, value)
     if data.dtype.kind == "O":
         data = whole_numbers(data, t.dtype, name)
-    if data.dtype.kind not in "biuf" or (data.dtype.kind == "f" and not t.dtype.is_real):
+    if data.dtype.kind not in "biuf":
+        raise _no_entries(t, name, value)
+    if data.dtype.kind == "f" and not t.dtype.is_real:
         raise QuadrantsRuntimeTypeError(
-            f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}"
+            f"Argument {name} (type={data.dtype}) cannot be converted into required type {t.dtype}; pass {_wanted(t)}"
         )
     if data.ndim == 0:
-        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}; pass {_wanted(t)}")
     if data.ndim == len(t.shape) + 1 and data.shape[-1] == 1:
         data = data[..., 0]
     if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
-        raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}")
+        raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}; pass {_wanted(t)}")
     data = data[tuple(slice(n) for n in t.shape)]
     if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
         check_integer(int(data.min()), t.dtype, f"Argument {name}")
@@ -91,14 +93,39 @@ def _entries(t: TensorType, name: str, value: Any) -> np.ndarray:
             exact = np.asarray(value, object) if data.dtype.kind == "f" and not t.dtype.is_real else data
             return exact if _all_whole(exact) else data
         except ValueError:
-            raise IndexError(f"Argument {name}: the rows of {value!r} differ in length") from None
+            raise IndexError(
+                f"Argument {name}: the rows of {value!r} differ in length or depth; pass {_wanted(t)}"
+            ) from None
     if hasattr(value, "__getitem__") and not isinstance(value, str) and not _is_torch(value):
+        return _indexed(t, name, value)
+    if isinstance(value, (int, float)):
+        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}; pass {_wanted(t)}")
+    raise _no_entries(t, name, value)
+
+
+def _indexed(t: TensorType, name: str, value: Any) -> np.ndarray:
+    """The entries of what is none of the kinds that are known, by its indices."""
+    try:
         if len(t.shape) == 1:
             return np.asarray([value[i] for i in range(t.shape[0])])
         return np.asarray([[value[i, j] for j in range(t.shape[1])] for i in range(t.shape[0])])
-    if isinstance(value, (int, float)):
-        raise TypeError(f"Argument {name} needs {t.count} elements, got the number {value!r}")
-    raise QuadrantsRuntimeTypeError(f"Argument {name} (type={type(value)}) cannot be converted into required type {t}")
+    except IndexError as error:
+        raise IndexError(f"Argument {name} needs shape {t.shape}: {error}; pass {_wanted(t)}") from None
+    except (KeyError, TypeError, ValueError, NotImplementedError):
+        raise _no_entries(t, name, value) from None
+
+
+def _no_entries(t: TensorType, name: str, value: Any) -> QuadrantsRuntimeTypeError:
+    return QuadrantsRuntimeTypeError(
+        f"Argument {name} (type={type(value)}) cannot be converted into required type {t}; pass {_wanted(t)}"
+    )
+
+
+def _wanted(t: TensorType) -> str:
+    kind = "real numbers" if t.dtype.is_real else "integers"
+    if len(t.shape) == 1:
+        return f"a qd.Vector, a list or a NumPy array of {t.shape[0]} {kind}"
+    return f"a qd.Matrix, or a list or a NumPy array of {t.shape[0]} rows of {t.shape[1]} {kind}"
 
 
 def _is_torch(value: Any) -> bool:

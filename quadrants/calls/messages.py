@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quadrants import caller
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
-from quadrants.lang.func import receiver_of
+from quadrants.lang.func import in_class, receiver_of
 
 if TYPE_CHECKING:
     from quadrants.banner import Frame
@@ -92,9 +92,11 @@ def _missing(fn: Callable[..., Any], parameters: list[tuple[str, Any]], args: tu
 
 def check_receiver(fn: Callable[..., Any], parameters: list[tuple[str, Any]], args: tuple[Any, ...]) -> None:
     """Raise QuadrantsSyntaxError for a method that got no object whose methods may be kernels."""
-    if not parameters or parameters[0][0] not in ("self", receiver_of(fn)):
+    if not parameters:
         return
     name, x = parameters[0][0], args[0]
+    if name != receiver_of(fn) and not (name == "self" and in_class(fn)):
+        return
     if getattr(x, "_qd_data_oriented", False):
         return
     if getattr(x, "_qd_host_struct", False):

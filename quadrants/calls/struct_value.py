@@ -41,7 +41,8 @@ class Struct(Kind):
 def _pack_struct(t: StructType, name: str, value: Any, block: memoryview, offset: int) -> None:
     if not getattr(value, "_qd_host_struct", False):
         raise QuadrantsRuntimeTypeError(
-            f"Argument {name} (type={type(value)}) cannot be converted into required type {t}"
+            f"Argument {name} (type={type(value)}) cannot be converted into required type {t}; pass an instance of the "
+            f"struct type, with the members {[key for key, _ in t.members]}"
         )
     entries = value.to_dict()
     _pack_members(t, name, entries, block, offset)

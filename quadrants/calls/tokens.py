@@ -38,6 +38,8 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         return intern_token(("value", constant_key(x)))
     if isinstance(x, tuple):
         return intern_token(("tuple", type(x), tuple(_number(template_token(item, name)) for item in x)))
+    if isinstance(x, type):  # also a class whose objects are known below
+        return identity_token(x)
     if getattr(x, "_qd_host_matrix", False):
         data = x.to_numpy()
         return intern_token(("matrix", data.shape, data.dtype.str, data.tobytes()))
@@ -45,15 +47,24 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
         members = tuple([(key, _number(template_token(value, name))) for key, value in x.entries.items()])
         return intern_token(("struct", members, tuple(x.methods.items())))
     if isinstance(x, np.ndarray) or type(x).__hash__ is None:
-        raise TypeError(
-            f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
-            "object, or an array through qd.types.ndarray()"
-        )
-    if type(x).__hash__ is object.__hash__ or isinstance(x, type) or _is_more_than_its_value(x):
+        raise _unhashable(x, name)
+    if type(x).__hash__ is object.__hash__ or _is_more_than_its_value(x):
         return identity_token(x)
-    hash(x)
+    try:
+        hash(x)
+    except ValueError:
+        if isinstance(x, memoryview):  # of memory that can be written
+            raise _unhashable(x, name) from None
+        raise
     token = intern_token(("object", constant_key(x)))
     return (token,) if _guards_its_value(x) else token
+
+
+def _unhashable(x: Any, name: str) -> TypeError:
+    return TypeError(
+        f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
+        "object, or an array through qd.types.ndarray()"
+    )
 
 
 def ndarray_as_template(name: str) -> QuadrantsRuntimeTypeError:
@@ -142,7 +153,7 @@ def member_token(x: Any) -> int:
     if kind_of(x) == "tensor":
         return member_token(unwrapped(x))
     if is_external(x):
-        return external_token(x) if _can_be_passed(x) else intern_token(("no argument", type(x)))
+        return _external_member_token(x)
     if isinstance(x, (list, tuple, dict)):
         return _container_token(x, {})
     if isinstance(x, (BoundFunc, MethodType)):  # made anew each time that it is looked up
@@ -152,11 +163,12 @@ def member_token(x: Any) -> int:
     return _number(template_token(x, ""))
 
 
-def _can_be_passed(x: Any) -> bool:
-    """Whether an array can be an argument; one that cannot is no error unless a kernel reads it."""
+def _external_member_token(x: Any) -> int:
+    """That of an array which is a member; one that cannot be an argument is no error unless a kernel reads it."""
     from quadrants.data import external
 
-    return external.can_be_passed(x)
+    token = external.token_if_passed(x)
+    return intern_token(("no argument", type(x))) if token is None else _unless_disabled(token, x)
 
 
 def _container_token(x: Any, seen: dict[int, int]) -> int:
@@ -183,14 +195,20 @@ def _item_token(x: Any, seen: dict[int, int]) -> int:
     return member_token(x)
 
 
+def _unless_disabled(token: int, x: Any) -> int:
+    """Never the plan of an array, where torch is disabled: what a tensor may stand for is decided where kernels are
+    compiled.
+    """
+    from quadrants.data import external
+
+    return token if external.is_external(x) else intern_token((token, "torch is disabled"))
+
+
 def external_token(x: Any, name: str = "", element_axes: int = 0) -> int:
     """The token of an array of another package, of whose axes the last ones may be those of its elements."""
     from quadrants.data import external
 
-    token = external.token(x, name)
-    if not external.is_external(x):
-        # Never the plan of an array: what a tensor may stand for is decided where kernels are compiled.
-        token = intern_token((token, "torch is disabled"))
+    token = _unless_disabled(external.token(x, name), x)
     if not element_axes:
         return token
     shape = np.asarray(x).shape if isinstance(x, np.ndarray) else x.shape  # a subclass may name another one

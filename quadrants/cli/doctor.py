@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Sequence
 
 from quadrants import config
-from quadrants._version import __version_str__
+from quadrants._version import DISTRIBUTION
 from quadrants.cli import probes
 from quadrants.cli.cache import default_folder, size
 from quadrants.toolchain.cache import DiskCache
@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
 
 def _header() -> str:
     lines = [
-        f"quadrants {__version_str__}, Python {platform.python_version()} ({sys.executable})",
+        f"quadrants {DISTRIBUTION}, Python {platform.python_version()} ({sys.executable})",
         f"{platform.platform()}, {platform.machine()}, {config.hardware_threads()} CPU threads",
     ]
     info = DiskCache(default_folder()).info()
@@ -59,7 +59,7 @@ def _json(findings: list[probes.Finding]) -> str:
 
     info = DiskCache(default_folder()).info()
     said = {
-        "version": __version_str__,
+        "version": DISTRIBUTION,
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "platform": platform.platform(),
         "machine": platform.machine(),

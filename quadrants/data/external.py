@@ -111,10 +111,11 @@ def _dtype(obj) -> tuple:
     return dtypes.BY_NUMPY_NAME.get(kind), kind
 
 
-def can_be_passed(obj) -> bool:
-    """Whether kernels take a foreign array: `token` fails for others."""
+def token_if_passed(obj) -> int | None:
+    """The token of a foreign array; None for one that kernels do not take, which `token` fails for."""
     obj = plain(obj)
-    return _dtype(obj)[0] is not None and not _advice_on_strides(obj)
+    dtype, _ = _dtype(obj)
+    return None if dtype is None or _advice_on_strides(obj) else _token(obj, dtype)
 
 
 def token(obj, name: str = "") -> int:
@@ -123,11 +124,15 @@ def token(obj, name: str = "") -> int:
     Checks contiguity, so that an array which cannot be passed fails before anything is compiled.
     """
     obj = plain(obj)
-    dtype, ndim = dtype_and_ndim(obj, name)
+    dtype, _ = dtype_and_ndim(obj, name)
     _check_contiguous(obj)
+    return _token(obj, dtype)
+
+
+def _token(obj, dtype) -> int:
     if has_grad(obj):
-        return intern_token(("external", dtype.name, ndim, "grad"))
-    return intern_token(("external", dtype.name, ndim))
+        return intern_token(("external", dtype.name, obj.ndim, "grad"))
+    return intern_token(("external", dtype.name, obj.ndim))
 
 
 def has_grad(obj) -> bool:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from quadrants.data import context, dtypes
+from quadrants.data import context, dtypes, exhaustion
 from quadrants.data import ndarray as ndarrays
 from quadrants.data.field import (
     ScalarField,
@@ -157,6 +157,7 @@ def _settle(made, shape, order, offset, layout, needs_grad: bool, needs_dual: bo
     wanted = [made]
     wanted += [made.grad] if needs_grad else []
     wanted += [made.dual] if needs_dual else []
+    exhaustion.note_site(made, shape)
     for part in wanted:
         _attach(part, shape, order, offset, layout)
 

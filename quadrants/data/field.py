@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
-from quadrants.data import bulk, context, dtypes, host_access, host_values, layout, shapes, snode
+from quadrants.data import bulk, context, dtypes, exhaustion, host_access, host_values, layout, refusals, shapes, snode
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
@@ -49,6 +49,7 @@ class Field(TokenBase):
         self._leaves = leaves
         self._name = name
         self._dead = False
+        self._why_dead = ""  # what kept its tree from getting memory, if that is how it died
         self._companions: dict = {}
         self.token = intern_token(("field", next(_serial)))
 
@@ -57,13 +58,15 @@ class Field(TokenBase):
     def _check_alive(self) -> None:
         if self._dead:
             name = f" {self._name}" if self._name else ""
+            if self._why_dead:
+                raise QuadrantsRuntimeError(exhaustion.of_field(name, self._why_dead))
             raise QuadrantsRuntimeError(
                 f"This field{name} is dead: its memory went with qd.reset(), a new qd.init() or "
                 "SNodeTree.destroy(). Declare it again."
             )
 
-    def _kill(self) -> None:
-        self._dead = True
+    def _kill(self, why: str = "") -> None:
+        self._dead, self._why_dead = True, self._why_dead or why
         self.token = -1
         self._forget_views()
 
@@ -199,7 +202,7 @@ class Field(TokenBase):
             for leaf in found._leaves:
                 leaf.role = which
             if self._dead:
-                found._kill()
+                found._kill(self._why_dead)
         return found
 
     def _make_companion(self, which: str) -> Field:
@@ -208,7 +211,10 @@ class Field(TokenBase):
     # -- Python protocols
 
     def __iter__(self):
-        raise NotImplementedError("Struct for is only available in Quadrants scope.")
+        raise NotImplementedError(
+            "Struct for is only available in Quadrants scope. Write `for i in field` in a kernel, without zip or "
+            "enumerate; in Python scope loop over field.to_numpy()."
+        )
 
     def __reduce_ex__(self, protocol):
         raise TypeError(
@@ -350,11 +356,16 @@ def new_leaf(dtype, name: str, order: tuple | None) -> Leaf:
     return leaf
 
 
+def not_a_field(source) -> TypeError:
+    """The error of `copy_from` for what is no field."""
+    return TypeError(f"Cannot copy from a non-field object: {refusals.not_a_source(source)}")
+
+
 def copy_field(target: Field, source: Field) -> None:
     """`target.copy_from(source)` for scalar and matrix fields."""
     source = source._unwrap() if hasattr(source, "_unwrap") else source
     if not isinstance(source, Field):
-        raise TypeError(f"Cannot copy from a non-field object: {type(source).__name__}")
+        raise not_a_field(source)
     if getattr(source, "_element_shape", None) != target._element_shape:
         raise ValueError(
             f"a field with elements of shape {target._element_shape} cannot copy from {source!r}, "

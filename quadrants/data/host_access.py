@@ -98,6 +98,9 @@ def _list(numbers: tuple) -> str:
     return ", ".join(str(int(n)) for n in numbers)
 
 
+_NUMBER = "an element takes a number; fill(0) sets all to zero"
+
+
 def stored(value, dtype: DType):
     """`value` as a Python or NumPy number that assigns into memory of `dtype` without a further check.
 
@@ -120,18 +123,19 @@ def _whole(value, dtype: DType):
     whole = _truncated(value, dtype)
     if isinstance(whole, int) or isinstance(whole, np.ndarray) and whole.ndim == 0 and whole.dtype.kind in "iub":
         return whole
-    raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; write int(..) to truncate it first")
+    advice = "write int(..) to truncate it first" if isinstance(value, (float, np.floating)) else _NUMBER
+    raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; {advice}")
 
 
 def _stored_real(value, dtype: DType):
     if isinstance(value, (str, bytes, complex, np.complexfloating)) or value is None:
-        raise TypeError(f"{_describe(value)} cannot be stored as {dtype}")
+        raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; {_NUMBER}")
     try:
         number = float(value)
     except OverflowError:
         number = float("inf") if value > 0 else float("-inf")
     except (TypeError, ValueError):
-        raise TypeError(f"{_describe(value)} cannot be stored as {dtype}") from None
+        raise TypeError(f"{_describe(value)} cannot be stored as {dtype}; {_NUMBER}") from None
     if abs(number) > _MAX_FLOAT[dtype.bits]:
         # NumPy warns when a finite number becomes infinite; a store into a container does not.
         with np.errstate(over="ignore"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from quadrants import caller
 from quadrants._ext.core import ArrayBase, Writes, intern_token
-from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, shapes
+from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, refusals, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import tensor_type
@@ -227,7 +227,7 @@ class Ndarray(NumpyExchange, ArrayBase):
         """
         other = other._unwrap() if hasattr(other, "_unwrap") else other
         if not isinstance(other, Ndarray):
-            raise AssertionError(f"copy_from needs an ndarray, not {type(other).__name__}")
+            raise AssertionError(f"copy_from needs a qd.ndarray, not {refusals.not_a_source(other)}")
         self._live(), other._live()
         if self.shape != other.shape or self._element_shape != other._element_shape:
             mine, theirs = self.shape + self._element_shape, other.shape + other._element_shape

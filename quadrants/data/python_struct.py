@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quadrants.data import dtypes, host_values, python_tensor, shapes
+from quadrants.data import dtypes, host_values, python_tensor, refusals, shapes
 from quadrants.data.python_element import NumberCell
 
 
@@ -49,6 +49,7 @@ class PythonStructField:
         values = value.to_dict() if hasattr(value, "to_dict") else value
         if not isinstance(values, dict):
             raise TypeError(f"a struct or a dict with the members {self.keys} is needed, not {value!r}")
+        refusals.check_members(self._members, values)
         for name, part in self._members.items():
             part[key] = values[name]
 

@@ -8,7 +8,7 @@ import threading
 import weakref
 
 from quadrants import caller
-from quadrants.data import context, layout, memory
+from quadrants.data import context, exhaustion, layout, memory
 from quadrants.data.node import Leaf, SNode, TreeBuilding
 from quadrants.data.sites import caller_site
 from quadrants.errors import QuadrantsRuntimeError
@@ -55,14 +55,17 @@ class SNodeTree:
 
         clear_all()
 
-    def kill(self) -> None:
-        """Mark every field of the tree dead and drop the memory. Views that users still hold keep it alive."""
+    def kill(self, why: str = "") -> None:
+        """Mark every field of the tree dead and drop the memory. Views that users still hold keep it alive.
+
+        `why`: what kept the tree from getting memory, if it never had any.
+        """
         self.frozen = self.destroyed = True
         for leaf in self.leaves:
             for ref in leaf.owners:
                 owner = ref()
                 if owner is not None:
-                    owner._kill()
+                    owner._kill(why)
         self.buffer = None
 
     def check(self) -> None:
@@ -77,6 +80,10 @@ class SNodeTree:
         nbytes = layout.assign_offsets(self.root)
         try:
             self.buffer = memory.allocate(nbytes)
+        except QuadrantsRuntimeError as error:
+            told = exhaustion.of_tree(self.leaves, error)
+            self.kill(told)
+            raise QuadrantsRuntimeError(told) from None
         except BaseException:
             self.kill()
             raise

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quadrants.data import host_values
-from quadrants.data.field import Field, ScalarField
+from quadrants.data import host_values, refusals
+from quadrants.data.field import Field, ScalarField, not_a_field
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -101,6 +101,7 @@ class StructField(Field):
         values = element.to_dict() if hasattr(element, "to_dict") else element
         if not isinstance(values, dict):
             raise TypeError(f"a struct or a dict with the members {self.keys} is needed, not {element!r}")
+        refusals.check_members(self._members, values)
         for key, part in self._members.items():
             if part is not None:
                 part[indices] = values[key]
@@ -115,7 +116,7 @@ class StructField(Field):
     def copy_from(self, other: Field) -> None:
         """Take over the values of a struct field with the same members and shape, cast member by member."""
         if not isinstance(other, Field):
-            raise TypeError(f"Cannot copy from a non-field object: {type(other).__name__}")
+            raise not_a_field(other)
         if not isinstance(other, StructField) or set(other.keys) != set(self.keys):
             names = other.keys if isinstance(other, StructField) else None
             raise ValueError(f"a struct field with members {self.keys} cannot copy from members {names}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
+from quadrants import spelling
 from quadrants.calls.array import describe
 from quadrants.calls.dataclass_value import no_kind
 from quadrants.calls.kind import Kind, Source
@@ -204,7 +205,7 @@ class Arguments:
         try:
             x = getattr(obj, name)
         except AttributeError as error:
-            raise QuadrantsCompilationError(f"AttributeError: {error}") from None
+            raise QuadrantsCompilationError(f"AttributeError: {spelling.no_attribute(error, obj, name)}") from None
         if isinstance(x, BoundFunc):
             return BoundFunc(x.func, ref)
         x = unwrapped(x)
@@ -310,7 +311,10 @@ class Arguments:
 
         if name in access._METHODS or (len(name) <= 4 and any(all(c in s for c in name) for s in access.SWIZZLES)):
             return access.attribute(tensor.construct(m), name)
-        return getattr(m, name)
+        try:
+            return getattr(m, name)
+        except AttributeError as error:
+            raise QuadrantsCompilationError(f"AttributeError: {spelling.no_attribute(error, m, name)}") from None
 
 
 def _mode(obj, name: str, kind: Kind | None) -> str:

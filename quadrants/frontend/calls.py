@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend import intrinsics, plain_calls
+from quadrants.frontend import intrinsics, plain_calls, wrong_arguments
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.format_strings import format_method
@@ -170,7 +170,14 @@ class Calls:
         except TypeError as error:
             if isinstance(error, QuadrantsCompilationError):
                 raise
-            raise QuadrantsTypeError(f"TypeError when calling `{name}`: {error}") from None
+            what = self._wrong_arguments(function, name, args, kwargs) or error
+            raise QuadrantsTypeError(f"TypeError when calling `{name}`: {what}") from None
+
+    def _wrong_arguments(self, function, name, args, kwargs):
+        if isinstance(function, KernelMethod):
+            return wrong_arguments.told(function.function, name, 1, (function.instance, *args), kwargs)
+        hidden = 1 if args and args[0] is self.tracer else 0
+        return wrong_arguments.told(function, name, hidden, args, kwargs)
 
     def _call_python(self, function, args, kwargs):
         module = getattr(function, "__module__", "") or ""

@@ -128,55 +128,76 @@ def format_string(node: ast.JoinedStr, evaluate: Callable[[ast.AST], Any]):
     for piece in node.values:
         if isinstance(piece, ast.FormattedValue):
             conversion = chr(piece.conversion) if piece.conversion > 0 else ""
-            parts.append(_field(evaluate(piece.value), _spec_of(piece), conversion))
+            parts.append(_field(evaluate(piece.value), _spec_of(piece, evaluate), conversion))
         elif isinstance(piece, ast.Constant):
             parts.append(piece.value)
     return formatted(parts)
 
 
-def _spec_of(piece: ast.FormattedValue) -> str:
-    if piece.format_spec is None:
+def _spec_of(piece: ast.FormattedValue, evaluate: Callable[[ast.AST], Any]) -> str:
+    if not isinstance(piece.format_spec, ast.JoinedStr):
         return ""
-    texts = []
-    for part in getattr(piece.format_spec, "values", ()):
-        if not isinstance(part, ast.Constant):
-            raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-        texts.append(str(part.value))
-    return "".join(texts)
+    return _known(format_string(piece.format_spec, evaluate))
+
+
+def _known(spec: Any) -> str:
+    """A specification that may have fields of its own."""
+    if not isinstance(spec, str):
+        raise QuadrantsSyntaxError(
+            "The width and the precision of a format have to be known while the kernel is compiled. Write a number, or "
+            "pass it as a qd.template() argument."
+        )
+    return spec
+
+
+class _Arguments:
+    """The arguments of `"...".format(...)`, and which of them were asked for."""
+
+    def __init__(self, args: list, kwargs: dict):
+        self.args, self.kwargs = args, kwargs
+        self.used: set = set()
+        self.auto = 0
+
+    def get(self, name: str) -> Any:
+        if name != "" and not name.isdigit():
+            if name not in self.kwargs:
+                raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
+            self.used.add(name)
+            return self.kwargs[name]
+        at = self.auto if name == "" else int(name)
+        self.auto += name == ""
+        if at >= len(self.args):
+            raise self._expected(at + 1)
+        self.used.add(at)
+        return self.args[at]
+
+    def check_used(self) -> None:
+        for key in self.kwargs:
+            if key not in self.used:
+                raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
+        unused = [k for k in range(len(self.args)) if k not in self.used]
+        if unused:
+            raise self._expected(len(self.args) - len(unused))
+
+    def _expected(self, count: int) -> QuadrantsSyntaxError:
+        return QuadrantsSyntaxError(f"Expected {count} positional argument(s), but received {len(self.args)} instead.")
 
 
 def format_method(text: str, args: list, kwargs: dict):
     """`"...".format(...)` with positional, indexed and keyword fields."""
+    given = _Arguments(args, kwargs)
+    made = _fields_of(text, given)
+    given.check_used()
+    return made
+
+
+def _fields_of(text: str, given: _Arguments):
     parts: list = []
-    used: set = set()
-    auto = 0
     for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
-        if name is None:
-            continue
-        if "{" in (spec or ""):
-            raise QuadrantsSyntaxError("Nested format specifications are not supported in kernels.")
-        if name == "" or name.isdigit():
-            at = auto if name == "" else int(name)
-            auto += name == ""
-            if at >= len(args):
-                raise QuadrantsSyntaxError(
-                    f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
-                )
-            used.add(at)
-            parts.append(_field(args[at], spec or "", conversion or ""))
-        else:
-            if name not in kwargs:
-                raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
-            used.add(name)
-            parts.append(_field(kwargs[name], spec or "", conversion or ""))
-    for key in kwargs:
-        if key not in used:
-            raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")
-    unused = [k for k in range(len(args)) if k not in used]
-    if unused:
-        expected = len(args) - len(unused)
-        raise QuadrantsSyntaxError(f"Expected {expected} positional argument(s), but received {len(args)} instead.")
+        if name is not None:
+            value = given.get(name)
+            parts.append(_field(value, _known(_fields_of(spec or "", given)), conversion or ""))
     return formatted(parts)
 
 

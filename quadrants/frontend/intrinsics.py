@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend import node_ops
+from quadrants.frontend import loop_options, node_ops
 from quadrants.frontend.host_operations import without_width
 from quadrants.frontend.refs import ArrayRef
-from quadrants.frontend.simt import block_dim_of
-from quadrants.ir.nodes import Builtin, Const, LoopConfig, MatOp, Rand
+from quadrants.ir.nodes import Builtin, Const, MatOp, Rand
 from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
@@ -67,10 +66,10 @@ def _rounding(op: str):
 def _two(op: str):
     foldable = op != "bit_shr"  # which has a meaning for numbers of a width alone
 
-    def handler(tracer: Tracer, a, b):
-        if foldable and typed.is_number(a) and typed.is_number(b):
-            return _folded(op, a, b)
-        return typed.binary(op, a, b)
+    def handler(tracer: Tracer, x1, x2):
+        if foldable and typed.is_number(x1) and typed.is_number(x2):
+            return _folded(op, x1, x2)
+        return typed.binary(op, x1, x2)
 
     return handler
 
@@ -260,20 +259,16 @@ def _loop_config(tracer: Tracer, node):
     if node.args:
         raise QuadrantsTypeError("qd.loop_config takes keyword arguments only")
     kwargs = tracer.evaluation.eval_keywords(node)
-    known = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name")
     for key, value in kwargs.items():
-        if key not in known:
-            raise QuadrantsTypeError(f"qd.loop_config got an unexpected keyword argument '{key}'; it takes {known}")
+        if key not in loop_options.NAMES:
+            raise QuadrantsTypeError(
+                f"qd.loop_config got an unexpected keyword argument '{key}'; it takes {loop_options.NAMES}"
+            )
         if isinstance(value, Value):
             value = kwargs[key] = tracer.simt.known_now(value)
         if isinstance(value, Value):
             raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
-    tracer.flow.loop_config = LoopConfig(
-        block_dim_of(tracer.options.arch_name, kwargs.get("block_dim")),
-        bool(kwargs.get("serialize", False)),
-        kwargs.get("parallelize"),
-        kwargs.get("name"),
-    )
+    tracer.flow.loop_config = loop_options.config_of(tracer.options.arch_name, kwargs)
 
 
 def _print(tracer: Tracer, node):
@@ -372,7 +367,7 @@ _BY_NAME: dict = {
     "pow": _pow,
     "max": _extremum("max"),
     "min": _extremum("min"),
-    "select": lambda tr, c, x, y: typed.select(c, x, y),
+    "select": lambda tr, cond, x1, x2: typed.select(cond, x1, x2),
     "cast": _cast,
     "bit_cast": _bit_cast,
     "random": _random,

@@ -6,6 +6,7 @@ import ast
 
 import numpy as np
 
+from quadrants import spelling
 from quadrants.errors import QuadrantsCompilationError, QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.evaluation import Evaluation
@@ -197,6 +198,6 @@ class Lookups:
         try:
             value = getattr(base, name)
         except AttributeError as error:
-            raise QuadrantsCompilationError(f"AttributeError: {error}") from None
+            raise QuadrantsCompilationError(f"AttributeError: {spelling.no_attribute(error, base, name)}") from None
         self.purity.note_attribute(base, name, value)
         return self.captured(value, name)

@@ -322,7 +322,9 @@ class Loops:
         elif isinstance(obj, ViewRef):
             raise QuadrantsCompilationError("A BufferView cannot be looped over; write `for i in range(v.size)`.")
         else:
-            raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.")
+            unrolled = isinstance(obj, (list, tuple, zip, enumerate, map, filter))
+            advice = " Write `for .. in qd.static(..)`: it repeats the body for each item." if unrolled else ""
+            raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.{advice}")
 
     def _first_leaf(self, field):
         while kind_of(field) == "struct_field":

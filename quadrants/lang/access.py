@@ -237,7 +237,7 @@ def swizzle_indices(name: str, extent: int):
 def _swizzle(v: Value, name: str):
     if any(all(c in letters for c in name) for letters in SWIZZLES) and 1 <= len(name) <= 4:
         if v.is_scalar:
-            raise QuadrantsCompilationError(f"Getting shape of non-tensor type: {v.type}")
+            raise QuadrantsCompilationError(f"Getting shape of non-tensor type: {v.type}, a number, has no .{name}")
         if len(v.shape) == 2:
             raise QuadrantsIndexError("Expected 2 indices, got 1. A matrix has no swizzles.")
     if not v.is_tensor or len(v.shape) != 1:

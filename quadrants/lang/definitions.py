@@ -13,7 +13,7 @@ def at_definition(error: QuadrantsSyntaxError, fn) -> QuadrantsSyntaxError:
     code = inspect.unwrap(fn).__code__
     lines = program_text.lines_of(code)
     line = code.co_firstlineno
-    while line < len(lines) and not lines[line - 1].lstrip().startswith("def "):
+    while line < len(lines) and not lines[line - 1].lstrip().startswith(("def ", "async def ")):
         line += 1
     if line > len(lines):
         return error
@@ -21,3 +21,12 @@ def at_definition(error: QuadrantsSyntaxError, fn) -> QuadrantsSyntaxError:
     # The banner shows a header up to its colon, wherever that is.
     place = banner.Frame(code.co_filename, line, len(text) - len(text.lstrip()), len(lines), 0, fn.__name__)
     return type(error)(banner.format_banner([place], str(error)))
+
+
+def refuse_async(fn, decorator: str) -> None:
+    """QuadrantsSyntaxError for `async def`: there is nothing in a kernel to wait for."""
+    if inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn):
+        raise QuadrantsSyntaxError(
+            f"An async function cannot be decorated with {decorator}: write `def {fn.__name__}`. Kernels that are "
+            "called in an async function run like any other call; `await` in it what Python waits for."
+        )

@@ -13,7 +13,7 @@ from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook, parameters
 from quadrants.lang.annotations import RefType
-from quadrants.lang.definitions import at_definition
+from quadrants.lang.definitions import at_definition, refuse_async
 
 EMPTY = inspect.Parameter.empty
 
@@ -64,6 +64,7 @@ class Func:
         self.signature = inspect.signature(fn)
         self.receiver = receiver_of(fn)
         try:
+            refuse_async(fn, self.decorator)
             self._annotations = resolve_annotations(fn)
             self._check_signature()
         except QuadrantsSyntaxError as error:
@@ -146,9 +147,13 @@ def receiver_of(fn) -> str:
     """
     code = fn.__code__
     first = code.co_varnames[0] if code.co_argcount else ""
+    return first if first not in fn.__annotations__ and (in_class(fn) or first == "self") else ""
+
+
+def in_class(fn) -> bool:
+    """Whether a function is written in a class."""
     scopes = fn.__qualname__.split(".")
-    in_class = len(scopes) > 1 and scopes[-2] != "<locals>"
-    return first if first not in fn.__annotations__ and (in_class or first == "self") else ""
+    return len(scopes) > 1 and scopes[-2] != "<locals>"
 
 
 def resolve_annotations(fn) -> dict:

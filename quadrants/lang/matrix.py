@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsTypeError
+from quadrants.ir.conversion import cast
 from quadrants.ir.types import DType
 from quadrants.lang import kernel_hook, scope, swizzle, tensor_like
 from quadrants.lang.matrix_containers import MatrixContainers, VectorContainers
@@ -123,10 +124,13 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, 
         return self._data[indices]
 
     def _store(self, indices: Any, item: Any) -> None:
+        data = self._data
+        if data.dtype.kind in "iu" and not isinstance(item, (int, np.integer)):
+            item = _whole(item, data.dtype)
         try:
-            self._data[indices] = item
+            data[indices] = item
         except OverflowError:
-            self._data[indices] = _converted(item, from_numpy_type(self._data.dtype))
+            data[indices] = _converted(item, from_numpy_type(data.dtype))
 
     def _assign(self, value: Any) -> None:
         """Write all elements from a sequence of this shape; surplus elements are ignored.
@@ -206,6 +210,9 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, 
         return (wrap, (np.array(self._data), Vector if isinstance(self, Vector) else Matrix))
 
 
+Matrix.__new__.__qualname__ = "Matrix"  # the name in Python's own errors
+
+
 class Vector(VectorContainers, Matrix):  # type: ignore[misc]  # the doors of a vector take no m
     """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`)."""
 
@@ -250,6 +257,14 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
     if data.ndim > 2:
         raise QuadrantsTypeError(f"Matrices have 1 or 2 axes, but the given entries have {data.ndim}")
     return data
+
+
+def _whole(item: Any, dtype: np.dtype) -> Any:
+    """What integers of `dtype` take of real numbers; of others NumPy takes what it takes."""
+    array = np.asarray(item)
+    if array.dtype.kind == "O":
+        return _converted(array, from_numpy_type(dtype))
+    return cast(array, dtype) if array.dtype.kind == "f" else item
 
 
 def _converted(arr: Any, dtype: DType) -> np.ndarray:

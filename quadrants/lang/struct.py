@@ -124,7 +124,7 @@ class Struct:
                 return self._read(name)
             if name in self._methods:
                 return self._methods[name].__get__(self, type(self))
-        raise AttributeError(f"struct has no member '{name}'")
+        raise AttributeError(f"struct has no member '{name}'; its members are {self.keys}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._entries:

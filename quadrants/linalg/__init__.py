@@ -1,3 +1,3 @@
 from quadrants import absent
 
-__getattr__ = absent.names_of("linalg")
+__getattr__ = absent.names_of("linalg", globals())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quadrants import acos, asin, atan2, ceil, cos, exp, floor, log, max, min, pow, round, sin, sqrt, tan, tanh
+from quadrants import absent, acos, asin, atan2, ceil, cos, exp, floor, log, max, min, pow, round, sin, sqrt, tan, tanh
 from quadrants.lang.math_primitives import clz, e, ffs, inf, isinf, isnan, nan, pi, popcnt
 
 from .bits import fns
@@ -34,6 +34,9 @@ else:
         vec3,
         vec4,
     )
+
+if not TYPE_CHECKING:  # else checkers would take any misspelt name
+    __getattr__ = absent.names_of("math", globals())
 
 __all__ = [
     "acos", "asin", "atan2", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz", "cmul", "cos", "cpow",

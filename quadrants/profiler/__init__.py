@@ -3,6 +3,9 @@
 A backend that times its tasks appends to `kernel_records`; the compiler wraps its phases in `scope(name)`.
 """
 
+from typing import TYPE_CHECKING
+
+from quadrants import absent
 from quadrants.profiler import kernel_metrics, kernel_profiler, memory_profiler, scoped_profiler, timeline
 from quadrants.profiler.kernel_metrics import CuptiMetric, get_predefined_cupti_metrics
 from quadrants.profiler.kernel_profiler import (
@@ -17,6 +20,9 @@ from quadrants.profiler.kernel_profiler import (
 from quadrants.profiler.memory_profiler import print_memory_profiler_info
 from quadrants.profiler.records import kernel_records
 from quadrants.profiler.scoped_profiler import clear_scoped_profiler_info, print_scoped_profiler_info, scope
+
+if not TYPE_CHECKING:  # else checkers would take any misspelt name
+    __getattr__ = absent.names_of("profiler", globals())
 
 __all__ = [
     "CuptiMetric",

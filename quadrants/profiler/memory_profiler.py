@@ -30,4 +30,4 @@ def print_memory_profiler_info() -> None:
     print(f"Total requested dynamic memory (excluding alignment padding): {total} B")
 
 
-__getattr__ = absent.names_of("profiler.memory_profiler")
+__getattr__ = absent.names_of("profiler.memory_profiler", globals())

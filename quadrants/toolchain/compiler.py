@@ -95,7 +95,7 @@ def find_compiler(store: DiskCache | None = None, variable: str = "QD_CC") -> Co
                 found.append(_describe(command, store))
             except ToolchainError as error:
                 if os.environ.get(variable):
-                    raise
+                    raise ToolchainError(f"{variable}={os.environ[variable]}: {error}") from None
                 trouble = trouble or error
                 continue
             if found[-1].has_halves:
@@ -244,8 +244,8 @@ def _probe(command: tuple[str, ...], stamp: str) -> Compiler:
         status, said = _ask(command, ("--version",))
         if status != 0:
             raise ToolchainError(
-                f"The C compiler {' '.join(command)} does not run (exit status {status}): "
-                f"{said.strip()[:400] or 'it said nothing'}. Repair it, or set QD_CC to another one."
+                f"The C compiler {' '.join(command)} failed its probe: `{command[0]} --version` ended with exit status "
+                f"{status} and said: {said.strip()[:400] or 'nothing'}. Repair it, or set QD_CC to another one."
             )
     lines = said.splitlines()
     version = next((line.strip() for line in lines if " version " in line), lines[0].strip() if lines else "")

@@ -1,3 +1,3 @@
 from quadrants import absent
 
-__getattr__ = absent.names_of("tools")
+__getattr__ = absent.names_of("tools", globals())

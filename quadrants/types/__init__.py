@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from quadrants import absent
 from quadrants.lang.annotations import BufferViewType, Template, ref, sparse_matrix_builder, template
 from quadrants.lang.primitive_types import is_integral, is_real, is_signed, is_tensor
 
@@ -70,6 +71,9 @@ else:
     )
 
 from . import annotations, buffer_view_type, compound_types, enums, ndarray_type, primitive_types, quant, utils
+
+if not TYPE_CHECKING:  # else checkers would take any misspelt name
+    __getattr__ = absent.names_of("types", globals())
 
 __all__ = [
     "BufferViewType", "NDArray", "Template", "annotations", "buffer_view_type", "compound_types", "enums", "f16",

@@ -5,4 +5,4 @@ from quadrants.lang.quant_types import QuantFixed, QuantFloat, QuantInt, QuantTy
 
 __all__ = ["QuantFixed", "QuantFloat", "QuantInt", "QuantType", "fixed", "float", "int"]
 
-__getattr__ = absent.names_of("types.quant")
+__getattr__ = absent.names_of("types.quant", globals())

@@ -40,3 +40,33 @@ def test_reals_into_integers(arch, name, real):
             assert made.to_numpy().tolist() == [want] * count, x
             made.from_numpy(np.full(count, x))
             assert made.to_numpy().tolist() == [want] * count, x
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_reals_into_host_vectors(arch, name):
+    dtype = getattr(qd, name)
+    wanted = np.zeros(len(VALUES), f"{name[0]}{dtype.size}")
+
+    @qd.kernel
+    def cast(x: qd.types.ndarray(qd.f64, 1), out: qd.types.ndarray(dtype, 1)):
+        for i in x:
+            out[i] = qd.cast(x[i], dtype)
+
+    cast(np.array(VALUES), wanted)
+    for x, want in zip(VALUES, wanted.tolist(), strict=True):
+        assert qd.Vector([x, 1], dtype).to_list() == [want, 1]
+        for given in (x, np.float64(x), np.array(x)):
+            v = qd.Vector([0, 1], dtype)
+            v[0] = given
+            assert v.to_list() == [want, 1], x
+        v.y = x
+        assert v.to_list() == [want, want]
+        v.fill(1)
+        v.fill(x)
+        assert v.to_list() == [want, want]
+        v.xy = [1, x]
+        assert v.to_list() == [1, want]
+        m = qd.Matrix([[1, 2], [3, 4]], dtype)
+        m[0, :] = [x, 7]
+        m[1, :] = np.array([x, 8])
+        assert m.to_list() == [[want, 7], [want, 8]]

@@ -5,6 +5,7 @@ import pytest
 from data_kit import DTYPES
 
 from quadrants._ext.core import token_key
+from quadrants.calls import tokens
 from quadrants.calls.array import Array, describe
 from quadrants.data import external, factories
 from quadrants.errors import QuadrantsRuntimeTypeError
@@ -198,3 +199,19 @@ def test_elements_of_foreign_arrays():
     assert describe(a, NdarrayType())[:2] == (f64, 3)
     assert describe(a, NdarrayType(VEC3))[:2] == (tensor_type((3,), f64), 2)
     assert describe(a, NdarrayType(element_dim=2))[:2] == (tensor_type((4, 3), f64), 1)
+
+
+def test_members_are_looked_at_once(monkeypatch):
+    """Their tokens are asked for at each launch."""
+    looks, ask = [], external._advice_on_strides
+
+    def counted(obj):
+        looks.append(obj)
+        return ask(obj)
+
+    monkeypatch.setattr(external, "_advice_on_strides", counted)
+    array = np.zeros((3, 4), np.float32)
+    assert tokens.member_token(array) == tokens.external_token(array)
+    assert len(looks) == 2  # one for each of the two
+    refused = [tokens.member_token(x) for x in (array[:, 1], np.zeros(2, complex), np.zeros(2, ">f4"))]
+    assert len(set(refused)) == 1 and refused[0] != tokens.member_token(array)

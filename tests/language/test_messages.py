@@ -6,6 +6,7 @@ import re
 import warnings
 from textwrap import shorten
 
+import numpy as np
 import pytest
 from language_kit import alive, fold, raises
 from message_kit import EXPRESSIONS, STATEMENTS, VALUES, Provocation
@@ -246,13 +247,15 @@ def test_arguments_that_lose_bits(arch):
         ("@qd.real_func\ndef run(x)", "'x' is not. Write `x: qd.f32` or another type."),
         ("@qd.kernel\ndef run(x: list)", "Write a dtype, qd.template(), qd.types.ndarray(...)"),
         ("@qd.kernel\n@qd.func\ndef run(x: qd.i32)", "must be the innermost decorator"),
+        ("@qd.kernel\nasync def run(x: qd.i32)", "cannot be decorated with @qd.kernel: write `def run`. Kernels"),
+        ("@qd.func\nasync def run(x)", "An async function cannot be decorated with @qd.func: write `def run`"),
     ],
 )
 def test_signatures_are_shown(header, told):
     with raises(qd.QuadrantsSyntaxError, told) as caught:
         Provocation.load("<signature>", f"{header}:\n    return 1\n", {"qd": qd})
     lines = str(caught.value).splitlines()
-    definition = header[header.index("def") :].splitlines()
+    definition = header[re.search("(async )?def", header).start() :].splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith(definition[0]))
     assert lines[first : first + 2 * len(definition) : 2] == [*definition[:-1], definition[-1] + ":"]
     assert set(lines[first + 1]) == {"^"} and ", in run:" in str(caught.value)
@@ -299,3 +302,104 @@ def test_a_plain_function_may_call_functions_of_kernels(arch):
             run(1)
     assert str(caught.value).count("in run:") == 1 and "in broken:" in str(caught.value)
     alive()
+
+
+# ------------------------------------------------------------ calls and options of qd.*
+
+
+def told_of_line(line: str) -> str:
+    text = f"@qd.kernel\ndef run(n: qd.i32, x: qd.f32, f: qd.template(), v: qd.math.vec3):\n    {line}\n"
+    names = Provocation.load(f"<{line}>", text, {"qd": qd})
+    with pytest.raises((qd.QuadrantsCompilationError, qd.QuadrantsRuntimeError)) as caught:
+        names["run"].source(1, 1.0, qd.field(qd.f32, 4), [1, 2, 3])
+    assert line.partition(chr(10))[0] in str(caught.value) and "^^^" in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "called"),
+    [
+        ("y = qd.sin()", "`sin`: missing a required argument: 'x'; it is called as sin(x)"),
+        ("y = qd.sin(x, x)", "`sin`: too many positional arguments; it is called as sin(x)"),
+        ("y = qd.sin(x, y=2)", "`sin`: got an unexpected keyword argument 'y'; it is called as sin(x)"),
+        ("y = qd.floor(value=x)", "missing a required argument: 'x'; it is called as floor(x, dtype=None)"),
+        ("y = qd.cast(x)", "`cast`: missing a required argument: 'dtype'; it is called as cast(obj, dtype)"),
+        ("y = qd.select(x)", "missing a required argument: 'x1'; it is called as select(cond, x1, x2)"),
+        ("y = qd.atan2(x)", "it is called as atan2(x1, x2)"),
+        ("y = abs()", "`abs`: missing a required argument: 'x'; it is called as abs(x)"),
+        ("y = v.norm(1, 2, 3)", "`norm`: too many positional arguments; it is called as norm(eps=0)"),
+        ("y = v.dot()", "`dot`: missing a required argument: 'b'; it is called as dot(b)"),
+    ],
+)
+def test_a_wrong_number_of_arguments(arch, line, called):
+    told = told_of_line(line)
+    assert called in told and not re.search(r"<locals>|<lambda>|\b_\w+\(", told)
+    alive()
+
+
+def test_arguments_of_functions_by_name(arch):
+    @qd.kernel
+    def run(x: qd.f32) -> qd.f32:
+        return qd.select(cond=x > 0, x1=qd.atan2(x1=x, x2=1.0), x2=0.0)
+
+    assert run(1.0) == pytest.approx(0.785398) and run(-1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("parallelize='a'", "parallelize=...) must be an integer known at compile time, got str"),
+        ("parallelize=2.5", "parallelize=...) must be an integer known at compile time, got float"),
+        ("parallelize=-1", "parallelize=-1) is no number of threads"),
+        ("parallelize=1 << 40", "parallelize=1099511627776) is no number of threads"),
+        ("parallelize=n", "parallelize=...) must be known at compile time"),
+        ("name=3", "qd.loop_config(name=...) must be a string, got int"),
+        ("block_dim=2.5", "block_dim=...) must be an integer known at compile time, got float"),
+        ("serialized=True", "unexpected keyword argument 'serialized'"),
+    ],
+)
+def test_options_of_loops(arch, option, told):
+    assert told in told_of_line(f"qd.loop_config({option})\n    for i in f:\n        f[i] = i")
+
+
+@pytest.mark.parametrize(
+    "option", ["parallelize=0", "parallelize=None", "parallelize=np.int64(2)", "name='two words; 1'", "name=''"]
+)
+def test_options_of_loops_that_are_fine(arch, option):
+    text = f"@qd.kernel\ndef run(f: qd.template()):\n    qd.loop_config({option})\n    for i in f:\n        f[i] = i\n"
+    f = qd.field(qd.f32, 4)
+    Provocation.load(f"<{option}>", text, {"qd": qd, "np": np})["run"](f)
+    assert f.to_numpy().tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("for i in [1, 2]:\n        pass", "Cannot loop over the object <class 'list'>"),
+        ("for i, j in enumerate([1, 2]):\n        pass", "Cannot loop over the object <class 'enumerate'>"),
+    ],
+)
+def test_loops_over_lists(arch, line, told):
+    text = told_of_line(line)
+    assert told in text and "Write `for .. in qd.static(..)`: it repeats the body for each item." in text
+
+
+@pytest.mark.parametrize("iterable", ["zip(f)", "enumerate(f)"])
+def test_loops_over_fields(arch, iterable):
+    f = qd.field(qd.f32, 4)
+    for told in (told_of_line(f"for i in {iterable}:\n        pass"), told_of_line(f"y = [i for i in {iterable}]")):
+        assert "Write `for i in field` in a kernel, without zip or enumerate" in told
+    with raises(NotImplementedError, "in Python scope loop over field.to_numpy()"):
+        list(eval(iterable, {"f": f}))  # noqa: S307 - an expression of this test
+
+
+def test_constructors_of_python_scope(arch):
+    for made in (qd.Vector, qd.Matrix):
+        with raises(TypeError, "Matrix() missing 1 required positional argument: 'arr'"):
+            made()
+
+
+def test_members_that_are_none(arch):
+    assert "Getting shape of non-tensor type: f32, a number, has no .x" in told_of_line("y = f[0].x")
+    with raises(AttributeError, "struct has no member 'q'; its members are ['a', 'b']"):
+        qd.Struct(a=1, b=2).q  # noqa: B018

@@ -161,7 +161,7 @@ def test_errors(arch):
 
     @qd.kernel
     def nested(n: qd.i32):
-        print(f"{n:{5}d}")
+        print(f"{n:{n}d}")
 
     @qd.kernel
     def too_many(n: qd.i32):
@@ -195,7 +195,7 @@ def test_errors(arch):
         (signed_spec, 1, types, "'d' doesn't match 'u32'"),
         (text_spec, 1, types, "is not supported"),
         (aligned, 1, syntax, ""),
-        (nested, 1, syntax, ""),
+        (nested, 1, syntax, "known while the kernel is compiled"),
         (too_many, 1, syntax, "Expected 1 positional argument(s)"),
         (too_few, 1, syntax, "Expected 2 positional argument(s)"),
         (unknown_key, 1, syntax, "Keyword 'k' not found"),
@@ -236,3 +236,34 @@ def test_signed_numbers_in_hexadecimal_digits(arch, capfd):
     show(-1)
     qd.sync()
     assert capfd.readouterr().out == "ffffffff\n"
+
+
+def test_fields_in_specifications(arch, capfd):
+    @qd.kernel
+    def run(n: qd.i32, x: qd.f32, w: qd.template()):
+        print(f"[{n:{w}d}] [{x:{8}.{3}f}]")
+        print(f"[{3.14159:{w}.{2}f}] [{'a':>{w}}] [{n:{'0'}{w}d}]")
+        print("[{:{}d}] [{:{w}.{p}f}]".format(n, w, x, w=w, p=2))
+
+    for width in (6, 8):
+        capfd.readouterr()
+        run(3, 2.5, width)
+        qd.sync()
+        n, x = 3, 2.5
+        assert capfd.readouterr().out.splitlines() == [
+            f"[{n:{width}d}] [{x:{8}.{3}f}]",
+            f"[{3.14159:{width}.{2}f}] [{'a':>{width}}] [{n:0{width}d}]",
+            f"[{n:{width}d}] [{x:{width}.{2}f}]",
+        ]
+
+    @qd.kernel
+    def of_run_time(n: qd.i32):
+        print(f"{n:{n}d}")
+
+    @qd.kernel
+    def of_method(n: qd.i32):
+        print("{:{}d}".format(n, n))
+
+    for kernel in (of_run_time, of_method):
+        with raises(qd.QuadrantsSyntaxError, "have to be known while the kernel is compiled. Write a number, or"):
+            kernel(3)

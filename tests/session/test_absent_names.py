@@ -64,3 +64,41 @@ def test_in_a_kernel(arch):
 
     with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.algorithms.sort`"):
         run()
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "near"),
+    [
+        ("", "feild", "field"),
+        ("math", "vec5", "vec4"),
+        ("types", "ndaray", "ndarray"),
+        ("simt", "blok", "block"),
+        ("simt.block", "synk", "sync"),
+        ("profiler", "scop", "scope"),
+        ("graph", "do_whle", "do_while"),
+        ("algorithms", "sor", "sort"),
+    ],
+)
+def test_a_misspelt_name_gets_a_suggestion(path, name, near):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}' \\(did you mean '{near}'\\?\\)$"):
+        getattr(module_of(path), name)
+    assert not hasattr(module_of(path), f"_{name}")
+
+
+@pytest.mark.parametrize("path", ["Matrix", "Vector", "Struct", "math", "Sim()"])
+def test_kernels_get_them_of_classes_and_objects_too(arch, path):
+    """In Python scope tracebacks of Python have them."""
+
+    class Sim:
+        field = 1
+
+    owner = Sim() if path == "Sim()" else module_of(path)
+    name = "vec5" if path == "math" else "feild"
+
+    @qd.kernel
+    def run():
+        owner.vec5 if qd.static(path == "math") else owner.feild  # noqa: B018
+
+    near = "vec4" if path == "math" else "field"
+    with pytest.raises(qd.QuadrantsCompilationError, match=f"'{name}' \\(did you mean '{near}'\\?\\)"):
+        run()

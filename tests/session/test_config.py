@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 
 import pytest
 
@@ -394,3 +395,12 @@ def test_cache_key_holds_exactly_what_can_change_code():
         assert _key(**{name: value}) == plain, name
     keys = [plain] + [_key(**{name: value}) for name, value in RELEVANT.items()]
     assert len(set(keys)) == len(keys)
+
+
+def test_levels_end():
+    for level, told in ((3, 0), (17, 1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            session.init(opt_level=level)
+        assert len(caught) == told and session.current_cfg().opt_level == level
+    assert "opt_level=17 is taken for 3" in str(caught[0].message) and caught[0].filename == __file__

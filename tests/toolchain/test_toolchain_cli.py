@@ -11,7 +11,7 @@ import pytest
 from toolchain_kit import ROOT
 
 from quadrants import cli
-from quadrants._version import DISTRIBUTION, __version_str__
+from quadrants._version import DISTRIBUTION
 from quadrants.cli import doctor, probes
 from quadrants.emit.environment import builtin_folder
 from quadrants.toolchain import drivers, hiprtc, nvrtc
@@ -168,7 +168,7 @@ def test_doctor_for_programs(monkeypatch, capsys):
     said = json.loads(capsys.readouterr().out)
     assert list(said["backends"]) == list(probes.BACKENDS)
     assert said["backends"]["cpu"]["state"] == probes.READY
-    assert said["version"] == __version_str__ and said["variables"]["QD_SOMETHING"] == "set"
+    assert said["version"] == DISTRIBUTION and said["variables"]["QD_SOMETHING"] == "set"
     assert said["cache"].keys() == {"folder", "entries", "bytes"}
 
 

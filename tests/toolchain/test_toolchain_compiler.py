@@ -99,6 +99,14 @@ def test_qd_cc_that_is_not_there_is_an_error_although_gcc_is(gcc, monkeypatch):
         compiler.find_compiler()
 
 
+def test_qd_cc_that_is_no_compiler_is_named(monkeypatch, tmp_path):
+    script(tmp_path / "cc", "echo no compiler; exit 3")
+    monkeypatch.setenv("QD_CC", str(tmp_path / "cc"))
+    told = f"QD_CC={tmp_path}/cc: The C compiler {tmp_path}/cc failed its probe: .* exit status 3 and said: no compiler"
+    with pytest.raises(ToolchainError, match=told):
+        compiler.find_compiler()
+
+
 def test_qd_cc_may_have_arguments(gcc, monkeypatch):
     monkeypatch.setenv("QD_CC", f"{gcc} -pipe")
     assert compiler.find_compiler().command == (gcc, "-pipe")

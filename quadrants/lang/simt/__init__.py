@@ -15,4 +15,4 @@ from quadrants.lang.simt.tiles import Tile16x16, Tile32x32
 
 __all__ = ["Tile16x16", "Tile32x32", "block", "grid", "subgroup", "warp"]
 
-__getattr__ = absent.names_of("simt")
+__getattr__ = absent.names_of("simt", globals())

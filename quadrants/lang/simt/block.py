@@ -90,4 +90,4 @@ def global_thread_idx():
     return at.in_block("block.global_thread_idx").builtin("block.global_thread_idx", i32)
 
 
-__getattr__ = absent.names_of("simt.block")
+__getattr__ = absent.names_of("simt.block", globals())

@@ -27,4 +27,4 @@ def memfence():
     mem_fence()
 
 
-__getattr__ = absent.names_of("simt.grid")
+__getattr__ = absent.names_of("simt.grid", globals())

@@ -66,4 +66,4 @@ def _less(key_a, value_a, key_b, value_b):
     return typed.binary("logic_or", typed.binary("lt", key_a, key_b), same)
 
 
-__getattr__ = absent.names_of("simt.sorting")
+__getattr__ = absent.names_of("simt.sorting", globals())

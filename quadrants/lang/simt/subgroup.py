@@ -299,4 +299,4 @@ def lanemask_ge(lane_id):
     return typed.unary("bit_not", lanemask_lt(lane_id))
 
 
-__getattr__ = absent.names_of("simt.subgroup")
+__getattr__ = absent.names_of("simt.subgroup", globals())

@@ -1,0 +1,48 @@
+"""The options of `qd.loop_config`, checked."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Any
+
+from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.frontend.simt import block_dim_of
+from quadrants.ir.nodes import LoopConfig
+from quadrants.lang.described import type_name
+
+NAMES = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name")
+MAX_THREADS = 2**31 - 1
+
+
+def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
+    """What these options ask for. `serialize` is a truth value of any kind; `bit_vectorize` asks for nothing here."""
+    return LoopConfig(
+        block_dim_of(arch, options.get("block_dim")),
+        bool(options.get("serialize", False)),
+        _threads(options.get("parallelize")),
+        _name(options.get("name")),
+    )
+
+
+def _threads(given: Any) -> int | None:
+    if given is None:
+        return None
+    if not hasattr(given, "__index__"):
+        raise QuadrantsTypeError(
+            f"qd.loop_config(parallelize=...) must be an integer known at compile time, got {type_name(given)}"
+        )
+    threads = operator.index(given)
+    if not 0 <= threads <= MAX_THREADS:
+        raise QuadrantsCompilationError(
+            f"qd.loop_config(parallelize={threads}) is no number of threads: write 1 or more, or 0 for all there are"
+        )
+    return threads
+
+
+def _name(given: Any) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise QuadrantsTypeError(f"qd.loop_config(name=...) must be a string, got {type_name(given)}")
+    return re.sub(r"\W", "_", given, flags=re.ASCII)  # it becomes a part of the name of a function
