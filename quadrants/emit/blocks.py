@@ -241,8 +241,9 @@ class BlockPrinter(Printer):
         if t.bits <= 32:
             wide = "int" if t.kind != "u" else "unsigned"
             return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
-        wide = "long long" if t.kind == "i" else "unsigned long long"
-        return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
+        wide = self.dialect.wide if t.kind == "i" else f"unsigned {self.dialect.wide}"
+        length = "l" * self.dialect.wide.count("long")
+        return f"%{body}{length}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
 
     def stmt_Comment(self, s: n.Comment) -> None:
         self.put(f"{self.dialect.comment} {s.text}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
+from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import (
     DType,
@@ -57,7 +58,9 @@ FAIL_VALUES = 24
 
 
 def types(p: Prelude, t: DType) -> str:
-    name = p.spelling.names[t]
+    name = p.spelling.names.get(t)
+    if name is None:
+        raise QuadrantsTypeError(f"kernels in the language '{p.spelling.dialect}' have no {t}")
     return p.add("types", name, "declare", t) if t.name in p.spelling.declared else name
 
 
@@ -76,7 +79,7 @@ def lane(p: Prelude, part: str = "lane") -> str:
     if part == "rng":
         return p.add("lane", "qd_rng", "rng", needs=(u32, u64))
     if part == "error":
-        return p.add("lane", "qd_error", "error", needs=(i32, i64))
+        return p.add("lane", "qd_error", "error", needs=(i32, i64, f64))
     if part == "runtime":
         return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
     return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
@@ -145,7 +148,7 @@ def half_power(p: Prelude, t: DType, halves: int) -> str:
 
 
 def libm(p: Prelude, op: str, t: DType) -> str:
-    name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
+    name = ("fabs" if op == "abs" else op) + (p.spelling.float_suffix if t.bits == 32 else "")
     if p.spelling.libm:
         since = OPS[op].vectors if op in OPS else None
         vector = since is not None and p.simd >= since
@@ -157,9 +160,11 @@ def scalar(p: Prelude, op: str, t: DType, *rest: Any) -> str:
     return p.need("float" if t.is_real else "int", op, t, *rest)
 
 
-def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
+def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "atomic") -> str:
+    there = f"_{space.strip()}" if space else ""
+    told = (space,) if space else ()
     if op == "cas_narrow":
-        return p.add(family, f"qd_cas_{t}", "cas_narrow", t, needs=(t, u32))
+        return p.add(family, f"qd_cas_{t}{there}", "cas_narrow", t, *told, needs=(t, u32))
     if op == "add_whole":
         name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t))
         return p.add(family, name, "add_whole", t, needs=(t,))
@@ -167,11 +172,11 @@ def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
     bitwise = op in ("and", "or", "xor", "cas")
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
         raise ValueError(f"the prelude has no {family} operation '{op}' on {t}")
-    name = f"qd_{family}_{op}_{suffix(t)}"
+    name = f"qd_{family}_{op}_{suffix(t)}{there}"
     if isinstance(t, TensorType):
-        element = (family, op, dtype)
-        name = p.unique(name, (family, op, t))
-        return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
+        element = (family, op, dtype, space)
+        name = p.unique(name, (family, op, t, space))
+        return p.add(family, name, "tensor", t, p.need(*element), *told, needs=(t, element))
     needs: list[Any] = [dtype, unsigned(dtype), u32]
     combine = None
     if op in ("min", "max"):
@@ -181,17 +186,18 @@ def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
     if p.spelling.narrow and family == "atomic":
         bits = bits_of(dtype)
         native = dtype.bits >= 32 and op in ("add", "sub") or dtype is f32 and op == "exchange"
-        if dtype.is_real and not native:
-            there, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
-            needs += [bits, there, back]
-            to_bits, from_bits = p.need(*there), p.need(*back)
+        if dtype.is_real and not (native and p.spelling.float_atomics):
+            forth, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
+            needs += [bits, forth, back]
+            to_bits, from_bits = p.need(*forth), p.need(*back)
         if bits.bits <= p.spelling.narrow:
-            needs.append((family, "cas_narrow", bits))
-    return p.add(family, name, "cas" if op == "cas" else "update", dtype, op, combine, to_bits, from_bits, needs=needs)
+            needs.append((family, "cas_narrow", bits, space))
+    macro = "cas" if op == "cas" else "update"
+    return p.add(family, name, macro, dtype, op, combine, to_bits, from_bits, *told, needs=needs)
 
 
-def plain(p: Prelude, op: str, t: ValueType) -> str:
-    return atomic(p, op, t, "plain")
+def plain(p: Prelude, op: str, t: ValueType, space: str = "") -> str:
+    return atomic(p, op, t, space, "plain")
 
 
 def random(p: Prelude, op: str, t: DType | None = None) -> str:

@@ -30,6 +30,9 @@ class Spelling:
     barrier; tile_masks: those of a part of them name each other. operators: tensors may have operators. libm: the
     functions of the C library have to be declared. lane_holds: what the record of a thread points to, besides the
     frame ("runtime" or "error"). own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
+    long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
+    of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
+    itself. string: what a literal of text is handed over as, up to the name.
     """
 
     dialect: str
@@ -49,6 +52,11 @@ class Spelling:
     libm: bool = False
     lane_holds: str = "error"
     own: dict[str, str] = field(default_factory=dict)
+    long_suffix: str = "ll"
+    float_suffix: str = "f"
+    builtins: frozenset[str] = frozenset()
+    float_atomics: bool = True
+    string: str = "const char *"
 
     @cached_property
     def names(self) -> dict[DType, str]:
@@ -76,6 +84,8 @@ class Spelling:
             "kind_bits": kind_bits,
             "narrow": self.narrow,
             "leave": self.leave,
+            "ll": self.long_suffix,
+            "string": self.string,
             **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u32", "u64")},
         }
 
@@ -95,6 +105,10 @@ class Spelling:
     def value(self, type_name: str, body: str) -> str:
         """A value of a struct type from the comma-separated texts of its members."""
         return self.aggregate.format(type=type_name, body=body)
+
+    def function(self, name: str) -> str:
+        """How a function of the user's is called."""
+        return f"qd_{name}" if name in self.builtins else name
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""

@@ -53,6 +53,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     parameters: dict[int, n.Var] = {}
     loaded: dict[int, Text] = {}  # id of a load -> the register that has its value
     needs_lane: set[str] = set()
+    private_arrays: frozenset[int] = frozenset()  # ids of those that a thread declares for itself
 
     def type(self, t: ValueType) -> str:
         return self.prelude.type(t)
@@ -184,7 +185,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         args = [self.argument(a) for a in e.args]
         if e.func.name in self.needs_lane:
             args.insert(0, self.lane())
-        return t_.call(e.func.name, *args)
+        return t_.call(self.prelude.function(e.func.name), *args)
 
     def argument(self, a: n.Expr | n.Place) -> Text:
         """A value, or the address of a variable passed by reference."""
@@ -222,7 +223,8 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def print_Atomic(self, e: n.Atomic) -> Text:
         family = "plain" if self.plain or e.plain or self.private(e.place) else "atomic"
         op = f"{e.op}_whole" if isinstance(e.type, TensorType) else e.op
-        return t_.call(self.need(family, op, e.type), t_.address(self.place(e.place)), *self.texts(e.args))
+        place = self.place(e.place)
+        return t_.call(self.need(family, op, e.type, place.space), t_.address(place), *self.texts(e.args))
 
     @staticmethod
     def private(place: n.Place) -> bool:
@@ -243,7 +245,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             self.values[var.id] = var
         elif var.shared:
             self.uses_frame = True
-            return t_.name(self.dialect.frame + var.name)
+            return t_.name(self.dialect.frame + var.name, self.dialect.space_device)
         return t_.name(var.name)
 
     def place_MemberPlace(self, p: n.MemberPlace) -> Text:
@@ -257,7 +259,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         self.use_array(decl)
         if isinstance(p.type, StructType):
             raise NotImplementedError("struct cells are stored member by member")
-        found = t_.element(t_.name(decl.name), self.index(p.index))
+        found = t_.element(t_.name(decl.name, self.space(decl)), self.index(p.index))
         # A whole vector or matrix where its numbers lie side by side, beside others.
         alone = isinstance(p.type, DType) or elements(decl) > 1
         return found if alone else t_.as_type(self.type(p.type), found)
@@ -268,6 +270,12 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         for k in range(len(first) - 1, -1, -1):
             pointer = t_.select(t_.infix("==", t_.EQUALITY, index, t_.name(str(k)), t_.UNARY), first[k], pointer)
         return t_.pointed(t_.parenthesised(pointer))
+
+    def space(self, decl: n.ArrayDecl) -> str:
+        """The qualifier of the memory that an array is in."""
+        if decl.id in self.private_arrays:
+            return ""
+        return self.dialect.space_shared if decl.kind == "shared" else self.dialect.space_device
 
     def use_array(self, decl: n.ArrayDecl) -> None:
         self.arrays[decl.id] = decl

@@ -109,7 +109,7 @@ class Renderer:
         if lane:
             self.prelude.need("lane")
         return EmittedFunction(
-            f.name,
+            self.prelude.function(f.name),
             p.type(p.result) if p.result is not None else "",
             [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
             prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
@@ -211,13 +211,14 @@ class Renderer:
             "contract": template_errors.CONTRACT,
             "kernel": module.name,
             "doc": comment(module.doc),
-            "args": members.of_args(self.layout, self.prelude),
+            "args": members.of_args(self.layout, self.prelude, self.dialect.address),
             "frame": self.frame_members(),
             "functions": functions,
             "tasks": tasks,
             "launch": launch,
             "steps": regions.steps(module, around, tasks),
             "checkpoints": [r.begin for r in around if r.kind == "checkpoint"],
+            "fast_math": bool(self.options.get("fast_math")),
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "start": start,

@@ -19,6 +19,7 @@ VARIABLES = {
     "start": 'what every task of a device does before all else, or ""',
     "args_in_memory": "whether a device's argument block is too large to be passed by value",
     "user_namespace": "the namespace of functions and tasks, or an empty string",
+    "fast_math": "whether arithmetic of real numbers may be rounded in other ways than it is written",
     "errors": "whether the frame of a device begins with a failure record",
     "args": 'members of the argument block: name, type ("" for bytes), pointer, count (of an array\'s elements, or 0)',
     "frame": "members of the kernel's frame, values that cross tasks; as `args`",

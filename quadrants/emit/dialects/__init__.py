@@ -39,6 +39,9 @@ class Dialect:
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
     goto, pointers: see `Abilities`.
+    space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
+    where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
+    wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -77,6 +80,10 @@ class Dialect:
     chosen_members: bool = True
     goto: bool = True
     pointers: bool = True
+    space_device: str = ""
+    space_shared: str = ""
+    address: str = ""
+    wide: str = "long long"
 
     @property
     def abilities(self) -> Abilities:
