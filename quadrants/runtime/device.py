@@ -49,6 +49,7 @@ class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
     device: Device
+    polls = True  # a kernel can tell the host that it failed while neither waits for the other
 
     def __init__(self, dialect: str, device: Device):
         super().__init__(dialect)
@@ -102,7 +103,7 @@ class DeviceBackend(Backend):
             frame_bytes=recipe.frame,
             prefix_bytes=recipe.prefix,
             error_offset=recipe.error,
-            polled=recipe.polled,
+            polled=recipe.polled and self.polls,
             seed_offset=recipe.seed,
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,

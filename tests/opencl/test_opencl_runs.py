@@ -1,0 +1,164 @@
+"""Kernels on a device with OpenCL."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+from quadrants import arch
+from quadrants._ext.core import DeviceBuffer
+from quadrants.backends import registry
+from quadrants.toolchain import opencl as compiler
+from quadrants.toolchain.errors import CompileError
+
+pytestmark = pytest.mark.cpu_only
+
+
+@qd.func
+def mix(a, b):
+    """Named like a function of OpenCL C."""
+    return a + 2 * b
+
+
+@qd.kernel
+def saxpy(n: qd.i32, a: qd.f32, x: qd.types.ndarray(), y: qd.types.ndarray()) -> qd.f32:
+    total = 0.0
+    for i in range(n):
+        y[i] = mix(y[i], a * x[i])
+        total += y[i]
+    return total
+
+
+def test_a_sum_goes_through_the_frame(opencl):
+    opencl()
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    total = saxpy(1000, 0.5, x, y)
+    assert (y == 1 + x).all() and total == y.sum()
+    assert saxpy(0, 0.5, x, y) == 0
+
+
+@pytest.mark.parametrize("dtype", [qd.i32, qd.u32, qd.i64, qd.u64, qd.f32, qd.f64, qd.i8, qd.u16])
+def test_atomics_of_every_width(opencl, dtype):
+    opencl()
+    real = dtype in (qd.f32, qd.f64)
+    x = qd.field(dtype, shape=9)
+
+    @qd.kernel
+    def update():
+        for i in range(1000):
+            value = qd.cast(i % 100, dtype)
+            qd.atomic_add(x[0], qd.cast(1, dtype))
+            qd.atomic_sub(x[1], qd.cast(1, dtype))
+            qd.atomic_max(x[2], value)
+            qd.atomic_min(x[3], -value if qd.static(dtype not in (qd.u32, qd.u64, qd.u16)) else 7 + value)
+            if qd.static(not real):
+                qd.atomic_or(x[4], value)
+                qd.atomic_xor(x[5], value)
+                qd.atomic_and(x[6], value)
+
+    x[3] = x[6] = 127
+    update()
+    info = np.zeros(1000, x.to_numpy().dtype)
+    expected = [info.dtype.type(0)] * 9
+    with np.errstate(over="ignore"):
+        expected[0] = np.ones_like(info).sum(dtype=info.dtype)
+        expected[1] = -expected[0] if real else (info - 1).sum(dtype=info.dtype)
+    expected[2] = info.dtype.type(99)
+    expected[3] = info.dtype.type(7 if info.dtype.kind == "u" else -99)
+    expected[6] = info.dtype.type(127 if real else 0)
+    if not real:
+        expected[4], expected[5] = info.dtype.type(127), info.dtype.type(np.bitwise_xor.reduce(np.arange(1000) % 100))
+    assert x.to_numpy().tolist() == [v.item() for v in expected]
+
+
+@qd.kernel
+def reversed_blocks(out: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+    qd.loop_config(block_dim=64)
+    for i in range(256):
+        shared = qd.simt.block.SharedArray((64,), qd.i32)
+        shared[i % 64] = i
+        qd.simt.block.sync()
+        out[i] = shared[63 - i % 64]
+
+
+def test_threads_of_a_block_share_memory(opencl):
+    opencl()
+    out = np.zeros(256, np.int32)
+    reversed_blocks(out)
+    assert (out.reshape(4, 64) == np.arange(256).reshape(4, 64)[:, ::-1]).all()
+
+
+def test_random_numbers_are_those_of_the_cpu(opencl):
+    @qd.kernel
+    def draw(x: qd.types.ndarray(dtype=qd.f64, ndim=1)):
+        for i in x:
+            x[i] = qd.random(qd.f64) + qd.random(qd.i32)
+
+    found = []
+    for start in (opencl, lambda **options: qd.init(arch=qd.cpu, **options)):
+        start(random_seed=5)
+        x = np.zeros(100)
+        draw(x)
+        found.append(x)
+    assert (found[0] == found[1]).all() and len(set(found[0])) == 100
+
+
+def test_a_failed_check_ends_the_thread_alone(opencl):
+    opencl(debug=True)
+    x = qd.field(qd.i32, shape=100)
+
+    @qd.func
+    def checked(i):
+        assert i != 40, f"no {i}"
+        return i
+
+    @qd.kernel
+    def fill(n: qd.i32):
+        for i in range(n):
+            x[i] = 1 + checked(i)
+
+    with pytest.raises(qd.QuadrantsAssertionError, match="no 40"):
+        fill(100)
+    assert x.to_numpy().tolist() == [0 if i == 40 else 1 + i for i in range(100)]
+    fill(30)
+
+
+def test_memory_is_used_again(opencl):
+    opencl()
+    places = [DeviceBuffer(registry.device(), 1 << 20).ptr for _ in range(100)]
+    assert len(set(places)) == 1 and places[0] % 256 == 0
+    large = [DeviceBuffer(registry.device(), nbytes) for nbytes in (40 << 20, 300, 40 << 20, 1)]
+    for k, buffer in enumerate(large):
+        buffer.store(buffer.nbytes - 1, bytes([k + 1]))
+    assert [buffer.fetch(buffer.nbytes - 1, 1)[0] for buffer in large] == [1, 2, 3, 4]
+    del buffer, large[0]
+    saxpy(8, 0.5, np.zeros(8, np.float32), np.zeros(8, np.float32))  # the driver must not hear of that block any more
+
+
+def test_a_text_with_an_error_is_told_with_the_words_of_the_driver(opencl):
+    opencl()
+    found = compiler.chosen()
+    with pytest.raises(CompileError, match="nowhere") as caught:
+        compiler.compile("kernel void f(global int *x) { x[0] = nowhere; }", "f", found.chip)
+    assert caught.value.kernel == "f" and caught.value.dialect == "opencl"
+
+
+def test_a_binary_that_the_driver_does_not_take_is_none(opencl):
+    opencl()
+    chip = compiler.chosen().chip
+    assert compiler.load(b"not a binary", chip) is None
+    binary = compiler.compile("kernel void f(global int *x) { x[0] = 1; }", "f", chip)
+    assert compiler.load(binary, chip) is not None
+
+
+def test_a_device_that_is_not_there_is_refused(monkeypatch, opencl):
+    monkeypatch.setenv("QD_OPENCL_DEVICE", "9:9")
+    with pytest.raises(ValueError, match="should be one of <platform>:<device>: 0:0"):
+        compiler.chosen()
+
+
+def test_a_processor_is_no_gpu(opencl):
+    if not compiler.chosen().is_cpu:
+        pytest.skip("there is a GPU")
+    assert arch.is_arch_supported(qd.opencl) and not arch.is_arch_supported(qd.opencl, among=True)
