@@ -196,13 +196,15 @@ Status set_block(const Function &function, void *param) {
     return cl.clSetKernelArgSVMPointer(function.kernel, 0, *static_cast<void **>(param));
 }
 
-int launch(void *self, void *handle, uint32_t grid, uint32_t block, uint32_t, void *stream, void **params) {
+int launch(void *self, void *handle, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
+           void **params) {
     Function &function = *static_cast<Function *>(handle);
     Handle queue = queue_of(self, stream);
     std::lock_guard<std::mutex> alone(function.gate);
     Status status = tell_blocks(of(self), function);
     if (status == 0) status = set_block(function, params[0]);
     if (status == 0) status = cl.clSetKernelArgSVMPointer(function.kernel, 1, *static_cast<void **>(params[1]));
+    if (status == 0 && shared_bytes) status = cl.clSetKernelArg(function.kernel, 2, shared_bytes, nullptr);
     if (status) return status;
     const size_t global = static_cast<size_t>(grid) * block, local = block;
     status = cl.clEnqueueNDRangeKernel(queue, function.kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr);

@@ -210,7 +210,9 @@ class BlockPrinter(Printer):
     result: ValueType | None = None  # of a function, a struct of several
 
     def stmt_Leave(self, s: n.Leave) -> None:
-        self.put_marked("return;")
+        self.put_marked("break;" if self.joins else "return;")
+
+    joins = False  # the threads of the task meet behind its iterations
 
     def stmt_Check(self, s: n.Check) -> None:
         self.uses_check = True

@@ -133,6 +133,7 @@ class Renderer:
         adstack = self.adstack
         adstack.tell_depths(p, t)
         form = form_of(t, self.dialect, self.options, self.layout, adstack.has_rows(t), adstack.trips(t))
+        p.joins = bool(t.reductions)
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if t.loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop)

@@ -9,6 +9,9 @@
 
 A function that may fail sets `failed` of its caller, and returns zeros. Its calls become statements of their own, in
 the order they had: nothing that comes after a failure happens.
+
+A task that folds values of all threads at its end has no thread return before that: one that failed breaks out of the
+loops that it is in instead, and of its iterations.
 """
 
 from __future__ import annotations
@@ -33,11 +36,11 @@ def leave_by_return(module: n.Module) -> n.Module:
             flag = n.Var("qd_failed", u1, mutable=True, by_ref=True)
             function.params.append(flag)
             leave = n.Return(tuple(map(zero, function.result)))
-            function.body = _Rewrite(failing, numbers, flag, leave).block(function.body)
+            function.body = _Rewrite(failing, numbers, flag, leave, joins=False).block(function.body)
     for task in module.tasks:
         if _may_fail(task.body, failing):
             flag = n.Var("qd_failed", u1, mutable=True)
-            body = _Rewrite(failing, numbers, flag, n.Leave()).block(task.body)
+            body = _Rewrite(failing, numbers, flag, n.Leave(), joins=bool(task.reductions)).block(task.body)
             task.body = [n.Declare(flag, n.Const(False, u1)), *body]
     return module
 
@@ -66,14 +69,16 @@ def _outermost(s: n.Stmt) -> n.Expr | None:
 
 
 class _Rewrite(Hoisting):
-    """Rewrites one function or task."""
+    """Rewrites one function or task. joins: its threads meet at its end."""
 
-    def __init__(self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt) -> None:
+    def __init__(self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt, joins: bool) -> None:
         super().__init__()
-        self.failing, self.numbers, self.leave = failing, numbers, leave
+        self.failing, self.numbers, self.leave, self.joins = failing, numbers, leave, joins
         self.flag = n.VarPlace(flag, u1)
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
+        if self.joins and isinstance(s, (n.For, n.While)) and _may_fail([s], self.failing):
+            return self.left(s)
         if isinstance(s, n.While):
             return [self.loop(s)]
         call = _outermost(s)
@@ -83,6 +88,18 @@ class _Rewrite(Hoisting):
             return [s, self.unless_failed()]
         walk.update(s, self.node)
         return self.checked(s) if isinstance(s, n.Check) else [s]
+
+    def left(self, s: n.For | n.While) -> list[n.Stmt]:
+        """A loop that a failure breaks out of, and what leaves the one around it then."""
+        if isinstance(s, n.For):
+            s.bounds, s.has_break = tuple((self.node(begin), self.node(end)) for begin, end in s.bounds), True
+        around, self.leave = self.leave, n.Break()
+        if isinstance(s, n.While):
+            self.loop(s)
+        else:
+            s.body = self.block(s.body)
+        self.leave = around
+        return [s, self.unless_failed()]
 
     def loop(self, s: n.While) -> n.While:
         """Calls of the condition come before it in every round."""

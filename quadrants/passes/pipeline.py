@@ -54,7 +54,7 @@ def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)
     if not able.pointers:
         yield choices_by_branch
-    if not able.goto:
-        yield breaks_by_flag
     if not able.thread_exit:
         yield leave_by_return
+    if not able.goto:
+        yield breaks_by_flag

@@ -124,6 +124,59 @@ def test_a_failed_check_ends_the_thread_alone(opencl):
     fill(30)
 
 
+@qd.kernel
+def sum_of_checked(n: qd.i32, x: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
+    total = 0
+    for i in range(n):
+        for j, k in qd.ndrange(3, 3):
+            while x[i] > 0:
+                x[i] -= 1
+                assert i != 700 or j + k < 3, f"at {i} {j} {k}"
+                total += 1
+            x[i] = 1
+    return total
+
+
+def test_a_thread_that_failed_meets_the_others_behind_its_loops(opencl):
+    opencl(debug=True)
+    assert sum_of_checked(600, qd.ndarray(qd.i32, (1000,))) == 600 * 8
+    with pytest.raises(qd.QuadrantsAssertionError, match="at 700 1 2"):
+        sum_of_checked(1000, qd.ndarray(qd.i32, (1000,)))
+    assert sum_of_checked(10, qd.ndarray(qd.i32, (1000,))) == 80
+
+
+@qd.kernel
+def large_shared(out: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+    qd.loop_config(block_dim=64)
+    for i in range(128):
+        first = qd.simt.block.SharedArray((10_000,), qd.i32)
+        second = qd.simt.block.SharedArray((64,), qd.i32)
+        first[9_936 + i % 64] = i
+        second[i % 64] = -i
+        qd.simt.block.sync()
+        out[i] = first[9_999 - i % 64] + second[63 - i % 64] + qd.simt.block.sync_count_nonzero(i % 4)
+
+
+def test_shared_memory_that_the_launch_gives(opencl):
+    opencl()
+    if registry.device().attribute("max_shared_bytes") < 41_000:
+        pytest.skip("the device has less shared memory")
+    out = np.zeros(128, np.int32)
+    large_shared(out)
+    assert out.tolist() == [48] * 128
+
+
+def test_subgroups_are_refused(opencl):
+    @qd.kernel
+    def lanes(x: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for i in x:
+            x[i] = qd.simt.subgroup.shuffle(i, qd.u32(1))
+
+    opencl()
+    with pytest.raises(qd.QuadrantsTypeError, match="arch opencl has no subgroups"):
+        lanes(np.zeros(4, np.int32))
+
+
 def test_memory_is_used_again(opencl):
     opencl()
     places = [DeviceBuffer(registry.device(), 1 << 20).ptr for _ in range(100)]
