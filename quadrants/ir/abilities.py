@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Abilities(NamedTuple):
     """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
     are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
-    by a condition. thread_exit: a thread can end inside of a function.
+    by a condition. thread_exit: a thread can end inside of a function. recursion: a function may call itself.
     """
 
     device: bool = False
@@ -16,3 +16,4 @@ class Abilities(NamedTuple):
     goto: bool = True
     pointers: bool = True
     thread_exit: bool = True
+    recursion: bool = True

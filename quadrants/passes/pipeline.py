@@ -20,6 +20,7 @@ from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
+from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.writes import note_writes
@@ -49,6 +50,8 @@ def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Modu
 
 def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     """The passes that bring IR to what a target can say."""
+    if not able.recursion:
+        yield refuse_recursion
     yield from (claim_gates, size_stacks) if able.device else (count_gates,)
     yield guard_empty
     yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)

@@ -215,3 +215,20 @@ def test_a_processor_is_no_gpu(opencl):
     if not compiler.chosen().is_cpu:
         pytest.skip("there is a GPU")
     assert arch.is_arch_supported(qd.opencl) and not arch.is_arch_supported(qd.opencl, among=True)
+
+
+@qd.real_func
+def factorial(n: qd.i32) -> qd.i32:
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+
+def test_recursion_is_refused_with_the_calls(opencl):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.i32:
+        return factorial(n)
+
+    opencl()
+    with pytest.raises(qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"):
+        run(3)

@@ -49,6 +49,7 @@ DIALECT = Dialect(
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     goto=False,
     pointers=False,
+    recursion=False,
     space_device="global ",
     space_shared="local ",
     address="u64",
