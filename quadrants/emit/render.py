@@ -159,7 +159,8 @@ class Renderer:
             uses["random"],
             form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
-            collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
+            collective=t.collective, stays=t.stays, idle=t.idle,
+            shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
         )  # fmt: skip
         if t.loop is not None:

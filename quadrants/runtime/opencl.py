@@ -44,7 +44,8 @@ def lacking() -> list[str]:
         return ["pyopencl: `pip install pyopencl`"]
     if not found:
         return ["an OpenCL device: install the driver of the device's maker, or `apt install pocl-opencl-icd`"]
-    return [f"a device with {one.lacking}: {one.place} has none" for one in found if one.lacking]
+    unfit = [f"a device with {one.lacking}: {one.place} has none" for one in found if one.lacking]
+    return unfit or ["a GPU: its devices are processors, for which write arch=qd.opencl"]
 
 
 def _chosen() -> opencl.Found:

@@ -85,8 +85,10 @@ def identity() -> str:
 
 
 def flags(*, fast_math: bool = True) -> tuple[str, ...]:
-    """The options that decide the machine code of a text. NaN and infinity keep their meaning in any case."""
-    fast = ("-cl-mad-enable", "-cl-no-signed-zeros", "-cl-denorms-are-zero") if fast_math else ()
+    """The options that decide the machine code of a text. NaN and infinity keep their meaning in any case, and so do
+    subnormal numbers: drivers may take them for 0 if they are told so, or may not, and constants could not follow.
+    """
+    fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
     return ("-cl-std=CL1.2", *fast)
 
 

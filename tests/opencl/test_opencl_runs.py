@@ -145,6 +145,44 @@ def test_a_thread_that_failed_meets_the_others_behind_its_loops(opencl):
     assert sum_of_checked(10, qd.ndarray(qd.i32, (1000,))) == 80
 
 
+@qd.func
+def left_neighbour(shared: qd.template(), i):
+    """What the thread before wrote, which all wait for."""
+    qd.simt.block.sync()
+    assert i != 70, f"at {i}"
+    found = shared[(i + 63) % 64]
+    qd.simt.block.sync()
+    return found
+
+
+@qd.kernel
+def rotated(n: qd.i32, x: qd.types.ndarray(dtype=qd.i32, ndim=1), out: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+    qd.loop_config(block_dim=64)
+    for i in range(n):
+        shared = qd.simt.block.SharedArray((64,), qd.i32)
+        for round in range(3):
+            shared[i % 64] = x[i] + round
+            before = left_neighbour(shared, i)
+            if i % 64 > 0:
+                out[i] += before
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("n", [64, 65, 128, 150])
+def test_threads_wait_for_one_another_whether_or_not_they_have_work(opencl, n, debug):
+    opencl(debug=debug)
+    x, out = np.arange(200, dtype=np.int32), np.zeros(200, np.int32)
+    expected = np.where((x % 64 > 0) & (x < n), 3 * (x - 1) + 3, 0)
+    if debug and n > 70:
+        with pytest.raises(qd.QuadrantsAssertionError, match="at 70"):
+            rotated(n, x, out)
+        expected[70] = 0
+        assert x[70] == 70 and (np.delete(out, 71) == np.delete(expected, 71)).all()
+    else:
+        rotated(n, x, out)
+        assert (out == expected).all()
+
+
 @qd.kernel
 def large_shared(out: qd.types.ndarray(dtype=qd.i32, ndim=1)):
     qd.loop_config(block_dim=64)

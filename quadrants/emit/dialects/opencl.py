@@ -45,6 +45,7 @@ DIALECT = Dialect(
     block_bytes=1024 - 16,
     signed_wraps=False,
     block_dim=128,
+    flushes=(),
     shared_static=32768,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     goto=False,
