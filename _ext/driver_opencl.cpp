@@ -236,7 +236,7 @@ int release_host(void *, void *address) {
 }
 
 Status copy(void *self, void *target, const void *source, size_t bytes, void *stream, uint32_t wait) {
-    if (bytes == 0) return 0;
+    if (bytes == 0 || target == source) return 0;  // a copy onto itself is an error of OpenCL
     Handle queue = queue_of(self, stream);
     return cl.clEnqueueSVMMemcpy(queue, wait, target, source, bytes, 0, nullptr, nullptr);
 }
@@ -336,6 +336,7 @@ constexpr Named names[] = {
     {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE: there is not that much memory"},
     {-5, "CL_OUT_OF_RESOURCES"},
     {-6, "CL_OUT_OF_HOST_MEMORY"},
+    {-8, "CL_MEM_COPY_OVERLAP"},
     {-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
     {-30, "CL_INVALID_VALUE"},
     {-36, "CL_INVALID_COMMAND_QUEUE"},

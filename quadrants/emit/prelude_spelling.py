@@ -86,7 +86,7 @@ class Spelling:
             "leave": self.leave,
             "ll": self.long_suffix,
             "string": self.string,
-            **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u32", "u64")},
+            **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u1", "u32", "u64")},
         }
 
     def c(self, t: ValueType) -> str:
