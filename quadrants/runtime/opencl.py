@@ -19,7 +19,12 @@ from quadrants.toolchain import opencl
 from quadrants.toolchain.errors import CompilerNotFound
 
 if TYPE_CHECKING:
+    from quadrants.launch.tasks import TaskLaunch
     from quadrants.runtime.interface import Kernel
+
+# A processor does the iterations of a thread, which are far apart, before those of the next one: what it reads for the
+# first is to be in its cache still for that. Few iterations a thread do that, and an odd distance.
+_BLOCKS_OF_CPU = 4093
 
 
 def probe() -> bool:
@@ -66,6 +71,7 @@ class OpenClBackend(BinaryBackend):
         found = _chosen()
         super().__init__("opencl", _device(found))
         self.arch = found.chip
+        self.is_cpu = found.is_cpu
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         return opencl.flags(fast_math=bool(options["fast_math"]))
@@ -83,6 +89,11 @@ class OpenClBackend(BinaryBackend):
         by_value = 0 if recipe.in_memory else recipe.size
         module = self.device.load(native.image(program.int_ptr, by_value))
         return [module.function(launch.name) for launch in recipe.launches], module
+
+    def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
+        if not self.is_cpu or launch.count is None or session.cfg_in_force().saturating_grid_dim > 0:
+            return super()._most_blocks(launch, handle)
+        return _BLOCKS_OF_CPU
 
 
 class _Refused(QuadrantsRuntimeError):
