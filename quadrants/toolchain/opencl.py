@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -104,7 +106,8 @@ def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> b
     found = _of_chip(chip)
     program: Any = pyopencl.Program(context(found.place), source)
     try:
-        program.build(options=list(options), devices=[found.device], cache_dir=False)
+        with _quietly():
+            program.build(options=list(options), devices=[found.device], cache_dir=False)
     except pyopencl.Error as error:
         log = _log(program, found) or str(error)
         size = f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
@@ -122,9 +125,20 @@ def load(binary: bytes, chip: str) -> Any:
     found = _of_chip(chip)
     try:
         program = pyopencl.Program(context(found.place), [found.device], [binary])
-        return program.build(devices=[found.device])
+        with _quietly():
+            return program.build(devices=[found.device])
     except pyopencl.Error:  # of another version of the driver, or damaged: the text is compiled again
         return None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """What drivers say of a text that they take is not the user's business."""
+    import pyopencl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pyopencl.CompilerWarning)
+        yield
 
 
 def _lacking(device: Any) -> str:
