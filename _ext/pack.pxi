@@ -76,8 +76,8 @@ cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -
     # What 64 bits of the parameter's sign do not hold has no meaning, whatever the width that it would be cut to.
     if not is_unsigned(op.code):
         raise plan.called.wrong(TypeError(
-            f"{plan.argument(op.source)}: {short_number(value)} does not fit in 64 bits, and the parameter has "
-            f"the type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
+            f"{plan.argument(op.source)}: {short_number(value)} does not fit in 64 bits with a sign, and the "
+            f"parameter has the type {SCALAR_NAMES[op.code]}; pass a number from -2**63 to 2**63 - 1"
         ))
     if (<object> value) < 0:
         raise plan.called.wrong(TypeError(

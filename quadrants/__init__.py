@@ -154,7 +154,6 @@ if _typing.TYPE_CHECKING:
     ]  # fmt: skip
 else:
     from quadrants.lang.compound import dataclass
-    from quadrants.lang.func import func, pyfunc, real_func
     from quadrants.lang.primitive_types import (
         f16,
         f32,

@@ -114,7 +114,7 @@ def _rows() -> Iterable[Option]:
         # Numbers and code generation
         key("default_fp", DType, f32, "What `float` and real literals mean: f16, f32 or f64."),
         key("default_ip", DType, i32, "What `int` and integer literals mean: i32 or i64."),
-        key("fast_math", bool, True, "Allow contraction and reassociation. NaN and infinity keep working."),
+        key("fast_math", bool, True, "Allow contraction, reassociation; NaN and infinity stay unless they cancel."),
         key("cfg_optimization", bool, True, "Compile effort; results do not depend on it."),
         key("advanced_optimization", bool, True, "Compile effort; results do not depend on it."),
         key("opt_level", int, 1, "Optimisation level handed to the compiler.", check=_not_negative),

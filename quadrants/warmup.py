@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from quadrants import _logging, arch, session
+from quadrants import _logging, session, targets
 from quadrants.backends import registry
 
 
@@ -19,10 +19,15 @@ def nothing_kept(cfg) -> bool:
         return True
 
 
+def _runs_on_the_host(cfg) -> bool:
+    target = targets.of_arch(cfg.arch.name)
+    return target is not None and target.host_memory and bool(target.backend)
+
+
 @session.on_init
 def look_for_compiler(cfg) -> None:
     """Say at once what the first kernel would fail for. Fields can be used without a compiler."""
-    if cfg.arch is not arch.cpu:
+    if not _runs_on_the_host(cfg):
         return
     from quadrants.toolchain import compiler
 
@@ -34,7 +39,7 @@ def look_for_compiler(cfg) -> None:
 @session.on_init
 def load_compiler(cfg) -> None:
     """Have it ready when kernels must be compiled; once in a process."""
-    if cfg.arch is arch.cpu and nothing_kept(cfg):
+    if _runs_on_the_host(cfg) and nothing_kept(cfg):
         _load()
 
 

@@ -41,8 +41,9 @@ class Refusals:
 
     def dynamic_loop(self, loc):
         self.raise_(
-            "Cannot differentiate a loop with a non static range in reverse mode: past values of what it carries need "
-            "an adstack. Write qd.static(range(...)), or allow stacks by qd.init(ad_stack_experimental_enabled=True).",
+            "Cannot differentiate a loop with a non static range below the top level in reverse mode: past values of "
+            "what it carries, if anything, need an adstack. Write qd.static(range(...)), or allow stacks by "
+            "qd.init(ad_stack_experimental_enabled=True).",
             loc,
             QuadrantsCompilationError,
         )

@@ -19,7 +19,8 @@ _OF_ARGUMENTS = (TypeError, ValueError, IndexError, QuadrantsRuntimeError, Quadr
 
 def at_call(error: Exception, kernel: str) -> Exception:
     """The error of an argument of `kernel`, with the place of the call behind its text. Others stay as they are."""
-    if not isinstance(error, _OF_ARGUMENTS) or len(error.args) != 1:
+    at_exit = sys.is_finalizing()  # when nothing can be imported any more
+    if at_exit or not isinstance(error, _OF_ARGUMENTS) or len(error.args) != 1:
         return error
     from quadrants.banner import format_frame
 

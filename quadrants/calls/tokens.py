@@ -139,7 +139,7 @@ def member_token(x: Any) -> int:
     if kind_of(x) == "tensor":
         return member_token(unwrapped(x))
     if is_external(x):
-        return external_token(x)
+        return external_token(x) if _can_be_passed(x) else intern_token(("no argument", type(x)))
     if isinstance(x, (list, tuple, dict)):
         return _container_token(x, {})
     if isinstance(x, (BoundFunc, MethodType)):  # made anew each time that it is looked up
@@ -147,6 +147,13 @@ def member_token(x: Any) -> int:
     if type(x).__hash__ is None and not getattr(x, "_qd_host_matrix", False):
         return _number(identity_token(x))
     return _number(template_token(x, ""))
+
+
+def _can_be_passed(x: Any) -> bool:
+    """Whether an array can be an argument; one that cannot is no error unless a kernel reads it."""
+    from quadrants.data import external
+
+    return external.can_be_passed(x)
 
 
 def _container_token(x: Any, seen: dict[int, int]) -> int:

@@ -41,7 +41,7 @@ def examine(name: str) -> Finding:
     variable = arch.hidden_by(arch.cpu.name if name == "cpu" else name)
     if state == LACKING and variable:
         missing.append(f"it is hidden: unset {variable}")
-    if state == READY and name == "cpu" and missing:
+    if state == READY and missing:
         state = LACKING
     return Finding(name, state, found, missing)
 

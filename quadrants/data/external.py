@@ -93,18 +93,28 @@ def after_use(obj) -> None:
 
 def dtype_and_ndim(obj, name: str = "") -> tuple:
     """`(DType, number of axes)` of a foreign array. `QuadrantsRuntimeTypeError` for a dtype without counterpart."""
-    if isinstance(obj, np.ndarray) or is_cuda_array(obj):
-        found = dtypes.BY_NUMPY_NAME.get(obj.dtype.name) if obj.dtype.isnative else None
-        kind = obj.dtype.str if not obj.dtype.isnative else obj.dtype
-    else:
-        kind = str(obj.dtype).removeprefix("torch.")
-        found = dtypes.BY_NUMPY_NAME.get(kind)
+    found, kind = _dtype(obj)
     if found is None:
         raise QuadrantsRuntimeTypeError(
             f"Array argument {name} has dtype {kind}, which kernels do not know; convert it to one of "
             f"{', '.join(dtypes.BY_NUMPY_NAME)} first"
         )
     return found, obj.ndim
+
+
+def _dtype(obj) -> tuple:
+    """(DType or None, how the array calls it)."""
+    if isinstance(obj, np.ndarray) or is_cuda_array(obj):
+        found = dtypes.BY_NUMPY_NAME.get(obj.dtype.name) if obj.dtype.isnative else None
+        return found, obj.dtype if obj.dtype.isnative else obj.dtype.str
+    kind = str(obj.dtype).removeprefix("torch.")
+    return dtypes.BY_NUMPY_NAME.get(kind), kind
+
+
+def can_be_passed(obj) -> bool:
+    """Whether kernels take a foreign array: `token` fails for others."""
+    obj = plain(obj)
+    return _dtype(obj)[0] is not None and not _advice_on_strides(obj)
 
 
 def token(obj, name: str = "") -> int:
@@ -193,23 +203,20 @@ def flags_of(obj: Any) -> Any:
 
 
 def _check_contiguous(obj) -> None:
+    advice = _advice_on_strides(obj)
+    if advice:
+        raise ValueError(f"Non contiguous {advice} before passing it into quadrants kernel.")
+
+
+def _advice_on_strides(obj) -> str:
+    """What to do about an array whose elements do not follow each other; "" where they do."""
     if isinstance(obj, np.ndarray):
-        if not (obj.flags.c_contiguous or obj.flags.f_contiguous):
-            raise ValueError(
-                "Non contiguous numpy arrays are not supported, please call np.ascontiguousarray(arr) before "
-                "passing it into quadrants kernel."
-            )
-    elif is_cuda_array(obj):
-        if not _is_row_major(obj.__cuda_array_interface__):
-            raise ValueError(
-                "Non contiguous arrays are not supported, please make a C-contiguous copy before passing it into "
-                "quadrants kernel."
-            )
-    elif not obj.is_contiguous():
-        raise ValueError(
-            "Non contiguous tensors are not supported, please call tensor.contiguous() before passing it into "
-            "quadrants kernel."
-        )
+        contiguous = obj.flags.c_contiguous or obj.flags.f_contiguous
+        return "" if contiguous else "numpy arrays are not supported, please call np.ascontiguousarray(arr)"
+    if is_cuda_array(obj):
+        contiguous = _is_row_major(obj.__cuda_array_interface__)
+        return "" if contiguous else "arrays are not supported, please make a C-contiguous copy"
+    return "" if obj.is_contiguous() else "tensors are not supported, please call tensor.contiguous()"
 
 
 # ---------------------------------------------------------------- NumPy

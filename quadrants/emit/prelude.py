@@ -90,14 +90,11 @@ class Prelude:
     simd: let the C compiler replace calls of sinf, expf and the like inside vectorised loops by the vector
     versions of glibc's libmvec (x86-64, gcc), which glibc's `-lm` brings along. Give the version of glibc, as in
     (2, 31), to use only what that version has; True uses everything (2.35).
-
-    fast_math: the compiler may multiply by reciprocals and divide approximately; floor division then corrects itself.
     """
 
-    def __init__(self, spelling: Spelling, *, simd: bool | tuple[int, int] = False, fast_math: bool = False) -> None:
+    def __init__(self, spelling: Spelling, *, simd: bool | tuple[int, int] = False) -> None:
         self.spelling = spelling
         self.simd: tuple[int, int] = (99, 0) if simd is True else simd or (0, 0)
-        self.fast_math = fast_math
         self._names: dict[Key, str] = {}  # (family, *params) -> name
         self._owners: dict[str, Key] = {}  # name -> (family, *params)
         self._requests: dict[str, dict[str, _Request]] = {}  # by family and name

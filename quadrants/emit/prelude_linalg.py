@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from quadrants.emit.prelude_spelling import Spelling, suffix
+from quadrants.emit.prelude_spelling import Spelling, modular_type, suffix
 from quadrants.ir.types import TensorType, ValueType, element_dtype, i32, tensor_type, u1
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def linalg(p: Prelude, op: str, t: TensorType, other: TensorType | None = None) 
     # `max` of the elements of a vector and of two vectors, element by element, are both of that vector's type.
     name = p.unique(f"qd_{op}_" + "_".join(map(suffix, parts)), ("linalg", op, *parts))
     names = [p.need(*call) for call in calls]
+    if p.spelling.modular(t.dtype):
+        needs = (*needs, modular_type(t.dtype))
     return p.add("linalg", name, op, *parts, result, *names, needs=(*parts, result, *needs, *calls))
 
 

@@ -134,8 +134,7 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op in p.spelling.builtin or op in LIBM:
         return libm(p, op, t)
     calls = [("float", used, t) for used in FLOAT_OPS[op]]
-    macro = "floordiv_fast" if op == "floordiv" and p.fast_math else op
-    return p.add("float", f"qd_{op}_{t}", macro, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
+    return p.add("float", f"qd_{op}_{t}", op, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
 
 
 def half_power(p: Prelude, t: DType, halves: int) -> str:

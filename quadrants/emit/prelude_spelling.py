@@ -29,7 +29,8 @@ class Spelling:
     leave: statement that ends a thread; leave_needs: the helper in it. lanes: threads that exchange values without a
     barrier; tile_masks: those of a part of them name each other. operators: tensors may have operators. libm: the
     functions of the C library have to be declared. lane_holds: what the record of a thread points to, besides the
-    frame ("runtime" or "error"). own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
+    frame ("runtime" or "error"). signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that
+    none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
     long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
     of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
     itself. string: what a literal of text is handed over as, up to the name.
@@ -51,6 +52,7 @@ class Spelling:
     operators: bool = False
     libm: bool = False
     lane_holds: str = "error"
+    signed_wraps: bool = True
     own: dict[str, str] = field(default_factory=dict)
     long_suffix: str = "ll"
     float_suffix: str = "f"
@@ -80,6 +82,7 @@ class Spelling:
             "long_fn": self.prefix + "static",
             "unsigned": unsigned,
             "number": self.number,
+            "modular": self.modular,
             "at": element_at,
             "kind_bits": kind_bits,
             "narrow": self.narrow,
@@ -101,6 +104,12 @@ class Spelling:
         if t.bits == 64:
             return text
         return text + "f" if t.bits == 32 else f"({self.names[t]}){text}f"
+
+    def modular(self, t: DType) -> str:
+        """The cast of an operand by which sums and products of integers of type t wrap; "" where they do without it."""
+        if self.signed_wraps or t.kind not in "iu" or t.kind == "u" and t.bits >= 32:
+            return ""
+        return f"({self.names[modular_type(t)]})"
 
     def value(self, type_name: str, body: str) -> str:
         """A value of a struct type from the comma-separated texts of its members."""
@@ -146,6 +155,11 @@ def kind_bits(kinds: str) -> int:
 def unsigned(t: DType) -> DType:
     """The unsigned integer type of t's width (u1 stays u1)."""
     return t if t.kind in "bu" else PRIMITIVES[f"u{t.bits}"]
+
+
+def modular_type(t: DType) -> DType:
+    """The unsigned type in which arithmetic of integers wraps: C takes that of narrow ones in `int`."""
+    return PRIMITIVES["u64" if t.bits == 64 else "u32"]
 
 
 def bits_of(t: DType) -> DType:

@@ -69,9 +69,7 @@ class Renderer:
         self.module = module
         self.dialect = dialect
         self.options = options
-        self.prelude = Prelude(
-            dialect.spelling, simd=options.get("simd", False), fast_math=bool(options.get("fast_math"))
-        )
+        self.prelude = Prelude(dialect.spelling, simd=options.get("simd", False))
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])
         profile = bool(options.get("kernel_profiler"))
@@ -226,7 +224,7 @@ class Renderer:
             "start": start,
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
-            "effort": cost.effort(module),
+            "effort": self.effort(),
             "errors": self.frame is not None and self.frame.error >= 0,
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
@@ -245,6 +243,11 @@ class Renderer:
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.args_in_memory, around, plan, early, self.adstack.kept(),
         )  # fmt: skip
+
+    def effort(self) -> int:
+        """The optimisation level that pays, or 3 where a program asks for none: where a text asks for more than the
+        command does, gcc 12 computes wrong numbers for AVX-512."""
+        return cost.effort(self.module) if self.options.get("opt_level", 1) else 3
 
     def frame_members(self) -> list[members.Member]:
         if self.frame is not None:

@@ -14,7 +14,7 @@ from quadrants.frontend.fields import Fields
 from quadrants.frontend.loop_writer import LoopWriter
 from quadrants.frontend.memory import Memory
 from quadrants.frontend.places import Places
-from quadrants.frontend.refs import ArrayRef, ObjectRef
+from quadrants.frontend.refs import ArrayRef, ObjectRef, SuperRef
 from quadrants.frontend.state import State
 from quadrants.frontend.views import ViewRef, Views
 from quadrants.ir.nodes import ArrayDecl, Load, Var, VarPlace
@@ -227,6 +227,18 @@ class Arguments:
         if _decides(obj, name, x):
             self._select_by(ref, source)
         return x
+
+    def method_of_super(self, base: SuperRef, name: str) -> BoundFunc:
+        """`super().name`: a func, on the object itself, so that what it reads there is looked up at every launch."""
+        try:
+            x = getattr(super(base.cls, base.ref.obj), name)
+        except (AttributeError, TypeError) as error:
+            raise QuadrantsCompilationError(f"{type(error).__name__}: {error}") from None
+        if not isinstance(x, BoundFunc):
+            raise QuadrantsSyntaxError(
+                f"super() finds methods with @qd.func in kernels, and '{name}' is none: write `self.{name}`."
+            )
+        return BoundFunc(x.func, base.ref)
 
     def _field_member(self, ref: ObjectRef, source: tuple, x):
         """Its address is part of the code, so that another field is another specialisation."""

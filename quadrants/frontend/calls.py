@@ -15,7 +15,7 @@ from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.format_strings import format_method
 from quadrants.frontend.funccall import FuncCalls
 from quadrants.frontend.order import Operands
-from quadrants.frontend.refs import ObjectRef
+from quadrants.frontend.refs import ObjectRef, SuperRef
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import is_runtime
 from quadrants.frontend.views import Views
@@ -24,7 +24,7 @@ from quadrants.ir.types import DType
 from quadrants.lang import structs, tensor, typed
 from quadrants.lang.access import KernelMethod
 from quadrants.lang.described import type_name
-from quadrants.lang.func import BoundFunc, Func
+from quadrants.lang.func import BoundFunc, Func, receiver_of
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.parameters import compound_kind, is_template, is_view_annotation
 from quadrants.lang.value import Value
@@ -76,6 +76,8 @@ class Calls:
             _, args, kwargs = self.eval_call_arguments(node, function)
             return self._guarded(handler.function, handler.name, (self.tracer, *args), kwargs)
         function, args, kwargs = self.eval_call_arguments(node, function)
+        if function is super:
+            return self._super(args)
         return self.call_object(function, args, kwargs, node)
 
     def eval_call_arguments(self, node, function):
@@ -125,6 +127,18 @@ class Calls:
         if not callable(function):
             raise QuadrantsTypeError(f"An object of type {type_name(function)} cannot be called.")
         return self._call_python(function, args, kwargs)
+
+    def _super(self, args):
+        """As Python does without arguments: the class that the method is written in, and its first parameter."""
+        frame = self.positions.frame
+        receiver = frame.lookup_local(receiver_of(frame.fn))
+        if not args and "__class__" in frame.cells and receiver is not None:
+            args = [frame.lookup_outer("__class__"), receiver.value]
+        if len(args) != 2 or not isinstance(args[0], type) or not isinstance(args[1], ObjectRef):
+            raise QuadrantsSyntaxError(
+                "super() needs a method of a class, and its object: write the class, as in `Base.method(self, ..)`."
+            )
+        return SuperRef(*args)
 
     def _make_tensor(self, t, args, kwargs):
         if kwargs:

@@ -11,6 +11,7 @@ from quadrants.ir.types import tensor_type
 from quadrants.lang.kinds import kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
+UNNAMED_STRUCT = "<Struct>."
 WATCHED = ("validate", "observe")  # modes of the primal that note what it reads
 
 
@@ -122,5 +123,11 @@ def _scalar_decl(field, cell, name: str) -> ArrayDecl:
         levels=_levels(cell, cell.dtype.size),
         index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
         source=cell,
-        label=name,
+        label=_label(field, name),
     )
+
+
+def _label(field, name: str) -> str:
+    """What messages call it: a member of structs without a name as the user writes it, others as the text does."""
+    own = getattr(field, "_name", None) or ""
+    return own.removeprefix(UNNAMED_STRUCT) if own.startswith(UNNAMED_STRUCT) else name

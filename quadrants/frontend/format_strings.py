@@ -7,12 +7,15 @@ import string
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.types import DType
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 class Formatted:
@@ -43,12 +46,25 @@ def check_spec(spec: str, t: DType) -> str:
             f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
         )
     if letters:
-        fits = letters in (REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED)
         if letters not in SIGNED + UNSIGNED + REAL:
             raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
-        if not fits:
-            raise QuadrantsTypeError(f"'{spec}' doesn't match '{t}'.")
+        if letters not in _letters_of(t):
+            raise _mismatch(spec, letters, t)
     return spec
+
+
+def _letters_of(t: DType) -> str:
+    return REAL if t.is_real else SIGNED if t.kind == "i" else UNSIGNED
+
+
+def _mismatch(spec: str, letter: str, t: DType) -> QuadrantsTypeError:
+    bits = 32 if t.kind == "b" else t.bits
+    kind = "i" if letter in SIGNED else "u" if letter in UNSIGNED else "f"
+    cast = f"qd.{kind}{max(bits, 32) if kind == 'f' else bits}(..)"
+    fitting = ", ".join(_letters_of(t))
+    return QuadrantsTypeError(
+        f"'{spec}' doesn't match '{t}', which takes one of {fitting}; or convert the value by {cast}."
+    )
 
 
 def is_container(x) -> bool:
@@ -90,13 +106,29 @@ def formatted(parts: list):
     return "".join(out) if all(isinstance(part, str) for part in out) else Formatted(out)
 
 
+def _field(value, spec: str, conversion: str = ""):
+    """A text where Python can format the value already, else a pair for what the kernel prints."""
+    if not isinstance(value, (str, bool, int, float, np.generic)):
+        return value, spec
+    if conversion:
+        if conversion not in _CONVERSIONS:
+            raise QuadrantsSyntaxError(f"Unknown conversion '!{conversion}': Python has !r, !s and !a.")
+        value = _CONVERSIONS[conversion](value)
+    try:
+        return format(value, spec) if spec else (value, "")
+    except ValueError as error:
+        if isinstance(value, str):
+            raise QuadrantsSyntaxError(str(error)) from None
+        return value, spec  # conversions of C alone, as 'i' and 'u'
+
+
 def format_string(node: ast.JoinedStr, evaluate: Callable[[ast.AST], Any]):
     """The text of an f-string, or what of it is known while the kernel is compiled."""
     parts: list = []
     for piece in node.values:
         if isinstance(piece, ast.FormattedValue):
-            spec = _spec_of(piece)
-            parts.append((evaluate(piece.value), spec))
+            conversion = chr(piece.conversion) if piece.conversion > 0 else ""
+            parts.append(_field(evaluate(piece.value), _spec_of(piece), conversion))
         elif isinstance(piece, ast.Constant):
             parts.append(piece.value)
     return formatted(parts)
@@ -118,7 +150,7 @@ def format_method(text: str, args: list, kwargs: dict):
     parts: list = []
     used: set = set()
     auto = 0
-    for literal, name, spec, _ in string.Formatter().parse(text):
+    for literal, name, spec, conversion in string.Formatter().parse(text):
         parts.append(literal)
         if name is None:
             continue
@@ -132,12 +164,12 @@ def format_method(text: str, args: list, kwargs: dict):
                     f"Expected {at + 1} positional argument(s), but received {len(args)} instead."
                 )
             used.add(at)
-            parts.append((args[at], spec))
+            parts.append(_field(args[at], spec or "", conversion or ""))
         else:
             if name not in kwargs:
                 raise QuadrantsSyntaxError(f"Keyword '{name}' not found.")
             used.add(name)
-            parts.append((kwargs[name], spec))
+            parts.append(_field(kwargs[name], spec or "", conversion or ""))
     for key in kwargs:
         if key not in used:
             raise QuadrantsSyntaxError(f"Keyword '{key}' not used.")

@@ -11,7 +11,7 @@ from quadrants.frontend.arguments import Arguments
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.memory import Memory
 from quadrants.frontend.order import Operands
-from quadrants.frontend.refs import ArrayRef, ObjectRef
+from quadrants.frontend.refs import ArrayRef, ObjectRef, SuperRef
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell, is_runtime
 from quadrants.frontend.views import ViewRef, Views
@@ -188,6 +188,8 @@ class Lookups:
             return self.views.view_attribute(base, name)
         if isinstance(base, ObjectRef):
             return self.arguments.object_attribute(base, name)
+        if isinstance(base, SuperRef):
+            return self.arguments.method_of_super(base, name)
         if kind_of(base) in FIELD_KINDS:
             return self.arguments.field_attribute(base, name)
         if getattr(base, "_qd_host_matrix", False):

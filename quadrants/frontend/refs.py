@@ -33,3 +33,11 @@ class ObjectRef:
     members: Any = None
     lifts: bool = False
     immutable: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class SuperRef:
+    """What `super()` gives in a method of `cls`: methods of the classes behind it, on the object `ref`."""
+
+    cls: type
+    ref: ObjectRef

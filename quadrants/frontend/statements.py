@@ -116,8 +116,6 @@ class Statements:
         elif isinstance(target, ast.Starred):
             raise QuadrantsSyntaxError("Starred targets are not supported.")
         else:
-            if static:
-                raise QuadrantsSyntaxError("Only names can be bound to qd.static(...) values.")
             self.assign_place(target, value)
         frame.node = previous
 

@@ -15,7 +15,8 @@ from quadrants.lang.matrix_containers import MatrixContainers, VectorContainers
 from quadrants.lang.matrix_factories import MatrixFactories
 from quadrants.lang.matrix_methods import MatrixMethods
 from quadrants.lang.matrix_ops import MatrixOperators, operand
-from quadrants.lang.primitive_types import resolve_dtype, to_numpy_type
+from quadrants.lang.primitive_types import from_numpy_type, resolve_dtype, to_numpy_type
+from quadrants.lang.store import cast_integer
 from quadrants.lang.tensor_like import TensorLike
 
 MAX_SUGGESTED_ENTRIES = 144
@@ -27,9 +28,10 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, 
     Args:
         arr: list, tuple or NumPy array, nested once (vector) or twice (matrix). Python ints become int64 and floats
             float64, as NumPy does.
-        dt: primitive type of the elements; reals are truncated for an integer type.
+        dt: primitive type of the elements; for an integer type reals are truncated and integers wrap to its width.
 
-    In Python scope values are NumPy's: operators return new values, item and swizzle assignment write in place.
+    In Python scope values are NumPy's: operators return new values, item and swizzle assignment write in place, where
+    integers wrap.
     In kernels `qd.Matrix` and `qd.Vector` build values of kernel scope.
 
     Raises QuadrantsTypeError if `arr` is not array-like, ValueError for rows of unequal length.
@@ -121,7 +123,10 @@ class Matrix(MatrixContainers, MatrixFactories, MatrixMethods, MatrixOperators, 
         return self._data[indices]
 
     def _store(self, indices: Any, item: Any) -> None:
-        self._data[indices] = item
+        try:
+            self._data[indices] = item
+        except OverflowError:
+            self._data[indices] = _converted(item, from_numpy_type(self._data.dtype))
 
     def _assign(self, value: Any) -> None:
         """Write all elements from a sequence of this shape; surplus elements are ignored.
@@ -237,7 +242,7 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
         )
     if len(arr) and isinstance(arr[0], Matrix):
         raise Exception("cols/rows required when using list of vectors")
-    data = np.array(arr, None if dt is None else to_numpy_type(_element_type(dt)))
+    data = np.array(arr) if dt is None else _converted(arr, _element_type(dt))
     if data.dtype.kind not in "biuf":
         raise QuadrantsTypeError(
             f"Element type of the matrix is invalid. Got {data.dtype} from {arr!r}; use numbers that fit in 64 bits."
@@ -245,6 +250,18 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
     if data.ndim > 2:
         raise QuadrantsTypeError(f"Matrices have 1 or 2 axes, but the given entries have {data.ndim}")
     return data
+
+
+def _converted(arr: Any, dtype: DType) -> np.ndarray:
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(arr, to_numpy_type(dtype))
+    except OverflowError:
+        if dtype.is_real:
+            raise
+        exact = np.array(arr, object)
+        numbers = [cast_integer(x, dtype) for x in exact.flat]
+        return np.array(numbers, to_numpy_type(dtype)).reshape(exact.shape)
 
 
 def _element_type(dt: Any) -> Any:

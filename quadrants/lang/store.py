@@ -1,4 +1,7 @@
-"""What a host write into a container does to a value: integers wrap, reals are rounded, floats into integers fail."""
+"""What Python scope does to numbers that it stores: integers wrap, reals are rounded, floats into integers fail.
+
+Types that are called, as `S(a=5.7)`, cast instead: reals into integers truncate.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,22 @@ def truncated(value: Any, kind: str = "i") -> Any:
     return whole(value) if narrow and np.isfinite(value) else value
 
 
+def cast_integer(value: Any, dtype: DType) -> int:
+    """A number that is given to the integer type `dtype` by calling a type: reals truncate, integers wrap.
+
+    Raises TypeError for infinity, NaN and what does not fit in 64 bits.
+    """
+    if dtype.kind == "b":
+        return int(bool(value))
+    try:
+        number = int(value)
+    except (OverflowError, ValueError):
+        raise TypeError(f"{value!r} cannot be converted to {dtype}") from None
+    if not -(1 << 63) <= number < 1 << 64:
+        raise TypeError(f"{number} does not fit in 64 bits and cannot be converted to {dtype}")
+    return wrap_int(number, dtype)
+
+
 def check_integer(value: int, dtype: DType, place: str) -> None:
     """TypeError unless an integer passed for a parameter of type `dtype` fits in 64 bits with its sign; all that do
     wrap to the width of the type.
@@ -58,7 +77,8 @@ def check_integer(value: int, dtype: DType, place: str) -> None:
         )
     low, high = (0, 1 << 64) if dtype.kind == "u" else (-(1 << 63), 1 << 63)
     if dtype.kind in "iu" and not low <= value < high:
-        raise TypeError(f"{place}: {value} does not fit in 64 bits, and the parameter has the type {dtype}")
+        sign = " with a sign" if dtype.kind == "i" else ""
+        raise TypeError(f"{place}: {value} does not fit in 64 bits{sign}, and the parameter has the type {dtype}")
 
 
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:

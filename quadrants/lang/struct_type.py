@@ -11,7 +11,8 @@ from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import kernel_hook
 from quadrants.lang.matrix import Matrix
-from quadrants.lang.primitive_types import DefaultDType, resolve_dtype, wrap_int
+from quadrants.lang.primitive_types import DefaultDType, resolve_dtype
+from quadrants.lang.store import cast_integer
 from quadrants.lang.struct import Struct
 from quadrants.lang.tensor_types import CompoundType, TensorTypeBase, VectorType
 
@@ -144,14 +145,8 @@ def convert(value: Any, kind: Any, key: str) -> Any:
         value = value.item()
     if not isinstance(value, (int, float, np.number, np.bool_)):
         raise TypeError(f"member '{key}' needs a number, not {type(value).__name__}")
-    if dtype.is_real:
-        return float(value)
-    # Wrapped: the value a kernel would see, whatever the size of the Python int.
-    if dtype.kind == "b":
-        return int(value != 0)
-    if not -(1 << 63) <= value < 1 << 64:
-        raise TypeError(f"{value} does not fit in 64 bits and cannot be a member of type {dtype}")
-    return wrap_int(int(value), dtype)
+    # The value a kernel would see, whatever the size of the Python int.
+    return float(value) if dtype.is_real else cast_integer(value, dtype)
 
 
 def _convert_struct(value: Any, kind: StructType, key: str) -> Struct:

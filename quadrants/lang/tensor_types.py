@@ -11,6 +11,7 @@ from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import containers, kernel_hook
 from quadrants.lang.primitive_types import DefaultDType, resolve_dtype, to_numpy_type
+from quadrants.lang.store import cast_integer
 
 
 class CompoundType:
@@ -60,8 +61,8 @@ class TensorTypeBase(CompoundType):
         """A value of this type from one scalar (for all elements), or from pieces flattened left to right.
 
         Pieces are numbers, lists and tuples (one level), NumPy arrays, vectors and matrices. Reals are truncated for
-        an integer dtype; surplus elements are ignored. Raises QuadrantsSyntaxError without arguments, IndexError if
-        elements are missing, OverflowError if one does not fit in the dtype.
+        an integer dtype and integers wrap to its width; surplus elements are ignored. Raises QuadrantsSyntaxError
+        without arguments, IndexError if elements are missing, TypeError for an integer beyond 64 bits.
         """
         if kernel_hook.has_value(args) or kernel_hook.in_kernel():
             return kernel_hook.dispatch("compound_type", (self, *args))
@@ -204,5 +205,6 @@ def flatten(pieces: Sequence) -> list:
 def _cast_list(flat: list, dtype: ir.DType | None) -> np.ndarray:
     if dtype is None:
         return np.array([float(x) for x in flat])
-    convert = {"f": float, "b": bool}.get(dtype.kind, int)
-    return np.array([convert(x) for x in flat], dtype=to_numpy_type(dtype))
+    numbers = [float(x) if dtype.is_real else cast_integer(x, dtype) for x in flat]
+    with np.errstate(over="ignore"):
+        return np.array(numbers, dtype=to_numpy_type(dtype))

@@ -62,6 +62,7 @@ class AmdBackend(BinaryBackend):
     compiler = hiprtc
 
     def __init__(self) -> None:
+        hiprtc.identity()  # without it no kernel runs, not even one on disk
         super().__init__("hip", Device("hip", chosen_device("hip")))
         self.dlpack_device = (10, self.device.ordinal)
         nodes = _nodes()

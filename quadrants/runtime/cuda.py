@@ -36,6 +36,7 @@ class CudaBackend(BinaryBackend):
     compiler = nvrtc
 
     def __init__(self) -> None:
+        nvrtc.identity()  # without it no kernel runs, not even one on disk
         if session.cfg_in_force().offline_cache is False:
             # Nothing is on disk, so a kernel will be compiled soon: the compiler starts while the device does.
             nvrtc.prepare()

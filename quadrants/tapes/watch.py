@@ -130,4 +130,4 @@ def _content(x) -> np.ndarray:
 
 def _set(flags, needed: np.ndarray) -> None:
     """Which cells are needed."""
-    flags.from_numpy((needed * NEEDED).astype(np.uint8))
+    flags.from_numpy(np.asarray(needed * NEEDED, np.uint8))  # one number is no array once it was multiplied

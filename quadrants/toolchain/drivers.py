@@ -20,7 +20,7 @@ class Look(NamedTuple):
 
 def cuda() -> Look:
     """NVIDIA's driver and its devices."""
-    driver = _open("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    driver = _cuda_driver()
     if driver is None:
         return Look([], ["the CUDA driver: install NVIDIA's, 580 or newer (525 with nvidia-cuda-nvrtc-cu12)"])
     status = driver.cuInit(0)
@@ -35,6 +35,15 @@ def cuda() -> Look:
         driver.cuDeviceGetName(text, 256, index)
         found.append(f"device {index}: {text.value.decode(errors='replace')}")
     return Look(found, [])
+
+
+def nvrtc_wheel() -> str:
+    """The package with the compiler whose code NVIDIA's driver can run; "" without that driver."""
+    driver = _cuda_driver()
+    version = ctypes.c_int(0)
+    if driver is None or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
+        return ""
+    return "nvidia-cuda-nvrtc" if version.value >= 13000 else "nvidia-cuda-nvrtc-cu12"
 
 
 def hip() -> Look:
@@ -68,6 +77,10 @@ _STATUS = {
     803: "driver and its kernel module differ in version; restart the machine",
     999: "the driver failed to start; look at `nvidia-smi`",
 }
+
+
+def _cuda_driver() -> ctypes.CDLL | None:
+    return _open("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
 
 def _open(name: str) -> ctypes.CDLL | None:

@@ -11,11 +11,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 from quadrants import _logging
-from quadrants.toolchain import locate
+from quadrants.toolchain import drivers, locate
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
 
 # Those before know neither --minimal nor, some of them, the additions of two floats at once.
 _OLDEST = (12, 4)
+_EITHER = "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"
 _lock = threading.Lock()
 _library: _Library | None = None
 _identity: str | None = None
@@ -178,11 +179,12 @@ def _load() -> _Library:
                     troubles.append(f"{path}: {error}")
             else:
                 tried = "".join("\n  " + line for line in troubles)
+                wheel = drivers.nvrtc_wheel()
+                advice = f"`pip install {wheel}`" if wheel else _EITHER
                 raise CompilerNotFound(
-                    "NVRTC, the CUDA compiler, was not found in version 12.4 or newer. Install it with `pip install "
-                    "nvidia-cuda-nvrtc` (with drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`), or set "
-                    "CUDA_HOME to a CUDA toolkit." + tried,
-                    "NVRTC: `pip install nvidia-cuda-nvrtc` (drivers before 580: `nvidia-cuda-nvrtc-cu12`)",
+                    f"NVRTC, the CUDA compiler, was not found in version 12.4 or newer. Install it with {advice}, or "
+                    "set CUDA_HOME to a CUDA toolkit." + tried,
+                    f"NVRTC: {advice}",
                 )
         return _library
 

@@ -409,3 +409,20 @@ def test_blocks_and_subgroups(init):
             kernel.grad()
         assert kernel.fn.__name__ in str(caught.value) and "test_errors.py" in str(caught.value)
         check_a_correct_kernel()
+
+
+def test_members_of_structs_have_the_names_that_users_wrote(init):
+    init(ad_stack_experimental_enabled=True)
+    cells = qd.types.struct(a=qd.f32, inner=qd.types.struct(b=qd.types.vector(2, qd.i32))).field(shape=1)
+    x, y = (qd.field(qd.f32, shape=shape, needs_grad=True) for shape in (1, ()))
+
+    @qd.kernel
+    def fails():
+        for i in x:
+            v = x[i]
+            for _ in range(cells[i].inner.b[1]):
+                v = qd.sin(v) * v
+            y[None] += v
+
+    with pytest.raises(RuntimeError, match=r"because it is a part of 'inner\.b'\."):
+        fails.grad()

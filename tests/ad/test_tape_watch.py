@@ -273,3 +273,60 @@ def test_torch_tensors_are_watched(world):
         t = torch.ones(4, requires_grad=True)
         with pytest.raises(qd.QuadrantsAssertionError, match=r"'a' at \[[01]\]|'a' is written"):
             heard(world, lambda m: (m.use(t), change(t)), True)
+
+
+def zero_dimensional(kind: str):
+    """A container of one number."""
+    if kind == "field":
+        return qd.field(qd.f32, (), needs_grad=True)
+    if kind == "ndarray":
+        return qd.ndarray(qd.f32, (), needs_grad=True)
+    return qd.Struct.field({"p": qd.f32, "q": qd.f32}, shape=(), needs_grad=True).q
+
+
+@pytest.mark.parametrize("validation", [False, True])
+@pytest.mark.parametrize("kind", ["field", "ndarray", "member"])
+@pytest.mark.parametrize("changes", [False, True])
+def test_one_number_read_before_a_function_with_a_gradient_of_its_own(world, kind, validation, changes):
+    x, loss = zero_dimensional(kind), world.loss
+
+    @qd.func
+    def sum_up(x: qd.template(), times):
+        for _ in range(1):
+            loss[None] += times * x[None] * x[None]
+
+    @qd.kernel
+    def add_field(x: qd.template(), times: qd.f32):
+        sum_up(x, times)
+
+    @qd.kernel
+    def add_array(x: nd, times: qd.f32):
+        sum_up(x, times)
+
+    add = add_array if kind == "ndarray" else add_field
+
+    @qd.ad.grad_replaced
+    def again():
+        add(x, 3.0)
+        if changes:
+            x.fill(5)
+
+    @qd.ad.grad_for(again)
+    def back():
+        x.fill(2)
+        add.grad(x, 3.0)
+
+    @qd.ad.no_grad
+    def aside():
+        x.fill(7)
+
+    x.fill(2)
+    assert heard(world, lambda m: (add(x, 1.0), again()), validation) == []
+    assert x.grad[None] == 16
+    assert heard(world, lambda m: (add(x, 1.0), aside(), aside()), validation) == []
+    x.fill(2)
+    with pytest.warns(Warning, match=RULE) if not validation else pytest.raises(qd.QuadrantsAssertionError, match=RULE):
+        with qd.ad.Tape(loss=loss, validation=validation):
+            add(x, 1.0)
+            x.fill(3)
+            again()

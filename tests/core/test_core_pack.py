@@ -62,7 +62,7 @@ def test_numbers_beyond_64_bits_are_refused(dtype, value):
 @pytest.mark.parametrize("dtype", [name for name in INTEGERS if name[0] == "i"])
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**64 - 1, np.uint64(2**63)])
 def test_numbers_beyond_63_bits_are_refused_for_signed(dtype, value):
-    with pytest.raises(TypeError, match=f"does not fit in 64 bits.*{dtype}"):
+    with pytest.raises(TypeError, match=f"does not fit in 64 bits with a sign.*{dtype}"):
         ECHOES[dtype](value)
 
 

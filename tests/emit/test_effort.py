@@ -62,3 +62,33 @@ def test_results_do_not_depend_on_the_effort(arch):
     small(a)
     any_size(b)
     assert (a == b).all()
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("level", [0, 1])
+def test_numbers_do_not_depend_on_the_effort(level):
+    """Where the command asked for less than the text, gcc 12 lost one of two products on processors with AVX-512."""
+    qd.init(arch=qd.cpu, opt_level=level)
+    angle, v, total = qd.field(qd.f64, 4), qd.Vector.field(2, qd.f64, 4), qd.field(qd.f64, ())
+
+    @qd.kernel
+    def run(c: qd.f64):
+        for i in range(4):
+            f = angle[i ^ 1] * 0.5
+            w = v[i]
+            m = qd.Matrix([[c * 0.5, 0.25], [-1.5, qd.tanh(f)]])
+            for _ in qd.static(range(2)):
+                w = 0.5 * (m @ w)
+            total[None] += (f + w[1]) * (i + 1)
+
+    angles, rows = np.array([0.3, -0.7, 1.1, 0.2]), np.array([[0.5, 0.2], [0.1, -0.4], [0.9, 0.3], [-0.2, 0.6]])
+    angle.from_numpy(angles)
+    v.from_numpy(rows)
+    run(0.7)
+    wanted = 0.0
+    for i, w in enumerate(rows):
+        f = angles[i ^ 1] * 0.5
+        m = np.array([[0.35, 0.25], [-1.5, np.tanh(f)]])
+        wanted += (f + (0.25 * m @ m @ w)[1]) * (i + 1)
+    assert total[None] == pytest.approx(wanted, rel=1e-12)
+    assert ("#pragma GCC optimize" in run.source(0.7)) == (level > 0)

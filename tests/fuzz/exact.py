@@ -2,12 +2,15 @@
 
 `python -m fuzz.hunt --subject exact -n 1000`. All values are whole numbers small enough for 24 bits, and every quotient
 is one of a product by its factor, so that sums in another order, products fused with sums and the sign of zero give the
-same; a quotient taken with a rounded reciprocal does not.
+same; a quotient taken with a rounded reciprocal does not. Besides, reals at and next to whole multiples of others are
+divided with `//`, and such multiples of whole numbers with `%`.
 """
 
 from __future__ import annotations
 
 import random
+
+import numpy as np
 
 from .check import Outcome, check
 from .execute import Arch
@@ -62,8 +65,34 @@ class _Writer:
         text, _ = self.number(depth)
         return self.rng.choice(_WAYS).format(text)
 
+    def near(self, divisors) -> list[float]:
+        """A number at or next to a whole multiple of each."""
+        real = np.dtype(self.real.replace("f", "float")).type
+        multiples = [real(self.rng.randint(-4000, 4000)) * real(x) for x in divisors]
+        steps = [self.rng.choice((-np.inf, 0, 0, np.inf)) for _ in divisors]
+        return [float(np.nextafter(x, real(to)) if to else x) for x, to in zip(multiples, steps, strict=True)]
+
+    def floored(self, number: int) -> list[str]:
+        """`//` and `%` by a cell, by what the launch knows, and by a literal, of numbers and of vectors."""
+        form = self.rng.choice(("//", "//", "vector", "%", "vector %"))
+        if form == "//":
+            divisor = self.rng.choice(("q[i]", "q[i]", "q[0]", "g", repr(self.g)))
+            return [f"y[i] += qd.cast(p[{self.rng.choice('i0')}] // {divisor}, qd.i32)"]
+        if form == "%":
+            return ["y[i] += qd.cast((n[i] % d[i]) * 4096.0, qd.i32)"]
+        w = f"w{number}"
+        if form == "vector":
+            divisor = self.rng.choice(("q[i]", "g", "qd.Vector([q[i], g, q[7]])"))
+            lines = [f"{w} = qd.Vector([p[i], p[0], p[7]]) // {divisor}"]
+            return [*lines, f"y[i] += qd.cast({w}.x + {w}.y, qd.i32) ^ qd.cast({w}.z, qd.i32)"]
+        lines = [f"{w} = qd.Vector([n[i], n[0]]) % qd.Vector([d[i], d[0]])"]
+        return [*lines, f"y[i] += qd.cast({w}.x * 4096.0, qd.i32) ^ qd.cast({w}.y * 4096.0, qd.i32)"]
+
     def statement(self, number: int) -> list[str]:
-        kind = self.rng.choice(("cell", "cell", "vector", "vector", "index", "compare", "several"))
+        kinds = ("cell", "cell", "vector", "vector", "index", "compare", "several", "floored", "floored")
+        kind = self.rng.choice(kinds)
+        if kind == "floored":
+            return self.floored(number)
         if kind == "vector":
             divisor, _ = self.divisor()
             parts = ", ".join(self.leaf()[0] for _ in range(3))
@@ -85,6 +114,8 @@ class _Writer:
 
     def module(self) -> str:
         self.serial = self.rng.random() < 0.3
+        fractions = [self.rng.choice((1, -1)) * self.rng.randint(1, 999) / 100 for _ in range(8)]
+        self.g = fractions[0]
         body = [line for k in range(self.size) for line in self.statement(k)] or ["y[i] += 1"]
         lines = "\n".join(f"        {line}" for line in body)
         serial = "    qd.loop_config(serialize=True)\n" if self.serial else ""
@@ -92,24 +123,32 @@ class _Writer:
         divisors = [self.rng.choice(_DIVISORS) for _ in range(8)]
         a, b, vx, vy = (self.rng.randint(-9, 9) for _ in range(4))
         h = self.rng.choice(_DIVISORS)
+        near, wholes = self.near(fractions), self.near(divisors)
+        kind = f"'{self.real[0]}{int(self.real[1:]) // 8}'"
         return f"""
 import numpy as np
 import quadrants as qd
 
 x = qd.field(qd.{self.real}, shape=8)
 d = qd.field(qd.{self.real}, shape=8)
+n = qd.field(qd.{self.real}, shape=8)
+p = qd.field(qd.{self.real}, shape=8)
+q = qd.field(qd.{self.real}, shape=8)
 y = qd.field(qd.i32, shape=8)
 vector = qd.types.vector(2, qd.{self.real})
 
 @qd.kernel
-def program(a: qd.{self.real}, b: qd.{self.real}, h: qd.{self.real}, v: vector):
+def program(a: qd.{self.real}, b: qd.{self.real}, g: qd.{self.real}, h: qd.{self.real}, v: vector):
 {serial}    for i in x:
 {lines}
 
 def main():
-    x.from_numpy(np.array({values}, '{self.real[0]}{int(self.real[1:]) // 8}'))
-    d.from_numpy(np.array({divisors}, '{self.real[0]}{int(self.real[1:]) // 8}'))
-    program({a}.0, {b}.0, {h}.0, [{vx}.0, {vy}.0])
+    x.from_numpy(np.array({values}, {kind}))
+    d.from_numpy(np.array({divisors}, {kind}))
+    n.from_numpy(np.array({wholes}, {kind}))
+    p.from_numpy(np.array({near}, {kind}))
+    q.from_numpy(np.array({fractions}, {kind}))
+    program({a}.0, {b}.0, {self.g}, {h}.0, [{vx}.0, {vy}.0])
     return {{'y': y.to_numpy()}}
 """
 

@@ -20,6 +20,15 @@ def cells(dtype: str, shape, seed: int) -> np.ndarray:
     return np.array(out, kind).reshape(shape)
 
 
+def put(container, key, number) -> int:
+    """Write a cell from Python scope; 1 if the container takes the number, 0 if it refuses it."""
+    try:
+        container[key] = number
+    except TypeError:
+        return 0
+    return 1
+
+
 def _number(kind: np.dtype, bits: int):
     x = _SMALL[bits % 16]
     sign = -1 if bits >> 4 & 1 else 1

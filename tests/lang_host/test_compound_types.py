@@ -82,8 +82,34 @@ def test_matrix_instances(args):
 def test_conversion_of_elements():
     assert qmath.ivec3(1.9, -2.9, 3).to_list() == [1, -2, 3]
     assert types.vector(3, u1)(0.5, 0, -1).to_list() == [True, False, True]
-    with pytest.raises(OverflowError):
-        types.vector(2, u8)(300, 1)
+
+
+WRAPPED = [(300, 44), (-1, 255), (np.int64(300), 44), (300.7, 44), (np.float32(300.7), 44)]
+
+
+@pytest.mark.parametrize("value, kept", WRAPPED)
+def test_integers_wrap_in_constructors(value, kept, recwarn):
+    """Vectors, matrices and structs alike, and as a scalar member does."""
+    assert types.vector(2, u8)([value, 1]).to_list() == types.vector(2, u8)(value, 1).to_list() == [kept, 1]
+    assert types.matrix(1, 2, u8)([[value, 1]]).to_list() == Matrix([[value, 1]], u8).to_list() == [[kept, 1]]
+    made = types.struct(a=u8, v=types.vector(2, u8))(a=value, v=[value, 1])
+    assert made.a == kept and made.v.to_list() == [kept, 1]
+    v = Vector([0, 0], u8)
+    v[0] = value
+    assert v.to_list() == [kept, 0]
+    assert not recwarn.list
+
+
+def test_integers_wrap_in_constructors_of_wide_types():
+    assert qmath.uvec2(-1, 0).to_list() == [2**32 - 1, 0] and qmath.ivec2(2**31, 0).to_list() == [-(2**31), 0]
+    assert types.vector(1, u64)(2**64 - 1).to_list() == [2**64 - 1]
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, float("nan"), np.float32(np.inf), 1e20, np.float64(np.nan)])
+@pytest.mark.parametrize("make", [types.vector(2, i32), types.struct(a=i32), qmath.ivec2, types.vector(2, i64)])
+def test_what_no_integer_holds_is_refused(make, value):
+    with pytest.raises(TypeError, match="cannot be converted to i"):
+        make(value)
 
 
 def test_instance_errors():

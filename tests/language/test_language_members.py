@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from language_kit import array, raises
 
@@ -394,3 +395,34 @@ def test_what_properties_find(arch):
     o._function, o._dtype = two, qd.f32
     assert o.get().to_list() == [2, 2.5, 5, 2]
     assert o.get().to_list() == [2, 2.5, 5, 2]
+
+
+class Unpassable:
+    """What kernels cannot be handed lies beside what they read."""
+
+    def __init__(self):
+        self.count = 3
+        self.column = np.ones((3, 4), np.float32)[:, 0]
+        self.names = np.array(["left", "right"])
+        self.phases = np.zeros(3, np.complex64)
+
+
+@qd.data_oriented
+class OfParts:
+    def __init__(self):
+        self.x = qd.field(qd.f32, 4)
+        self.parts = [Unpassable(), Unpassable()]
+        self.names, self.every_other = np.array(["x"]), np.arange(8, dtype=np.float32)[::2]
+
+    @qd.kernel
+    def add(self):
+        for i in self.x:
+            self.x[i] += self.parts[0].count + self.every_other[1]
+
+
+def test_arrays_that_are_no_arguments_may_be_members(arch):
+    model = OfParts()
+    model.add()
+    model.parts[1].column = np.ones(3)[::-1]
+    model.add()
+    assert model.x.to_numpy().tolist() == [10.0] * 4

@@ -411,17 +411,11 @@ def test_static_names(arch):
         c = 1
         c = qd.static(3)
 
-    @qd.kernel
-    def element():
-        f[0] = qd.static(3)
-
     assert run() == 3
     with raises(qd.QuadrantsSyntaxError, "cannot be assigned"):
         reassigned()
     with raises(qd.QuadrantsSyntaxError, "Recreating variables is not allowed"):
         existing()
-    with raises(qd.QuadrantsSyntaxError):
-        element()
     alive()
 
 

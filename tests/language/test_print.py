@@ -205,3 +205,34 @@ def test_errors(arch):
     ):
         with raises(kind, fragment):
             kernel(argument)
+
+
+@pytest.mark.parametrize(
+    "spec, dtype, letters, cast",
+    [
+        ("x", qd.i32, "d, i", "qd.u32(..)"), ("08x", qd.i64, "d, i", "qd.u64(..)"),
+        (".2f", qd.i64, "d, i", "qd.f64(..)"), ("d", qd.u8, "u, o, x, X", "qd.i8(..)"),
+        ("f", qd.u1, "u, o, x, X", "qd.f32(..)"), ("d", qd.f32, "f, F, e, E, g, G, a, A", "qd.i32(..)"),
+        ("f", qd.u8, "u, o, x, X", "qd.f32(..)"),
+    ],
+)  # fmt: skip
+def test_specifications_of_other_types_say_what_to_write(arch, spec, dtype, letters, cast):
+    text = "{:" + spec + "}"
+
+    @qd.kernel
+    def show(n: qd.i32):
+        print(text.format(qd.cast(n, dtype)))
+
+    message = f"'{spec}' doesn't match '{dtype}', which takes one of {letters}; or convert the value by {cast}."
+    with raises(qd.QuadrantsTypeError, message):
+        show(1)
+
+
+def test_signed_numbers_in_hexadecimal_digits(arch, capfd):
+    @qd.kernel
+    def show(n: qd.i32):
+        print(f"{qd.u32(n):x}")
+
+    show(-1)
+    qd.sync()
+    assert capfd.readouterr().out == "ffffffff\n"

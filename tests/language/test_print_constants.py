@@ -51,6 +51,50 @@ def test_constants_of_format_strings_are_written_as_python_does(arch, capfd):
     ]
 
 
+def test_formats_of_constants_are_those_of_python(arch, capfd):
+    k, text, half, truth = 7, "ab", np.float32(0.1), True
+
+    @qd.kernel
+    def run(x: qd.i32):
+        print(f"{k:>6}|{k:^7}|{k:06.2f}|{k:_b}|{-k:-5d}|{k:#x}|{1e6:,.2f}|{1.5:8}|{1.5:.3}|{truth:>5}")
+        print(f"{text:>5}|{text:.1}|{half:.3f}|{Colour.RED:>4}|{k!r:>4}|{text!r}|{text!a:_<6}", x)
+        print("{:>6}|{!r}|{a:*<4}|{a!s:>3}".format(k, text, a=k), f"{x:4d}|{k:i}")
+        for i in qd.static(range(2)):
+            print(f"{x}{i:>3}")
+
+    capfd.readouterr()
+    run(5)
+    assert printed(capfd).splitlines() == [
+        f"{k:>6}|{k:^7}|{k:06.2f}|{k:_b}|{-k:-5d}|{k:#x}|{1e6:,.2f}|{1.5:8}|{1.5:.3}|{truth:>5}",
+        f"{text:>5}|{text:.1}|{half:.3f}|{Colour.RED:>4}|{k!r:>4}|{text!r}|{text!a:_<6} 5",
+        "     7|'ab'|7***|  7    5|7",
+        "5  0",
+        "5  1",
+    ]
+
+
+def test_formats_that_neither_python_nor_c_has(arch):
+    @qd.kernel
+    def of_text():
+        print(f"{'ab':d}")
+
+    @qd.kernel
+    def of_number():
+        print(f"{3:y}")
+
+    @qd.kernel
+    def conversion():
+        print("{!z}".format(3))
+
+    for kernel, kind, told in (
+        (of_text, qd.QuadrantsSyntaxError, "Unknown format code 'd' for object of type 'str'"),
+        (of_number, qd.QuadrantsTypeError, "'y' is not supported"),
+        (conversion, qd.QuadrantsSyntaxError, "Unknown conversion '!z'"),
+    ):
+        with raises(kind, told):
+            kernel()
+
+
 def test_containers_of_format_strings_hold_what_the_kernel_computes(arch, capfd):
     @qd.kernel
     def run(x: qd.i32, y: qd.f32):
@@ -91,13 +135,13 @@ def test_lists_of_lists(arch, capfd):
 
 def test_format_strings_of_constants_stay_strings(arch):
     """They can be keys and parts of static conditions."""
-    table = {"a1": 10, "[1, 2]": 20}
+    table = {"a1": 10, "[1, 2]": 20, "003": 3}
 
     @qd.kernel
     def run() -> qd.i32:
-        return table[f"a{1}"] + table[f"{[1, 2]}"]
+        return table[f"a{1}"] + table[f"{[1, 2]}"] + table[f"{3:03}"]
 
-    assert run() == 30
+    assert run() == 33
 
 
 def test_format_strings_of_static_print(arch, capsys):

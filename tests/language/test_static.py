@@ -99,7 +99,6 @@ def test_static_refuses_run_time_values(arch):
 
 def test_static_names(arch):
     """9, 14: names bound by qd.static cannot be bound again."""
-    f = qd.field(qd.i32, shape=2)
 
     @qd.kernel
     def again():
@@ -111,16 +110,10 @@ def test_static_names(arch):
         c = 1
         c = qd.static(2)  # noqa: F841
 
-    @qd.kernel
-    def element():
-        f[0] = qd.static(2)
-
     with raises(qd.QuadrantsSyntaxError, "cannot be assigned"):
         again()
     with raises(qd.QuadrantsSyntaxError, "Recreating variables is not allowed"):
         existing()
-    with raises(qd.QuadrantsSyntaxError):
-        element()
 
 
 def test_static_loops(arch):
@@ -266,3 +259,25 @@ def test_a_func_may_return_an_ndrange_for_static_loops(arch):
     np.testing.assert_array_equal(f.to_numpy(), expected)
     with raises(qd.QuadrantsSyntaxError, "qd.ndrange with run-time bounds belongs in the header"):
         run_time(2)
+
+
+def test_static_values_in_cells(arch):
+    """They are numbers there as anywhere; a field is none."""
+    f, v = qd.field(qd.i32, shape=3), qd.Vector.field(2, qd.f32, shape=())
+    pair = qd.Vector([1.0, 2.0])
+
+    @qd.kernel
+    def store():
+        f[0] = qd.static(3 + 4)
+        f[1], f[2] = qd.static(f.shape[0]), qd.static(5)
+        v[None] = qd.static(pair)
+        v[None][0] += qd.static(10)
+
+    @qd.kernel
+    def store_a_field():
+        f[0] = qd.static(v)
+
+    store()
+    assert f.to_numpy().tolist() == [7, 3, 5] and v[None].to_list() == [11, 2]
+    with raises(qd.QuadrantsTypeError):
+        store_a_field()

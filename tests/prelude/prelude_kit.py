@@ -44,7 +44,7 @@ class Library:
     """Functions of a prelude, each wrapped in a loop over arrays."""
 
     def __init__(self, fast_math: bool = True, simd=False, extra: tuple = ()):
-        self.prelude = Prelude(dialects.get("c").spelling, fast_math=fast_math, simd=simd)
+        self.prelude = Prelude(dialects.get("c").spelling, simd=simd)
         self.options = cc.CcOptions(fast_math=fast_math, extra=extra)
         self.wrappers: list = []
         self.signatures: dict = {}

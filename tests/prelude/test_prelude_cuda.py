@@ -8,6 +8,7 @@ from test_prelude_render import everything
 
 from quadrants.emit import dialects
 from quadrants.emit.prelude import Prelude
+from quadrants.ir.types import f32, f64
 from quadrants.toolchain import nvrtc
 from quadrants.toolchain.errors import CompilerNotFound
 
@@ -22,7 +23,7 @@ def require_nvrtc():
 @pytest.mark.parametrize("arch, fast_math", [("compute_75", False), ("compute_90", True)])
 def test_every_helper_compiles(arch, fast_math):
     require_nvrtc()
-    prelude = Prelude(dialects.get("cuda").spelling, fast_math=fast_math)
+    prelude = Prelude(dialects.get("cuda").spelling)
     names = [prelude.need(*request) for request in everything("cuda", shapes=((2,), (3,), (4, 4), (5, 5)))]
     # As functions with external linkage all of them become code, though no kernel calls them.
     text = (
@@ -54,3 +55,20 @@ extern "C" __global__ void k(qd_error *error, float *x) {{
 }}"""
     )
     assert "exit;" in nvrtc.compile(text, "k", "compute_80").decode()
+
+
+@pytest.mark.parametrize("t, instruction", [(f32, "div.rn.ftz.f32"), (f64, "div.rn.f64")], ids=str)
+def test_floor_division_of_an_exact_quotient(t, instruction):
+    """Where a plain quotient of f32 is approximate."""
+    require_nvrtc()
+    prelude = Prelude(dialects.get("cuda").spelling)
+    floor, scalar = prelude.need("float", "floordiv", t), prelude.type(t)
+    kernel = """
+extern "C" __global__ void k(T *x) {
+    x[0] = CALL(x[1], x[2]);
+    x[3] = x[4] / x[5];
+}
+"""
+    text = prelude.render(ENVIRONMENT) + kernel.replace("T ", f"{scalar} ").replace("CALL", floor)
+    code = nvrtc.compile(text, "k", "compute_90", nvrtc.flags({"fast_math": True})).decode()
+    assert code.count(instruction) == (1 if t is f32 else 2)

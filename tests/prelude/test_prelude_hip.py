@@ -37,7 +37,7 @@ def kept(text: str) -> str:
 )
 def test_every_helper_compiles(chip, fast_math, shapes):
     require_hiprtc()
-    prelude = Prelude(dialects.get("hip").spelling, fast_math=fast_math)
+    prelude = Prelude(dialects.get("hip").spelling)
     names = [prelude.need(*request) for request in everything("hip", shapes=shapes)]
     code = hiprtc.compile(kept(prelude.render(ENVIRONMENT)), "prelude", chip, hiprtc.flags(chip, fast_math=fast_math))
     for name in names:

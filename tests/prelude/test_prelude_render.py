@@ -70,7 +70,7 @@ def test_every_request_renders_with_all_it_uses_before_it(dialect):
     least = Prelude(dialects.get(dialect).spelling).need("float", "min", f32)
     extra.append(("map", "min", least + "({a}, {b})", *[vector(3, f32)] * 3))
     for request in [*extra, *everything(dialect, shapes=((3,), (5, 5)))]:
-        prelude = Prelude(dialects.get(dialect).spelling, simd=True, fast_math=True)
+        prelude = Prelude(dialects.get(dialect).spelling, simd=True)
         if request[0] == "map":
             prelude.need("float", "min", f32)
         name = prelude.need(*request)
@@ -116,7 +116,7 @@ def test_only_what_is_used_appears():
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_rendered_text_is_tidy(dialect):
-    prelude = Prelude(dialects.get(dialect).spelling, simd=True, fast_math=True)
+    prelude = Prelude(dialects.get(dialect).spelling, simd=True)
     for request in everything(dialect):
         prelude.need(*request)
     text = prelude.render(ENVIRONMENT)

@@ -15,7 +15,6 @@ NAMES = ("arch", "arch.name", "arch_name", "dialect", "dialect.name", "parallel"
 ABOUT_NAMES = {
     "arch.py": "the choice of an arch",
     "session.py": "the arch of `qd.init`, and that without a compiler",
-    "warmup.py": "the compiler of the CPU is loaded ahead of time",
     "lang/impl.py": "the compute capability of CUDA, a public function",
     "toolchain/build.py": "C and C++ text of the CPU have compilers of their own",
 }

@@ -1,6 +1,7 @@
 """Archs, probes, QD_ARCH, QD_ENABLE_*, fallback, extensions."""
 
 import copy
+import importlib
 import pickle
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from quadrants import arch, session
 from quadrants.arch import Arch, Extension
 from quadrants.cli import probes
+from quadrants.toolchain import hiprtc, nvrtc
+from quadrants.toolchain.errors import CompilerNotFound
 
 pytestmark = pytest.mark.cpu_only
 
@@ -107,6 +110,26 @@ def test_init_says_what_doctor_says(name, monkeypatch, capfd):
     else:
         reason = capfd.readouterr().err.partition(f"{name} lacks ")[2].partition("\n")[0]
         assert reason and set(reason.split("; ")) <= set(missing)
+
+
+@pytest.mark.parametrize(
+    "name, compiler, kept, command",
+    [
+        ("cuda", nvrtc, "_library", "pip install nvidia-cuda-nvrtc"),
+        ("amdgpu", hiprtc, "_found", "apt-get install libamdhip64-dev"),
+    ],
+)
+def test_a_device_without_its_compiler_is_an_error_of_init(name, compiler, kept, command, monkeypatch):
+    """Not one of the first kernel; the device is not even opened."""
+    module = importlib.import_module(f"quadrants.runtime.{name}")
+    monkeypatch.setattr(module, "probe", lambda: True)
+    monkeypatch.setattr(module, "Device", None)
+    monkeypatch.setattr(compiler, kept, None)
+    monkeypatch.setattr(compiler, "_identity", None)
+    monkeypatch.setattr(compiler, "_candidates", lambda: iter(()))
+    with pytest.raises(CompilerNotFound, match=command):
+        session.init(arch=Arch(name))
+    assert _start(arch=arch.cpu) is arch.cpu
 
 
 def test_the_first_supported_arch_of_a_list_wins(backends):

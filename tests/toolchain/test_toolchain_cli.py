@@ -14,7 +14,7 @@ from quadrants import cli
 from quadrants._version import DISTRIBUTION, __version_str__
 from quadrants.cli import doctor, probes
 from quadrants.emit.environment import builtin_folder
-from quadrants.toolchain import hiprtc, nvrtc
+from quadrants.toolchain import drivers, hiprtc, nvrtc
 from quadrants.toolchain.cache import DiskCache, make_key
 from quadrants.toolchain.compiler import own_store
 
@@ -112,9 +112,19 @@ def test_doctor_agrees_with_what_init_would_do(gcc):
     for name in probes.BACKENDS:
         found = probes.examine(name)
         runs = arch.is_arch_supported(arch.cpu if name == "cpu" else arch.Arch(name))
-        assert (found.state == probes.READY) == runs, found
+        assert (found.state == probes.READY) == (runs and not found.missing), found
         if found.state == probes.LACKING:
             assert found.missing, found
+
+
+def test_a_device_without_its_compiler_is_not_usable(monkeypatch):
+    monkeypatch.setattr("quadrants.runtime.cuda.probe", lambda: True)
+    monkeypatch.setattr(drivers, "cuda", lambda: drivers.Look(["device 0: Some"], []))
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(()))
+    found = probes.examine("cuda")
+    assert found.state == probes.LACKING and found.found == ["device 0: Some"]
+    assert len(found.missing) == 1 and found.missing[0].startswith("NVRTC: `pip install nvidia-cuda-nvrtc")
 
 
 def test_a_hidden_backend_is_said_to_be(monkeypatch):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from quadrants.toolchain import build, nvrtc
+from quadrants.toolchain import build, drivers, nvrtc
 from quadrants.toolchain.cache import DiskCache
 from quadrants.toolchain.errors import CompileError, CompilerNotFound
 
@@ -102,6 +102,34 @@ def test_without_the_library_the_error_names_the_package(monkeypatch):
     with pytest.raises(CompilerNotFound, match="pip install nvidia-cuda-nvrtc") as caught:
         nvrtc.compile(SOURCE, "twice")
     assert "/nowhere/libnvrtc.so" in str(caught.value)
+
+
+class _Driver:
+    """As the CUDA driver answers about its version."""
+
+    def __init__(self, version: int):
+        self.version = version
+
+    def cuDriverGetVersion(self, pointer) -> int:  # noqa: N802 - the driver's name
+        pointer._obj.value = self.version
+        return 0
+
+
+@pytest.mark.parametrize(
+    "driver, command",
+    [
+        (_Driver(13010), "`pip install nvidia-cuda-nvrtc`"), (_Driver(12080), "`pip install nvidia-cuda-nvrtc-cu12`"),
+        (None, "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"),
+    ],
+    ids=["580", "570", "none"],
+)  # fmt: skip
+def test_the_package_is_that_for_the_driver(monkeypatch, driver, command):
+    monkeypatch.setattr(nvrtc, "_library", None)
+    monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(()))
+    monkeypatch.setattr(drivers, "_open", lambda name: driver)
+    with pytest.raises(CompilerNotFound) as caught:
+        nvrtc.find()
+    assert f"Install it with {command}, or set CUDA_HOME" in str(caught.value)
 
 
 @needs_nvrtc

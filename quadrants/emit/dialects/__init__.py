@@ -29,7 +29,6 @@ class Dialect:
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
-    signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that none does.
     negates_i16: the compiler wraps the negative of the least i16; else a helper does.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
@@ -67,7 +66,6 @@ class Dialect:
     assume_aligned: bool = False
     launch_in_frame: bool = False
     block_bytes: int = 0
-    signed_wraps: bool = True
     negates_i16: bool = True
     flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
@@ -85,6 +83,11 @@ class Dialect:
     space_shared: str = ""
     address: str = ""
     wide: str = "long long"
+
+    @property
+    def signed_wraps(self) -> bool:
+        """As its prelude has it."""
+        return self.spelling.signed_wraps
 
     @property
     def abilities(self) -> Abilities:

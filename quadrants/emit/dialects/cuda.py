@@ -41,6 +41,7 @@ SPELLING = Spelling(
     lanes=32,
     operators=True,
     tile_masks=True,
+    signed_wraps=False,
     own=_OWN,
 )
 
@@ -71,7 +72,6 @@ DIALECT = Dialect(
     assume_aligned=True,
     launch_in_frame=True,
     block_bytes=32764 - 16,
-    signed_wraps=False,
     negates_i16=False,
     block_dim=128,
     namespace="qd_user",

@@ -15,6 +15,7 @@ SPELLING = Spelling(
     long_suffix="l",
     float_suffix="",
     builtins=frozenset((LIBRARY_NAMES + OPENCL_FUNCTIONS).split()),
+    signed_wraps=False,
     float_atomics=False,
     string="constant char *",
 )
@@ -43,7 +44,6 @@ DIALECT = Dialect(
     restrict_written=False,
     launch_in_frame=True,
     block_bytes=1024 - 16,
-    signed_wraps=False,
     block_dim=128,
     flushes=(),
     shared_static=32768,

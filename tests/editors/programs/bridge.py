@@ -28,11 +28,11 @@ first, second = paint(a, 2.0)
 image.from_numpy(image.to_numpy() + a)
 moments = {"mean": image.to_numpy().mean(), "first": first, "second": second}
 try:
-    import torch
+    from torch import Tensor
 except ImportError:
-    torch = None
-if torch is not None:
-    tensor = image.to_torch()
+    print("no torch")
+else:
+    tensor: Tensor = image.to_torch()
     image.from_torch(tensor * 2)
     paint(tensor.contiguous(), 1.0)
 qd.profiler.print_kernel_profiler_info()

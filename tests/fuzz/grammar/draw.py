@@ -32,6 +32,7 @@ FEATURES = {
     "matrices": "vectors and matrices",
     "arguments": "ndarrays, views, NumPy arrays and tensors as arguments",
     "classes": "data_oriented classes and dataclasses",
+    "puts": "cells that Python scope writes between the fill and the first launch",
     "atomics": "atomic operations with their old values",
 }
 KNOWN: frozenset = frozenset()

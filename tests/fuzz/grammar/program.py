@@ -16,6 +16,11 @@ from .wrappers import Wrapper, Wrappers
 
 SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
 INPUTS = {True: ("1.5", "-0.25", "3.0", "-7.75"), False: ("3", "-7", "0", "12", "2147483647")}
+PUT = (
+    "5.5", "3.0", "np.float16(2.5)", "np.float32(-3.0)", "np.float64(1.25)", "300", "-1", "True", "np.int8(-7)",
+    "np.uint16(700)", "np.int64(-300)", "np.bool_(True)", "np.array(6)", "np.float32([4.5])[0]",
+)  # fmt: skip
+PUT_INTEGERS = ("2 ** 40 + 5", "np.uint64(2 ** 63 + 9)", "2 ** 64 - 1", "-2 ** 63", "np.float32(3e9)", "2 ** 31")
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Writer:
         lines = ["import numpy as np"]
         if any("torch." in line for c in containers for line in c.declaration):
             lines.append("import torch")
-        lines += ["import quadrants as qd", "from fuzz.inputs import cells"]
+        lines += ["import quadrants as qd", "from fuzz.inputs import cells, put"]
         for s in kit.structs:
             lines += kit.struct_lines(s, [m.lines for m in methods[s]])
         for c in containers:
@@ -122,6 +127,7 @@ class Writer:
         lines: list = []
         for c in [*containers, *wrapper.twins]:
             lines += c.declaration if c.fresh else self.fill(c)
+        filled = len(lines)
         lines += wrapper.begin
         results = []
         for k in range(3 if wrapper.back else 2):
@@ -134,7 +140,21 @@ class Writer:
         for c in [*containers, *wrapper.twins]:
             results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
         results += [f'"~{c.host}": {c.host}.to_numpy()' for c in approximate]
+        for k, text in enumerate(self.puts(containers) if draw.on("puts") else ()):
+            lines.insert(filled, f"p{k} = {text}")
+            results.append(f'"p{k}": p{k}')
         return ["def main():", *indented([*lines, f"return {{{', '.join(results)}}}"])]
+
+    def puts(self, containers) -> list:
+        """Numbers that Python scope writes into single cells, of types that these take and do not take."""
+        found = [c for c in containers if not (c.fresh or isinstance(c.type, StructDecl) or c.type.shape)]
+        found = [c for c in found if not (c.annotation or "").startswith("qd.BufferView")]
+        count = min(len(found), 2) if self.draw.chance(0.3) else 0
+        return [self.put(c) for c in self.draw.sample(found, count)]
+
+    def put(self, c: Container) -> str:
+        number = self.draw.pick(PUT if c.type.dtype.real else PUT + PUT_INTEGERS)
+        return f"put({c.host}, {c.offset if c.shape else None}, {number})"
 
     def fill(self, c: Container) -> list:
         if isinstance(c.type, StructDecl):

@@ -113,6 +113,9 @@ class Field:
         return place.load().value
 
     def __setitem__(self, key, x) -> None:
+        if isinstance(x, float) and not self.dtype.real:  # NumPy's narrower real numbers are none, and truncate
+            raise TypeError(f"{x!r} is no integer")
+        x = float(x) if self.dtype.real else int(x)
         self.data[self.place(self._key(key)).position] = self._converted(x)
 
 

@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 
-from ..inputs import cells
+from ..inputs import cells, put
 from . import namespace, printing
 from .errors import Undefined, Unmodelled
 from .evaluate import Evaluator
@@ -39,7 +39,7 @@ def _once(text: str, options: dict, backwards: bool) -> dict:
     Program.read(tree)
     tree.body = [s for s in tree.body if not isinstance(s, (ast.Import, ast.ImportFrom)) or _is_kept(s)]
     module = types.ModuleType("program")
-    vars(module).update(qd=namespace.make(), np=np, cells=cells)
+    vars(module).update(qd=namespace.make(), np=np, cells=cells, put=put)
     try:
         with np.errstate(all="ignore"):
             exec(compile(tree, "<program>", "exec", dont_inherit=True), vars(module))

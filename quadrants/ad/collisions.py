@@ -1,0 +1,187 @@
+"""Whether two cells of a parallel loop meet: one that an iteration writes, and one that an iteration reads.
+
+`apart` proves that they never do: multiples of 2 are no odd numbers, 0..3 is not 12..15. `collide` finds two different
+iterations in which they are one cell. A loop whose length only the launch knows is supposed to run twice; one over an
+array as often as the indices of that array tell. Where neither is found, nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from quadrants.ad.indices import Indices, Sum
+
+_WRAP = 1 << 32  # indices that differ by this may be the same
+_TRIES = 1000  # a longer search would be felt while a kernel is compiled
+
+
+@dataclass
+class Access:
+    """A cell that is read or written. steps: variables of the loops around it, the outermost first. conditions: of the
+    branches around it. parts: the numbers of the cell, see `ir.overlap`.
+    """
+
+    forms: tuple
+    sums: tuple
+    steps: tuple
+    conditions: tuple
+    parts: frozenset
+    loc: object = None
+
+
+class Collisions:
+    """In one parallel loop. extents: how long the axes of arrays are at least, by their forms."""
+
+    def __init__(self, indices: Indices, extents: dict):
+        self.indices = indices
+        self.extents = extents
+
+    # ------------------------------------------------------------ never
+
+    def apart(self, written: Access, read: Access) -> bool:
+        """Whether the two cells never meet, whatever the iterations."""
+        if written.parts.isdisjoint(read.parts):
+            return True
+        return any(self._differ(a, b) for a, b in zip(written.sums, read.sums))
+
+    def _differ(self, a: Sum | None, b: Sum | None) -> bool:
+        if a is None or b is None:
+            return False
+        moving = [(t, n) for t, n in a.terms.items() if t[0] == "step"]
+        moving += [(t, -n) for t, n in b.terms.items() if t[0] == "step"]
+        gap = a.plus(b, -1)
+        fixed = [n for t, n in gap.terms.items() if t[0] != "step"]
+        if not moving and not fixed:
+            return gap.number % _WRAP != 0
+        if abs(gap.number) >= _WRAP // 2:
+            return False
+        divisor = math.gcd(*(n for _, n in moving), *fixed)
+        if gap.number % (math.gcd(divisor, _WRAP) if fixed else divisor):
+            return True
+        if fixed:
+            return False
+        ends = [n * self._last(t[1]) for t, n in moving]
+        return gap.number + sum(min(0, e) for e in ends) > 0 or gap.number + sum(max(0, e) for e in ends) < 0
+
+    def _last(self, var: int) -> float:
+        length = self.indices.length(var)
+        return math.inf if length is None or length.terms else max(length.number - 1, 0)
+
+    # ------------------------------------------------------------ at times
+
+    def collide(self, written: Access, read: Access) -> bool:
+        """Whether two different iterations are found in which the cells are one."""
+        accesses = (written, read)
+        if any(None in a.sums or None in a.conditions for a in accesses) or self._is_own(written, read):
+            return False
+        equations = [_tagged(a, 0).plus(_tagged(b, 1), -1) for a, b in zip(written.sums, read.sums)]
+        if any(t[0] != "step" for e in equations for t in e.terms):
+            return False
+        return _Search(self, accesses, equations).found(0)
+
+    def _is_own(self, written: Access, read: Access) -> bool:
+        """Whether equal indices tell each variable of the parallel loop."""
+        same = [a.terms for a, b in zip(written.sums, read.sums) if a == b]
+        told = {t[1] for terms in same for t in terms if sum(u[0] == "step" for u in terms) == 1 and t[0] == "step"}
+        return self.indices.outer <= told
+
+    def length(self, var: int, side: int, values: dict) -> int:
+        """How often a loop runs, given the outer ones; at least that, where only the launch knows."""
+        length = self.indices.length(var)
+        if length is None:
+            return 2 if var in self.indices.outer else 0
+        number, open_ = length.number, False
+        for term, count in length.terms.items():
+            if term[0] == "step":
+                number += count * values[side, term[1]]
+            else:
+                open_ = True
+                number += count * self.extents.get(term, 0)
+        return max(number, 2) if open_ else number
+
+
+class _Search:
+    """Over the steps of the two iterations; an equation gives the last step that it has."""
+
+    def __init__(self, collisions: Collisions, accesses: tuple, equations: list):
+        self.collisions = collisions
+        self.accesses = accesses
+        self.order = [(side, var) for side in (1, 0) for var in accesses[side].steps]
+        places = {step: k for k, step in enumerate(self.order)}
+        self.telling: dict = {}
+        for e in equations:
+            self.telling.setdefault(max((places[t[1:]] for t in e.terms), default=-1), []).append(e)
+        self.free = {t[1:] for e in equations for t in e.terms}
+        if any(a.conditions for a in accesses):
+            self.free.update(self.order)
+        self.values: dict = {}
+        self.tries = 0
+
+    def found(self, k: int) -> bool:
+        if k == 0 and any(e.number % _WRAP for e in self.telling.get(-1, ())):
+            return False
+        if k == len(self.order):
+            return self._differ() and all(self._reached(side) for side in (0, 1))
+        for value in self._candidates(k):
+            self.tries += 1
+            if self.tries > _TRIES:
+                return False
+            self.values[self.order[k]] = value
+            if self.found(k + 1):
+                return True
+        return False
+
+    def _candidates(self, k: int) -> list:
+        step = self.order[k]
+        length = self.collisions.length(step[1], step[0], self.values)
+        told = {self._solved(e, step) for e in self.telling.get(k, ())}
+        if told:
+            return [v for v in told if v is not None and 0 <= v < length] if len(told) == 1 else []
+        if step not in self.free and step[1] not in self.collisions.indices.outer:
+            return [0] if length > 0 else []
+        return sorted({v for v in (0, 1, 2, 3, length - 1) if 0 <= v < length})
+
+    def _solved(self, equation: Sum, step: tuple) -> int | None:
+        rest = equation.number + sum(n * self.values[t[1:]] for t, n in equation.terms.items() if t[1:] != step)
+        count = equation.terms[("step", *step)]
+        return None if rest % count else -rest // count
+
+    def _differ(self) -> bool:
+        return any(self.values[0, var] != self.values[1, var] for var in self.collisions.indices.outer)
+
+    # ------------------------------------------------------------ branches
+
+    def _reached(self, side: int) -> bool:
+        return all(self._holds(c, side) for c in self.accesses[side].conditions)
+
+    def _holds(self, condition: tuple, side: int) -> bool:
+        if condition[0] in ("all", "any"):
+            return (all if condition[0] == "all" else any)(self._holds(c, side) for c in condition[1:])
+        op, a, b, wanted = condition
+        values = self._value(a, side), self._value(b, side)
+        return None not in values and _COMPARED[op](*values) == wanted
+
+    def _value(self, form, side: int) -> int | None:
+        known = self.collisions.indices.sum(form)
+        if known is not None:
+            terms = known.terms.items()
+            if any(t[0] != "step" for t, _ in terms):
+                return None
+            return known.number + sum(n * self.values[side, t[1]] for t, n in terms)
+        if form[0] not in _COMPUTED:
+            return None
+        a, b = self._value(form[1], side), self._value(form[2], side)
+        return None if a is None or b is None or b == 0 else _COMPUTED[form[0]](a, b)
+
+
+_COMPARED = {
+    "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+}  # fmt: skip
+_COMPUTED = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b}
+
+
+def _tagged(total: Sum, side: int) -> Sum:
+    """A sum in which steps are those of one of the two iterations."""
+    return Sum(total.number, {("step", side, t[1]) if t[0] == "step" else t: n for t, n in total.terms.items()})

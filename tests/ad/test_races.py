@@ -1,0 +1,192 @@
+"""Which loops of plain indices are refused: those of which one iteration reads a cell that another one writes.
+
+Every loop that is accepted has the derivative that differences have.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import textwrap
+
+import numpy as np
+import pytest
+from oracle import differences
+
+import quadrants as qd
+
+SOURCE = """
+import quadrants as qd
+
+SOA = qd.Layout.SOA
+x, w, out = (qd.field(qd.f64, 64, needs_grad=True) for _ in range(3))
+z = qd.field(qd.f64, (4, 4), needs_grad=True)
+v = qd.Vector.field(2, qd.f64, 4, needs_grad=True)
+s = qd.Vector.field(2, qd.f64, 4, needs_grad=True, layout=SOA)
+b = qd.Struct.field({{"p": qd.f64, "q": qd.f64}}, shape=4, needs_grad=True)
+kind = qd.field(qd.i32, 4)
+first = s.get_scalar_field(0)
+
+
+@qd.func
+def double(field: qd.template(), to, from_):
+    field[to] += 2.0 * field[from_]
+
+
+@qd.kernel
+def k(n: qd.i32, a: qd.types.ndarray(dtype=qd.f64, ndim=1)):
+{body}
+"""
+REFUSED = """
+for i in range(4): x[i] = 2.0 * x[0]
+for i in range(4): x[0] += x[i]
+for i in range(4): x[3] += 2 * x[i]
+for i in range(4): x[i] += x[0]
+for i in range(4): x[i] += x[3]
+for i in range(4): x[i] -= x[3]
+for i in range(4): qd.atomic_add(x[i], x[3])
+for i in range(4): _ = qd.atomic_add(x[i], x[3])
+for i in range(n): x[i] += x[0]
+for i in range(n): x[0] += x[i]
+for i in range(kind[0]): x[i] += x[0]
+for i in x: x[5] += x[i]
+for i in range(4): x[0] = x[0] * w[i]
+for i in range(4): x[0] += x[0] * x[9]
+for i in range(20): x[2 * i] += x[20]
+for i in range(4): x[2 * i + 1] = x[i] * 2
+for i in range(4): x[4 - 1 - i] += x[i]
+for i in range(4): x[3 + -i] += x[i]
+for i in range(4):: k = i + 1; j = k - 1; x[j] += x[0]
+for i in range(4):: for j in range(4): x[j] += x[i]
+for i in range(4):: for j in range(i): x[i] += x[j]
+for i in range(4):: for j in range(i, 4): x[j] += x[i]
+for i in range(4):: for j in range(n): x[j] += x[i]
+for i in range(4):: for j in range(8): x[i + j] += 2 * x[i + 8 * j]
+for i in range(4):: for j in range(5): x[4 * i + j] += x[4 * i]
+for i in range(4):: x[i] /= x[0] + x[1] + x[2] + x[3]
+for i in range(4):: total = 0.0; for j in range(4): total += x[j]; x[i] /= total
+for i, j in z: z[i, j] += z[i, 0]
+for i, j in z: z[i, j] += z[0, j]
+for i, j in z: z[i, 0] += z[i, j]
+for i, j in z: z[i, 0] += z[0, i]
+for i, j in z: z[i, j] += z[j, i]
+for i, j in qd.ndrange(4, 4): z[i, j] += z[j, i]
+for i in range(4):: for j in range(4): z[i, j] += z[j, i]
+for i in range(4):: for j in range(4): z[0, i] += z[0, j]
+for i in range(4):: for j in qd.static(range(4)): z[0, i] += z[0, j]
+for i in range(4):: for j in range(4): z[n, i] += z[n, j]
+for I in qd.grouped(z): z[I] += z[I[1], I[0]]
+for I in qd.grouped(z): z[I] += z[0, 0]
+for I in qd.grouped(z): z[I] += z[I + qd.Vector([1, 0])]
+for I in qd.grouped(z): double(z, I, qd.Vector([I[1], I[0]]))
+for i in range(4): double(x, i, 0)
+for i in range(4): double(x, 3, i)
+for i in v: v[i][0] += v[0][0]
+for i in v: v[i] = v[0] * 2
+for i in v: v[0] += v[i] * 2
+for i in s: s[i][0] += s[0][0]
+for i in s: s[i] = s[0] * 2
+for i in s: first[i] += s[0][0]
+for i in v: v[i][n] += v[0][0]
+for i in b: b[i].p += b[0].p
+for i in a: a[i] = a[0] * 2
+for i in a: a[0] += a[i] * 2
+for i in a: a[i] /= a[3]
+for i in range(a.shape[0]): a[i] /= a[3]
+for i in range(n): a[i] = a[1] * 2
+for i in range(4):: if i > 1: x[i] += x[3]
+for i in range(4):: if 2 > 1: x[i] += x[0]
+for i in range(4):: if i == 0: x[0] += w[0]; out[i] += x[0]
+for i in range(4):: if not (i < 2 or i == 3): x[0] += w[i]; out[i] += x[0]
+for i in range(4): x[i] = x[0] * 2 if i % 2 == 0 else w[i]
+"""
+ACCEPTED = """
+for i in range(4): x[i + 1] += x[0] ** 2
+for i in range(4): x[0] += x[i + 1] ** 2
+for i in range(4): x[i] = x[i] * x[30]
+for i in range(4): x[i] += x[i] * x[i]
+for i in range(n): x[i] = x[i] * x[30]
+for i in range(1): x[i] += x[0] ** 2
+for i in range(3, 4): x[i] += x[i - 1] * x[0]
+for i in range(4): x[2 * i] += x[2 * i + 1] ** 2
+for i in range(4): x[2 * i + 1] = x[2 * i] ** 2
+for i in range(n): x[2 * i + 1] = x[2 * i] ** 2
+for i in range(4): x[3 * i] += x[3 * i + 1] * x[3 * i + 2]
+for i in range(4): w[i] += w[15 - i] ** 2
+for i in range(4): w[i + 4] += w[i] ** 2
+for i in range(4): x[20] += x[21] * x[i]
+for i in range(4): x[2 * i] += x[21] ** 2
+for i in range(4):: for j in range(4): x[4 * i] += x[4 * i + j] ** 2
+for i in range(4):: for j in range(4): x[i] += x[16 + 4 * i + j] ** 2
+for i in range(4):: for j in qd.static(range(1, 4)): x[4 * i] += x[4 * i + j] ** 2
+for i in range(4):: for j in range(4): z[i, 0] += z[i, j] ** 2
+for i, j in z: z[i, j] += z[i, j] ** 2
+for I in qd.grouped(z): z[I] += z[I] ** 2
+for i in range(4): z[i, 0] += z[i, 1] * z[i, 3]
+for i in range(1, 4): z[i, i] = z[0, i] ** 2
+for i in range(4): v[i][0] += v[0][1] ** 2
+for i in range(1, 4): v[i][0] = v[i - 1][1] ** 2
+for i in range(1, 4): s[i][0] = s[i - 1][1] ** 2
+for i in range(1, 4): first[i] = s[i - 1][1] ** 2
+for i in range(4): b[i].p += b[0].q ** 2
+for i in range(4):: if i > 0: x[i] += x[0] ** 2
+for i in range(4):: if i == 2: x[0] = w[0] ** 2; if i == 2: out[i] += x[0]
+for i in range(4):: if i != 1 and i < 3: x[i] += x[1] * x[3]
+for i in range(4):: if i % 2 == 1: x[i] += x[0] ** 2
+for i in range(4):: inner = i > 1; if inner: x[i] += x[0] ** 2
+for i in range(4):: x[i] += x[0] ** 2 if i > 4 else w[0]
+for i in range(4): x[kind[i] + 32] += x[i] ** 2
+for i in range(4): x[i + n] += x[i] ** 2
+"""
+
+
+def cases(text: str) -> list:
+    return text.strip().split("\n")
+
+
+def kernel(loop: str, folder):
+    """The module of a loop in one line: what follows a double colon are statements, of which `for` and `if` end one."""
+    head, colon, rest = loop.partition(":: ")
+    lines = [head + ":", *("    " + s for s in rest.split("; "))] if colon else [loop]
+    path = folder / "races_module.py"
+    path.write_text(SOURCE.format(body=textwrap.indent("\n".join(lines), "    ")))
+    spec = importlib.util.spec_from_file_location("races_module", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def runtime(init):
+    init(default_fp=qd.f64, ad_stack_experimental_enabled=True)
+
+
+@pytest.mark.parametrize("loop", cases(REFUSED))
+def test_iterations_that_share_a_cell_are_refused(loop, tmp_path):
+    module = kernel(loop, tmp_path)
+    with pytest.raises(RuntimeError, match="Cross-iteration read-after-write") as caught:
+        module.k.grad(4, qd.ndarray(qd.f64, 4, needs_grad=True))
+    assert "races_module.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("loop", cases(ACCEPTED))
+def test_iterations_that_share_no_cell_are_differentiated(loop, tmp_path):
+    module = kernel(loop, tmp_path)
+    fields = [module.x, module.w, module.z, module.v, module.s, module.b.p, module.b.q, module.out]
+    rng = np.random.default_rng(5)
+    start, weights = ([rng.uniform(0.5, 1.5, f.to_numpy().shape) for f in fields] for _ in range(2))
+    module.kind.from_numpy(np.arange(4, dtype=np.int32))
+    arguments = (4, qd.ndarray(qd.f64, 4, needs_grad=True))
+
+    def result(*values) -> float:
+        for f, value in zip(fields, values, strict=True):
+            f.from_numpy(value)
+        module.k(*arguments)
+        return sum(float((f.to_numpy() * w).sum()) for f, w in zip(fields, weights, strict=True))
+
+    expected = differences(result, start)
+    for f, value, weight in zip(fields, start, weights, strict=True):
+        f.from_numpy(value)
+        f.grad.from_numpy(weight)
+    module.k.grad(*arguments)
+    for f, want in zip(fields, expected, strict=True):
+        np.testing.assert_allclose(f.grad.to_numpy(), want, atol=1e-6)
