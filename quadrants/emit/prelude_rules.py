@@ -98,16 +98,25 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         name = f"qd_{target}_from_{source}"
         needs = (source, target, whole)
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
+    if op == "half" and f16 in (source, target):
+        return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
+
+
+def singles(p: Prelude, t: DType) -> tuple[DType, tuple[tuple[Any, ...], ...]]:
+    """The type in which t is computed, and the conversions there and back."""
+    if t is not f16 or p.spelling.half_arithmetic:
+        return t, ()
+    return f32, (("cast", "half", f16, f32), ("cast", "half", f32, f16))
 
 
 def int_(p: Prelude, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi" and exponent.is_integral:
         # Products of narrow integers are taken in u32, where they wrap: the square of a u16 overflows an int.
         work = t if t.is_real else u32 if t.bits < 32 else unsigned(t)
-        needs = (t, exponent, unsigned(exponent), work)
+        needs = (t, exponent, unsigned(exponent), work, *singles(p, t)[1])
         return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, work, needs=needs)
     if op not in INT_OPS or t.is_real:
         raise ValueError(f"the prelude has no integer function '{op}' for {t}")
@@ -125,7 +134,7 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op in ("isnan", "isinf") and t.is_real:
         bits = ("cast", "bit_cast", t, bits_of(t))
         return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
-    if not t.is_real or (op not in LIBM and op not in FLOAT_OPS):
+    if not t.is_real or (op not in LIBM and op not in FLOAT_OPS) or singles(p, t)[1]:
         raise ValueError(f"the prelude has no real function '{op}' for {t}")
     if t.bits == 16 and op in VIA_F32:
         macro = "frexp_via_f32" if op == "frexp" else "via_f32"
@@ -178,15 +187,17 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
         return p.add(family, name, "tensor", t, p.need(*element), *told, needs=(t, element))
     needs: list[Any] = [dtype, unsigned(dtype), u32]
     combine = None
+    computed, conversions = singles(p, dtype)
+    needs += conversions
     if op in ("min", "max"):
-        needs.append(("scalar", op, dtype))
-        combine = p.need("scalar", op, dtype)
+        needs.append(("scalar", op, computed))
+        combine = p.need("scalar", op, computed)
     to_bits = from_bits = None
     if p.spelling.narrow and family == "atomic":
         bits = bits_of(dtype)
         native = dtype.bits >= 32 and op in ("add", "sub") or dtype is f32 and op == "exchange"
         if dtype.is_real and not (native and p.spelling.float_atomics):
-            forth, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
+            back, forth = conversions or (("cast", "bit_cast", bits, dtype), ("cast", "bit_cast", dtype, bits))
             needs += [bits, forth, back]
             to_bits, from_bits = p.need(*forth), p.need(*back)
         if bits.bits <= p.spelling.narrow:
@@ -207,7 +218,7 @@ def random(p: Prelude, op: str, t: DType | None = None) -> str:
     if op == "bits":
         return p.add("random", "qd_random_bits", "bits", needs=(u64, ("lane", "rng"), ("random", "mix")))
     if op == "draw" and t in (f16, f32, f64, i32, u32, i64, u64):
-        return p.add("random", f"qd_random_{t}", "draw", t, needs=(t, u32, ("random", "bits")))
+        return p.add("random", f"qd_random_{t}", "draw", t, needs=(t, u32, ("random", "bits"), *singles(p, t)[1]))
     if op == "normal" and t in (f32, f64):
         calls = [("float", used, t) for used in ("log", "sqrt", "cos")]
         needs = (u64, ("random", "bits"), *calls)
@@ -253,11 +264,12 @@ def index(p: Prelude, op: str) -> str:
 def reduce(p: Prelude, op: str, how: str, t: DType, lanes: int = 0) -> str:
     if how not in UPDATES or how == "exchange" or op not in ("warp", "block"):
         raise ValueError(f"the prelude has no reduction '{op}' by '{how}'")
-    needs: list[Any] = [t, unsigned(t), i32]
+    computed, conversions = singles(p, t)
+    needs: list[Any] = [t, unsigned(t), i32, *conversions]
     combine = None
     if how in ("min", "max"):
-        needs.append(("scalar", how, t))
-        combine = p.need("scalar", how, t)
+        needs.append(("scalar", how, computed))
+        combine = p.need("scalar", how, computed)
     if op == "block":
         return p.add("reduce", f"qd_block_{how}_{t}", "block", t, how, combine, needs=needs)
     name = "warp" if lanes == p.spelling.lanes else f"warp{lanes}"

@@ -33,7 +33,8 @@ class Spelling:
     none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
     long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
     of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
-    itself. string: what a literal of text is handed over as, up to the name.
+    itself. string: what a literal of text is handed over as, up to the name. half_arithmetic: there are operations on
+    f16; else it is a format of memory.
     """
 
     dialect: str
@@ -59,6 +60,7 @@ class Spelling:
     builtins: frozenset[str] = frozenset()
     float_atomics: bool = True
     string: str = "const char *"
+    half_arithmetic: bool = True
 
     @cached_property
     def names(self) -> dict[DType, str]:

@@ -105,6 +105,8 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def power(self, e: n.Binary) -> Text | None:
         """A power with a small constant exponent as products; None where it takes a function."""
         t = scalar(e.a.type)
+        if t is f16 and not self.dialect.spelling.half_arithmetic:
+            return None
         if e.op == "pow":
             halves = self.halves(e.b, t)
             return t_.call(self.need("float", "half_power", t, halves), self.text(e.a)) if halves else None

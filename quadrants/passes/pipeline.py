@@ -14,6 +14,7 @@ from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.breaks_by_flag import breaks_by_flag
 from quadrants.passes.choices_by_branch import choices_by_branch
 from quadrants.passes.guard_empty import guard_empty
+from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
@@ -61,3 +62,5 @@ def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
         yield leave_by_return
     if not able.goto:
         yield breaks_by_flag
+    if not able.half_arithmetic:
+        yield halves_as_singles

@@ -11,12 +11,8 @@ from opencl_kit import check_opencl, require_clang
 
 import quadrants as qd
 from quadrants.emit import sample
-from quadrants.errors import QuadrantsTypeError
 from quadrants.examples._catalogue import names
 from quadrants.examples._run import Run
-
-# OpenCL C computes with f16 where a device has an extension for it, which is not asked for yet.
-WITH_HALVES = ("p11_returns", "p12_promotion", "p13_casts", "p32_print")
 
 
 @pytest.mark.parametrize("name", names())
@@ -27,7 +23,7 @@ def test_kernels_of_the_examples(name):
     check_opencl(texts)
 
 
-@pytest.mark.parametrize("name", [name for name in program_names() if name not in WITH_HALVES])
+@pytest.mark.parametrize("name", program_names())
 def test_kernels_of_the_differential_programs(name, capfd):
     require_clang()
     program = load(name)
@@ -36,13 +32,6 @@ def test_kernels_of_the_differential_programs(name, capfd):
         program.run(qd)
         getattr(program, "beyond", lambda qd: None)(qd)
     check_opencl(texts)
-
-
-@pytest.mark.parametrize("name", WITH_HALVES)
-def test_kernels_with_halves_are_refused(name, capfd):
-    qd.init(arch=qd.cpu)
-    with pytest.raises(QuadrantsTypeError, match="have no f16"), rendered_in("opencl"):
-        load(name).run(qd)
 
 
 def test_one_of_everything():

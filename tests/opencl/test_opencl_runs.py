@@ -270,3 +270,35 @@ def test_recursion_is_refused_with_the_calls(opencl):
     opencl()
     with pytest.raises(qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"):
         run(3)
+
+
+@qd.func
+def halved(x: qd.f16) -> qd.f16:
+    return x / 3
+
+
+@qd.kernel
+def with_halves(
+    n: qd.i32, x: qd.types.ndarray(dtype=qd.f16, ndim=1), out: qd.types.ndarray(dtype=qd.f16, ndim=2)
+) -> qd.f16:
+    total, largest = qd.f16(0.0), qd.f16(-1.0)
+    for i in range(n):
+        v = qd.Vector([x[i], -x[i], qd.f16(0.1)])
+        out[0, i] = halved(x[i]) * x[i] + 1 if x[i] > 0.5 else -x[i]
+        out[1, i] = v.norm_sqr() + qd.sqrt(v[0])
+        out[2, i] = qd.random(qd.f16)
+        out[3, i] += qd.f16(i) if v.any() else qd.f16(0.0)
+        out[4, 0] += x[i] * 0 + 0.25
+        qd.atomic_max(largest, x[i])
+        total += qd.f16(0.5)
+    return total + largest
+
+
+def test_halves_are_those_of_the_cpu(opencl):
+    found = []
+    for start in (opencl, lambda **options: qd.init(arch=qd.cpu, **options)):
+        start(random_seed=5, fast_math=False)
+        x, out = np.linspace(0, 1, 200, dtype=np.float16), np.ones((5, 200), np.float16)
+        found.append((with_halves(200, x, out), out))
+    assert found[0][0] == found[1][0] == 101
+    assert (found[0][1] == found[1][1]).all() and len(set(found[0][1][2])) > 100

@@ -33,6 +33,9 @@ def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5
     requests += [("random", "normal", t) for t in (f32, f64)]
     for t in known:
         ops = {*FLOAT_OPS, *LIBM, "rawmod", "isnan", "isinf"} if t in REAL else INT_OPS
+        if t is f16 and not dialects.get(dialect).spelling.half_arithmetic:
+            requests += [("cast", "half", f16, f32), ("cast", "half", f32, f16), ("cast", "half", f64, f16)]
+            ops = ()
         requests += [("scalar", op, t) for op in sorted(ops)]
         requests += [("scalar", "powi", t, e) for e in known if e not in REAL]
         requests += [("cast", "bit_cast", t, u) for u in known if u.size == t.size and u1 not in (t, u)]

@@ -99,6 +99,7 @@ class Dialect:
             pointers=self.pointers,
             thread_exit=bool(self.spelling.leave),
             recursion=self.recursion,
+            half_arithmetic=self.spelling.half_arithmetic,
         )
 
 

@@ -6,8 +6,8 @@ from quadrants.ir.names import C_KEYWORDS, LIBRARY_NAMES, OPENCL_FUNCTIONS, OPEN
 
 SPELLING = Spelling(
     "opencl",
-    {**TYPES, "u1": "uchar"},
-    declared=("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f64"),
+    {**TYPES, "u1": "uchar", "f16": "qd_half"},
+    declared=("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "f64"),
     keywords=C_KEYWORDS + OPENCL_KEYWORDS,
     aggregate="({type}){{{body}}}",
     builtin=("round", "rsqrt"),
@@ -18,6 +18,7 @@ SPELLING = Spelling(
     signed_wraps=False,
     float_atomics=False,
     string="constant char *",
+    half_arithmetic=False,
 )
 
 DIALECT = Dialect(
