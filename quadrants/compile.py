@@ -122,6 +122,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
     never.
     """
     from quadrants.frontend.trace import trace_kernel
+    from quadrants.ir import rename
     from quadrants.passes import pipeline
 
     if kernel.mode in WATCHED:
@@ -142,6 +143,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
         pipeline.run(traced.module, dialect.abilities, observer.ir)
+        if dialect.spelling.taken:
+            rename.avoid(traced.module, dialect.spelling.taken)
     return traced
 
 

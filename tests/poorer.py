@@ -6,7 +6,7 @@ from dataclasses import replace
 
 
 def dialects() -> list:
-    """(module, record) of every dialect without jumps, pointers to choose by a condition, and ends of a thread."""
+    """(module, record) of every dialect without jumps, choices and references by pointers, and ends of a thread."""
     from quadrants.emit.dialects import c, cuda, hip
 
     return [(module, _poorer(module.DIALECT)) for module in (c, cuda, hip)]
@@ -14,7 +14,7 @@ def dialects() -> list:
 
 def _poorer(dialect):
     spelling = replace(dialect.spelling, leave="", leave_needs=())
-    return replace(dialect, spelling=spelling, goto=False, pointers=False)
+    return replace(dialect, spelling=spelling, goto=False, pointers=False, references=False)
 
 
 def apply() -> None:

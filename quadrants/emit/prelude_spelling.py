@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from quadrants.ir.names import LIBRARY_NAMES
+from quadrants.ir.names import LIBRARY_NAMES, RESERVED
 from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
@@ -74,6 +74,11 @@ class Spelling:
         return frozenset(
             [*self.keywords.split(), *library, *(f"{name}f" for name in library), *self.types.values()],
         )
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """Identifiers that no variable may have, besides those that none has in any dialect."""
+        return (self.builtins | frozenset(self.keywords.split())) - RESERVED
 
     @cached_property
     def context(self) -> dict[str, Any]:

@@ -9,7 +9,8 @@ class Abilities(NamedTuple):
     """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
     are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
     by a condition. thread_exit: a thread can end inside of a function. recursion: a function may call itself.
-    half_arithmetic: there are operations on f16; else it is a format of memory.
+    half_arithmetic: there are operations on f16; else it is a format of memory. references: an argument by reference
+    may be in any memory.
     """
 
     device: bool = False
@@ -19,3 +20,4 @@ class Abilities(NamedTuple):
     thread_exit: bool = True
     recursion: bool = True
     half_arithmetic: bool = True
+    references: bool = True

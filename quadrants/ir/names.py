@@ -32,14 +32,34 @@ public reinterpret_cast requires static_cast template this throw try typeid type
 char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSize assert clock64 dim3
 """
 
-OPENCL_KEYWORDS = """
+OPENCL_KEYWORDS = (
+    """
 half kernel global local constant private read_only write_only read_write pipe generic uniform vec_step event_t
-sampler_t uchar ushort uint ulong size_t ptrdiff_t intptr_t uintptr_t image1d_t image2d_t image3d_t
-INFINITY NAN MAXFLOAT HUGE_VAL
-""" + " ".join(
-    f"{stem}{count}"
-    for stem in ("char uchar short ushort int uint long ulong float double half bool".split())
-    for count in (2, 3, 4, 8, 16)
+sampler_t uchar ushort uint ulong quad complex imaginary size_t ptrdiff_t intptr_t uintptr_t image1d_t image1d_array_t
+image1d_buffer_t image2d_t image2d_array_t image2d_depth_t image2d_array_depth_t image2d_msaa_t image3d_t reserve_id_t
+queue_t ndrange_t clk_event_t cl_mem_fence_flags ATOMIC_VAR_INIT CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
+INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF CHAR_BIT CHAR_MAX CHAR_MIN FP_ILOGB0 FP_ILOGBNAN
+"""
+    + " ".join(f"{stem}_{end}" for stem in ("SCHAR", "SHRT", "INT", "LONG") for end in ("MAX", "MIN"))
+    + " "
+    + " ".join(
+        f"{stem}_{end}"
+        for stem in ("FLT", "DBL", "HALF")
+        for end in "DIG MANT_DIG MAX_10_EXP MAX_EXP MIN_10_EXP MIN_EXP RADIX MAX MIN EPSILON".split()
+    )
+    + " "
+    + " ".join(
+        f"M_{of}{end}"
+        for of in "E LOG2E LOG10E LN2 LN10 PI PI_2 PI_4 1_PI 2_PI 2_SQRTPI SQRT2 SQRT1_2".split()
+        for end in ("", "_F", "_H")
+    )
+    + """ UCHAR_MAX USHRT_MAX UINT_MAX ULONG_MAX
+"""
+    + " ".join(
+        f"{stem}{count}"
+        for stem in ("char uchar short ushort int uint long ulong float double half bool".split())
+        for count in (2, 3, 4, 8, 16)
+    )
 )
 
 # Functions of OpenCL C besides those of the C library: names that a function of the user's cannot have there.

@@ -21,6 +21,7 @@ from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
+from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
@@ -58,6 +59,8 @@ def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)
     if not able.pointers:
         yield choices_by_branch
+    if not able.references:
+        yield references_by_copy
     if not able.thread_exit:
         yield leave_by_return
     if not able.goto:

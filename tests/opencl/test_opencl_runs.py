@@ -302,3 +302,58 @@ def test_halves_are_those_of_the_cpu(opencl):
         found.append((with_halves(200, x, out), out))
     assert found[0][0] == found[1][0] == 101
     assert (found[0][1] == found[1][1]).all() and len(set(found[0][1][2])) > 100
+
+
+@qd.kernel
+def with_words_of_the_language(
+    M_PI: qd.i32, barrier: qd.types.ndarray(dtype=qd.i32, ndim=1), read_only: qd.types.ndarray(dtype=qd.i32, ndim=1)
+) -> qd.i32:
+    INT_MAX = 0
+    for uchar in range(M_PI):
+        float4 = barrier[uchar] + 1
+        get_global_id = float4 * 2
+        image2d_t = qd.Struct(CHAR_BIT=get_global_id, FLT_MAX=3)
+        for FLT_DIG in range(2):
+            read_only[uchar] += image2d_t.CHAR_BIT + FLT_DIG
+        INT_MAX += image2d_t.FLT_MAX
+    return INT_MAX
+
+
+def test_words_of_the_language_are_names_too(opencl):
+    opencl()
+    x, out = np.arange(300, dtype=np.int32), np.zeros(300, np.int32)
+    assert with_words_of_the_language(300, x, out) == 900
+    assert (out == 4 * (x + 1) + 1).all()
+
+
+@qd.func
+def advance(x: qd.template(), v: qd.template(), k):
+    assert k < 100
+    for j in range(k):
+        x += j
+        v[1] += x
+
+
+@qd.kernel
+def advanced(n: qd.i32, out: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
+    total, v = 0, qd.Vector([0, 0])
+    for i in range(n):
+        total += i
+        v[0] += 1
+    k = 0
+    while k < n:
+        advance(total, v, k)
+        k += 1
+    for i in range(n):
+        out[i] = total + v[1] - v[0]
+    return total
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_variables_that_all_threads_see_are_handed_over_by_reference(opencl, debug):
+    found = []
+    for start in (opencl, lambda **options: qd.init(arch=qd.cpu, **options)):
+        start(debug=debug)
+        out = np.zeros(20, np.int32)
+        found.append((advanced(20, out), out.tolist()))
+    assert found[0] == found[1] and found[0][0] == 190 + sum(sum(range(k)) for k in range(20))

@@ -37,7 +37,7 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers, recursion: see `Abilities`.
+    goto, pointers, recursion, references: see `Abilities`.
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     wide: the signed integer of 64 bits, as printf is handed one.
@@ -79,6 +79,7 @@ class Dialect:
     goto: bool = True
     pointers: bool = True
     recursion: bool = True
+    references: bool = True
     space_device: str = ""
     space_shared: str = ""
     address: str = ""
@@ -100,6 +101,7 @@ class Dialect:
             thread_exit=bool(self.spelling.leave),
             recursion=self.recursion,
             half_arithmetic=self.spelling.half_arithmetic,
+            references=self.references,
         )
 
 

@@ -52,6 +52,7 @@ DIALECT = Dialect(
     goto=False,
     pointers=False,
     recursion=False,
+    references=False,
     space_device="global ",
     space_shared="local ",
     address="u64",
