@@ -357,3 +357,42 @@ def test_variables_that_all_threads_see_are_handed_over_by_reference(opencl, deb
         out = np.zeros(20, np.int32)
         found.append((advanced(20, out), out.tolist()))
     assert found[0] == found[1] and found[0][0] == 190 + sum(sum(range(k)) for k in range(20))
+
+
+@qd.kernel
+def extremes(
+    x: qd.types.ndarray(dtype=qd.f32, ndim=1),
+    low: qd.types.ndarray(dtype=qd.f32, ndim=2),
+    high: qd.types.ndarray(dtype=qd.f32, ndim=2),
+):
+    for i, j in low:
+        qd.atomic_min(low[i, j], x[j])
+        qd.atomic_max(high[i, j], x[j])
+
+
+def test_least_and_largest_of_all_kinds_of_reals(opencl):
+    opencl()
+    x = np.array([0, -0.0, 1, -1, 2.5, -2.5, 1e-40, -1e-40, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+    low, high = (np.repeat(x[:, None], len(x), axis=1) for _ in range(2))
+    there, new = np.meshgrid(x, x, indexing="ij")
+    extremes(x, low, high)
+    assert np.array_equal(low, np.fmin(there, new), equal_nan=True)
+    assert np.array_equal(high, np.fmax(there, new), equal_nan=True)
+
+
+@pytest.mark.parametrize("block_dim", [1, 8, 16, 32, 128])
+def test_blocks_of_any_size_fold_all_threads(opencl, block_dim):
+    @qd.kernel
+    def fold(n: qd.i32, x: qd.types.ndarray(dtype=qd.f32, ndim=1)) -> qd.types.vector(3, qd.f32):
+        total, least, largest = 0.0, 1e9, -1e9
+        qd.loop_config(block_dim=block_dim)
+        for i in range(n):
+            total += x[i]
+            qd.atomic_min(least, x[i])
+            qd.atomic_max(largest, x[i])
+        return qd.Vector([total, least, largest])
+
+    opencl()
+    x = np.arange(-300, 700, dtype=np.float32)
+    for n in (1, 7, 333, 1000):
+        assert fold(n, x).to_list() == [x[:n].sum(), -300, x[n - 1]]
