@@ -8,6 +8,7 @@ from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from quadrants import caller
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 from quadrants.lang.func import receiver_of
 
@@ -24,20 +25,13 @@ def at_call(error: Exception, kernel: str) -> Exception:
         return error
     from quadrants.banner import format_frame
 
-    frame = _caller(sys._getframe())
-    if frame is not None and isinstance(error.args[0], str):
-        text = f"{error.args[0]}\nIn this call of {kernel}:\n{format_frame(_place(frame)).rstrip()}"
+    if isinstance(error.args[0], str):
+        place = format_frame(_place(caller.frame())).rstrip()
+        text = f"{error.args[0]}\nIn this call of {kernel}:\n{place}"
         error.args = (text,)
         if isinstance(error, SyntaxError):
             error.msg = text  # what tracebacks show of these
     return error
-
-
-def _caller(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is not of this package."""
-    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "quadrants":
-        frame = frame.f_back
-    return frame
 
 
 def _place(frame: FrameType) -> Frame:

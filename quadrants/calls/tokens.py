@@ -41,6 +41,9 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
     if getattr(x, "_qd_host_matrix", False):
         data = x.to_numpy()
         return intern_token(("matrix", data.shape, data.dtype.str, data.tobytes()))
+    if getattr(x, "_qd_host_struct", False):
+        members = tuple([(key, _number(template_token(value, name))) for key, value in x.entries.items()])
+        return intern_token(("struct", members, tuple(x.methods.items())))
     if isinstance(x, np.ndarray) or type(x).__hash__ is None:
         raise TypeError(
             f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "

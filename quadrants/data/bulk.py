@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.data import dtypes
+from quadrants.ir.conversion import cast, wrapped
 from quadrants.ir.types import DType
-
-
-def cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """`array` as `dtype` by C casts: reals truncate into integers, integers wrap, nonzero becomes True."""
-    if array.dtype == dtype:
-        return array
-    with np.errstate(invalid="ignore", over="ignore"):
-        return array.astype(dtype)
 
 
 def number(value, dtype: DType):
@@ -34,8 +27,7 @@ def _wrap(value: int, dtype: DType):
         return value != 0
     if not -(1 << 63) <= value < 1 << 64:
         raise TypeError(f"cannot fill {dtype} with {value}: it does not fit in 64 bits")
-    value &= (1 << dtype.bits) - 1
-    return value - (1 << dtype.bits) if dtype.kind == "i" and value >> (dtype.bits - 1) else value
+    return wrapped(value, dtype)
 
 
 def element(value, shape: tuple, dtype: DType):

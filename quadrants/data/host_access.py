@@ -8,6 +8,7 @@ import numpy as np
 
 from quadrants.data import context
 from quadrants.errors import QuadrantsAssertionError, QuadrantsIndexError
+from quadrants.ir.conversion import wrapped
 from quadrants.ir.types import DType, f16
 
 _INTEGERS = (int, np.integer)
@@ -112,10 +113,7 @@ def stored(value, dtype: DType):
         return number
     if not -(1 << 63) <= number < (1 << 64):
         raise TypeError(f"{number} cannot be stored as {dtype}: it does not fit in 64 bits")
-    if dtype.kind == "b":
-        return 1
-    number &= (1 << dtype.bits) - 1
-    return number - (1 << dtype.bits) if dtype.kind == "i" and number >> (dtype.bits - 1) else number
+    return wrapped(number, dtype)
 
 
 def _whole(value, dtype: DType):

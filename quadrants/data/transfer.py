@@ -14,6 +14,8 @@ import math
 
 import numpy as np
 
+from quadrants.data import bulk
+
 # What one more transfer costs, in bytes that could be moved instead.
 _TRANSFER = 1 << 16
 # Up to so many dense pieces are written one by one, which leaves what lies in between alone.
@@ -87,8 +89,7 @@ def copy(target, source) -> None:
     if target.dtype == source.dtype and is_dense(target) and is_dense(source) and _same_order(target, source):
         target.buffer.device.copy(target.pointer, source.pointer, target.nbytes)
     else:
-        with np.errstate(invalid="ignore", over="ignore"):
-            write(target, read(source).astype(target.dtype, copy=False))
+        write(target, bulk.cast(read(source), target.dtype))
 
 
 def _repeat(window, pattern: bytes) -> None:

@@ -15,6 +15,7 @@ from quadrants.emit.elementwise import Elementwise
 from quadrants.emit.operators import Operators
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
+from quadrants.ir.conversion import converted
 from quadrants.ir.places import elements, flat_index
 from quadrants.ir.types import (
     DType,
@@ -281,20 +282,6 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
 
     def use_array(self, decl: n.ArrayDecl) -> None:
         self.arrays[decl.id] = decl
-
-
-def converted(value: float, t: DType) -> int:
-    """A constant as an integer of another type: see `Operators.converted`."""
-    if t.name == "u1":
-        return bool(value)
-    if isinstance(value, float):
-        bits = 31 if t.name == "i32" or t.bits < 32 else 63
-        low, high = -(2.0**bits) - (bits == 31), 2.0 ** (64 if t.name == "u64" else bits)
-        whole = int(value) if low < value < high or value == -(2.0**bits) else -(2**bits)
-    else:
-        whole = int(value)
-    low = whole & ((1 << t.bits) - 1)
-    return low - (1 << t.bits) if t.kind == "i" and low > t.max else low
 
 
 def _repeatable(e: n.Expr) -> bool:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from quadrants.errors import QuadrantsTypeError
+from quadrants.ir.conversion import cast as cast_array
+from quadrants.ir.conversion import wrapped
 from quadrants.ir.types import DType
 from quadrants.lang.described import type_name
 from quadrants.lang.function_table import both_scopes, kernel_only
 from quadrants.lang.host_math import apply
 from quadrants.lang.matrix import Matrix
-from quadrants.lang.primitive_types import default_fp, default_ip, resolve_dtype, to_numpy_type, wrap_int
+from quadrants.lang.primitive_types import default_fp, default_ip, resolve_dtype, to_numpy_type
 
 __all__ = ["bit_cast", "bit_shr", "cast", "raw_div", "raw_mod"]
 
@@ -21,10 +23,8 @@ __all__ = ["bit_cast", "bit_shr", "cast", "raw_div", "raw_mod"]
 def _converted(x: Any, dtype: DType) -> Any:
     target = to_numpy_type(dtype)
     if isinstance(x, int) and dtype.kind in "iu":
-        return target.type(wrap_int(x, dtype))
-    # A cast out of range is undefined in kernels, so it is no reason to warn here.
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray(x).astype(target)[()]
+        return target.type(wrapped(x, dtype))
+    return cast_array(np.asarray(x), target)[()]
 
 
 @both_scopes

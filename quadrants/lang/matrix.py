@@ -253,15 +253,12 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
 
 
 def _converted(arr: Any, dtype: DType) -> np.ndarray:
-    try:
-        with np.errstate(over="ignore"):
-            return np.array(arr, to_numpy_type(dtype))
-    except OverflowError:
-        if dtype.is_real:
-            raise
-        exact = np.array(arr, object)
-        numbers = [cast_integer(x, dtype) for x in exact.flat]
-        return np.array(numbers, to_numpy_type(dtype)).reshape(exact.shape)
+    target = to_numpy_type(dtype)
+    if not dtype.is_real and np.array(arr).dtype not in (np.dtype(bool), target):
+        exact = np.array(arr, object)  # else large integers beside reals would be rounded
+        arr = np.array([cast_integer(x, dtype) for x in exact.flat], target).reshape(exact.shape)
+    with np.errstate(over="ignore"):
+        return np.array(arr, target)
 
 
 def _element_type(dt: Any) -> Any:

@@ -111,14 +111,6 @@ def from_numpy_type(dtype: Any) -> DType:
     return found
 
 
-def wrap_int(value: int, dt: DType) -> int:
-    """`value` as the integer type `dt` holds it: the low bits, signed if `dt` is; 0 or 1 for u1."""
-    if dt.kind == "b":
-        return int(value != 0)
-    value &= (1 << dt.bits) - 1
-    return value - (1 << dt.bits) if value > dt.max else value
-
-
 def is_real(dt: DType) -> bool:
     """Is `dt` one of f16, f32, f64?
 

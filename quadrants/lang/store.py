@@ -1,6 +1,6 @@
 """What Python scope does to numbers that it stores: integers wrap, reals are rounded, floats into integers fail.
 
-Types that are called, as `S(a=5.7)`, cast instead: reals into integers truncate.
+Types that are called, as `S(a=5.7)`, cast instead, as kernels do.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from quadrants.ir.conversion import converted, wrapped
 from quadrants.ir.types import DType
-from quadrants.lang.primitive_types import from_numpy_type, wrap_int
+from quadrants.lang.primitive_types import from_numpy_type
 
 
 def store_value(value: Any, dtype: np.dtype) -> Any:
@@ -51,19 +52,18 @@ def truncated(value: Any, kind: str = "i") -> Any:
 
 
 def cast_integer(value: Any, dtype: DType) -> int:
-    """A number that is given to the integer type `dtype` by calling a type: reals truncate, integers wrap.
+    """A number that is given to the integer type `dtype` by calling a type: converted as by a cast in a kernel.
 
-    Raises TypeError for infinity, NaN and what does not fit in 64 bits.
+    Raises TypeError for integers that do not fit in 64 bits.
     """
+    if isinstance(value, (float, np.floating)):
+        return converted(float(value), dtype)
     if dtype.kind == "b":
         return int(bool(value))
-    try:
-        number = int(value)
-    except (OverflowError, ValueError):
-        raise TypeError(f"{value!r} cannot be converted to {dtype}") from None
+    number = int(value)
     if not -(1 << 63) <= number < 1 << 64:
         raise TypeError(f"{number} does not fit in 64 bits and cannot be converted to {dtype}")
-    return wrap_int(number, dtype)
+    return wrapped(number, dtype)
 
 
 def check_integer(value: int, dtype: DType, place: str) -> None:
@@ -84,7 +84,7 @@ def check_integer(value: int, dtype: DType, place: str) -> None:
 def _wrap_int(value: int, dtype: np.dtype) -> np.generic:
     if not -(1 << 63) <= value < (1 << 64):
         raise TypeError(f"cannot store {value} as {from_numpy_type(dtype)}: it does not fit in 64 bits")
-    return dtype.type(wrap_int(value, from_numpy_type(dtype)))
+    return dtype.type(wrapped(value, from_numpy_type(dtype)))
 
 
 def _store_objects(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

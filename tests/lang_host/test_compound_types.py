@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import quadrants as qd
 from quadrants import types
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
@@ -105,11 +106,29 @@ def test_integers_wrap_in_constructors_of_wide_types():
     assert types.vector(1, u64)(2**64 - 1).to_list() == [2**64 - 1]
 
 
-@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, float("nan"), np.float32(np.inf), 1e20, np.float64(np.nan)])
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
 @pytest.mark.parametrize("make", [types.vector(2, i32), types.struct(a=i32), qmath.ivec2, types.vector(2, i64)])
 def test_what_no_integer_holds_is_refused(make, value):
     with pytest.raises(TypeError, match="cannot be converted to i"):
         make(value)
+
+
+REALS = [5.7, -5.7, 300.7, 3e9, -3e9, 5e9, 1e19, 1e20, -1e19, float("nan"), float("inf"), -float("inf")]
+
+
+@pytest.mark.parametrize("name", ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"])
+def test_reals_become_integers_in_one_way(name):
+    """By way of i32 or i64; what does not fit there is the least of it."""
+    dtype = getattr(types, name)
+    way = 31 if name == "i32" or dtype.bits < 32 else 63
+    for x in REALS:
+        if name == "u64" and 2.0**63 <= x < 2.0**64:
+            wanted = int(x)
+        else:
+            wanted = (int(x) if -(2.0**way) <= x < 2.0**way else -(2**way)) & ((1 << dtype.bits) - 1)
+            wanted -= (wanted >> (dtype.bits - 1) << dtype.bits) if name[0] == "i" else 0
+        assert types.vector(2, dtype)(x, 0).to_list() == Vector([x, 0], dtype).to_list() == [wanted, 0], x
+        assert types.struct(a=dtype)(a=x).a == int(qd.cast(x, dtype)) == wanted, x
 
 
 def test_instance_errors():
