@@ -55,6 +55,7 @@ def pytest_configure(config):
         os.environ["QD_OFFLINE_CACHE_FILE_PATH"] = os.path.join(folder, "qdcache")
         # Tests that clear QD_* fall back on the user's cache folder, which must not be the real one.
         os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "xdg")
+        os.environ["POCL_CACHE_DIR"] = os.path.join(folder, "pocl")
 
 
 def pytest_unconfigure(config):

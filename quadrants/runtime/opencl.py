@@ -74,7 +74,7 @@ class OpenClBackend(BinaryBackend):
         self.is_cpu = found.is_cpu
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
-        return opencl.flags(fast_math=bool(options["fast_math"]))
+        return opencl.flags(fast_math=bool(options["fast_math"]), optimised=options["opt_level"] != 0)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
         try:

@@ -86,12 +86,12 @@ def identity() -> str:
     return "opencl"
 
 
-def flags(*, fast_math: bool = True) -> tuple[str, ...]:
+def flags(*, fast_math: bool = True, optimised: bool = True) -> tuple[str, ...]:
     """The options that decide the machine code of a text. NaN and infinity keep their meaning in any case, and so do
     subnormal numbers: drivers may take them for 0 if they are told so, or may not, and constants could not follow.
     """
     fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
-    return ("-cl-std=CL1.2", *fast)
+    return ("-cl-std=CL1.2", *fast, *(() if optimised else ("-cl-opt-disable",)))
 
 
 def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> bytes:
