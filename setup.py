@@ -36,6 +36,7 @@ def extensions():
             "_ext/adstack_heaps.cpp",
             "_ext/adstack_host.cpp",
             "_ext/adstack_launch.cpp",
+            "_ext/print_ring.cpp",
         ],
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quadrants.emit import text as t_
-from quadrants.emit.printed import pieces
+from quadrants.emit.printed import pieces, recorded
 from quadrants.emit.printer import Printer
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
@@ -222,6 +222,9 @@ class BlockPrinter(Printer):
         self.put_marked(t_.unless(self.text(s.cond), failure))
 
     def stmt_Print(self, s: n.Print) -> None:
+        if not self.dialect.spelling.string:
+            self.record(*recorded(s.parts, self._recorded_value))
+            return
         self.prelude.need("print")
         lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
         if len(lines) > 1:
@@ -232,6 +235,22 @@ class BlockPrinter(Printer):
         if len(lines) > 1:
             self.depth -= 1
             self.put("}")
+
+    def record(self, form: str, kinds: str, values: Sequence[t_.Text]) -> None:
+        """A line that the host prints."""
+        helper = self.prelude.need("print", "record", kinds)
+        number = t_.name(str(self.printed.number(form, kinds)))
+        self.put_marked(f"{t_.call(helper, self.lane(), number, *values).bare};")
+
+    def _recorded_value(self, e: n.Expr, spec: str) -> tuple[str, str, t_.Text]:
+        t = scalar(e.type)
+        letter = spec[-1] if spec and spec[-1].isalpha() else ""
+        body = spec[: len(spec) - len(letter)]
+        if t.is_real:
+            default = ".12f" if t.bits == 64 and not body else "f"
+            return f"%{body}{letter or default}", "fd"[t.bits == 64], self.text(e)
+        kind = ("IQ" if t.kind == "u" else "iq")[t.bits == 64]
+        return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", kind, self.text(e)
 
     def _print_argument(self, e: n.Expr, spec: str) -> tuple[str, t_.Text]:
         t = scalar(e.type)

@@ -40,6 +40,8 @@ def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "") -> list[Mem
             out.append(Member(f"{what.name}_shape", prelude.type(i32), length=what.ndim))
         elif kind == "launch":
             out += [Member("qd_seed", prelude.type(u64)), Member("qd_launch", prelude.type(u64))]
+        elif kind == "ring":
+            out.append(Member("qd_prints", number, pointer=not number))
         elif kind == "times":
             out.append(Member("qd_times", prelude.type(f64), length=2 * what))
         elif kind == "status":

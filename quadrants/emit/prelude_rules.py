@@ -240,16 +240,22 @@ def check(p: Prelude, op: str, what: Any, *tensors: ValueType) -> str:
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
     if not tensors and op in QUOTIENTS:
         divide = ("int", QUOTIENTS[op], what)
-        needs = [what, unsigned(what), ("print",), divide]
+        needs = [what, unsigned(what), _report(p), divide]
         return p.add("check", f"qd_checked_{op}_{what}", "quotient", what, p.need(*divide), needs=needs)
     if not tensors:
-        return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
+        return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, _report(p)))
     element = ("check", op, what)
     name = p.unique("_".join(["qd_checked", op, *map(suffix, tensors)]), ("check", op, *tensors))
     return p.add("check", name, "elementwise", p.need(*element), *tensors, needs=(*tensors, element))
 
 
-def print_(p: Prelude, part: str = "") -> str:
+def _report(p: Prelude) -> tuple[str, ...]:
+    return ("print",) if p.spelling.string else ("print", "record", "")
+
+
+def print_(p: Prelude, part: str = "", kinds: str = "") -> str:
+    if part == "record":
+        return p.add("print", f"qd_print{'_' * bool(kinds)}{kinds}", "record", kinds, needs=(("lane",),))
     if part == "together":
         return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))

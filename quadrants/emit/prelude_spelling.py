@@ -33,7 +33,8 @@ class Spelling:
     none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
     long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
     of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
-    itself. string: what a literal of text is handed over as, up to the name. half_arithmetic: there are operations on
+    itself. string: what a literal of text is handed over as, up to the name; "" where nothing prints it: its number is,
+    and the host has the text. half_arithmetic: there are operations on
     f16; else it is a format of memory.
     """
 
@@ -95,7 +96,7 @@ class Spelling:
             "narrow": self.narrow,
             "leave": self.leave,
             "ll": self.long_suffix,
-            "string": self.string,
+            "string": self.string or "int ",
             **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u1", "u32", "u64")},
         }
 

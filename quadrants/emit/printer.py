@@ -13,6 +13,7 @@ from quadrants.emit.arithmetic import SignedArithmetic
 from quadrants.emit.constants import Constants
 from quadrants.emit.elementwise import Elementwise
 from quadrants.emit.operators import Operators
+from quadrants.emit.printed import PrintedLines
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
 from quadrants.ir.conversion import converted
@@ -54,6 +55,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     parameters: dict[int, n.Var] = {}
     loaded: dict[int, Text] = {}  # id of a load -> the register that has its value
     needs_lane: set[str] = set()
+    printed: PrintedLines
     private_arrays: frozenset[int] = frozenset()  # ids of those that a thread declares for itself
 
     def type(self, t: ValueType) -> str:
@@ -131,7 +133,11 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         assert e.loc is not None
         operands = (e.type, e.a.type, e.b.type) if isinstance(e.type, TensorType) else ()
         name = self.need("check", e.op, element_dtype(e.a.type), *operands)
-        return t_.call(name, self.lane(), t_.string(e.loc.text), self.text(e.a), self.text(e.b))
+        if self.dialect.spelling.string:
+            where = t_.string(e.loc.text)
+        else:
+            where = t_.name(str(self.printed.overflow(e.op, e.loc.text)))
+        return t_.call(name, self.lane(), where, self.text(e.a), self.text(e.b))
 
     def lane(self) -> Text:
         self.uses_lane = True

@@ -23,6 +23,7 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.forms import form_of
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
+from quadrants.emit.printed import PrintedLines
 from quadrants.emit.records import (
     Accumulator,
     EmittedFunction,
@@ -55,6 +56,7 @@ class Rendered:
     frame: FrameLayout | None = None
     launches: tuple[TaskLaunch, ...] = ()
     prints: bool = False
+    lines: tuple[tuple[str, str], ...] = ()
     args_in_memory: bool = False
     regions: tuple[LaunchRegion, ...] = ()
     stacks: StackPlan | None = None
@@ -75,9 +77,10 @@ class Renderer:
         profile = bool(options.get("kernel_profiler"))
         self.adstack = Adstack(module, dialect)
         self.layout = self.adstack.layout = args_layout(
-            module, by_value=by_value, random=uses["random"], profile=profile, heaps=self.adstack.heaps,
-            depths=self.adstack.depths, gates=self.adstack.gates,
+            module, by_value=by_value, random=uses["random"], ring=uses["print"] and not dialect.spelling.string,
+            profile=profile, heaps=self.adstack.heaps, depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
+        self.lines = PrintedLines()
         self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
@@ -93,6 +96,7 @@ class Renderer:
         p.needs_lane = self.needs_lane
         p.first_lines = self.first_lines
         p.break_labels = []
+        p.printed = self.lines
         return p
 
     # ------------------------------------------------------------ functions
@@ -226,6 +230,7 @@ class Renderer:
             "args_in_memory": self.args_in_memory,
             "effort": self.effort(),
             "errors": self.frame is not None and self.frame.error >= 0,
+            "ring": self.layout.ring >= 0,
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
             "heap_site": module.heap_site,
@@ -241,7 +246,7 @@ class Renderer:
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, plan, early, self.adstack.kept(),
+            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(),
         )  # fmt: skip
 
     def effort(self) -> int:

@@ -21,6 +21,7 @@ VARIABLES = {
     "user_namespace": "the namespace of functions and tasks, or an empty string",
     "fast_math": "whether arithmetic of real numbers may be rounded in other ways than it is written",
     "errors": "whether the frame of a device begins with a failure record",
+    "ring": "whether the argument block has the address of memory that lines are printed in",
     "args": 'members of the argument block: name, type ("" for bytes), pointer, count (of an array\'s elements, or 0)',
     "frame": "members of the kernel's frame, values that cross tasks; as `args`",
     "stacks": "name of a CPU task with stacks -> locals, depths and heaps, from which the bytes of their rows follow",

@@ -28,7 +28,8 @@ DECLARES = (
 def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5), (2, 3))):
     """A list of every request that the rules allow, for a few shapes."""
     known = [t for name, t in PRIMITIVES.items() if name in dialects.get(dialect).spelling.types]
-    requests = [("lane",), ("print",), ("random", "begin"), ("check", "fail", ""), ("check", "fail", "iif")]
+    prints = [("print",)] if dialects.get(dialect).spelling.string else [("print", "record", k) for k in ("", "iIqQfd")]
+    requests = [("lane",), *prints, ("random", "begin"), ("check", "fail", ""), ("check", "fail", "iif")]
     requests += [("random", "draw", t) for t in (f16, f32, f64, i32, u32, i64, u64) if t in known]
     requests += [("random", "normal", t) for t in (f32, f64)]
     for t in known:

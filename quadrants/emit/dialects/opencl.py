@@ -17,7 +17,7 @@ SPELLING = Spelling(
     builtins=frozenset((LIBRARY_NAMES + OPENCL_FUNCTIONS).split()),
     signed_wraps=False,
     float_atomics=False,
-    string="constant char *",
+    string="",
     half_arithmetic=False,
 )
 
