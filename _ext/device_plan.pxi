@@ -85,8 +85,9 @@ cdef class DeviceProgram:
     after a launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi).
     `error_offset` and `seed_offset` are -1 where there is no record and no random number. waits: a launch waits for its
     end. ring_offset: where the address of the memory goes that `lines` are printed in, pairs of a format and the kinds
-    of its values (print_ring.hpp); -1 where nothing is; ring_bytes: its size where it is made. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow
-    behind the prefix, as f64 seconds.
+    of its values (print_ring.hpp); -1 where nothing is; ring_bytes: its size where it is made. early: every task waits
+    itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
+    seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
     of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
     inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the

@@ -5,6 +5,7 @@ Context and programs are pyopencl's; memory, streams and launches are the launch
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quadrants import session
@@ -72,6 +73,8 @@ class OpenClBackend(BinaryBackend):
         super().__init__("opencl", _device(found))
         self.arch = found.chip
         self.is_cpu = found.is_cpu
+        if found.is_cpu:  # which walks through memory in order best
+            self.dialect = replace(self.dialect, batches=False)
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         return opencl.flags(fast_math=bool(options["fast_math"]), optimised=options["opt_level"] != 0)

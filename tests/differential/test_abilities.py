@@ -17,7 +17,7 @@ ROOT = str(HERE.parent.parent)
 
 @pytest.fixture
 def poorer(tmp_path) -> str:
-    """A search path on which no dialect has jumps, pointers to choose or an end of a thread."""
+    """A search path on which no dialect has jumps, pointers to choose, an end of a thread or arithmetic of f16."""
     (tmp_path / "sitecustomize.py").write_text("import poorer; poorer.apply()")
     return os.pathsep.join((str(tmp_path), ROOT, str(HERE.parent)))
 

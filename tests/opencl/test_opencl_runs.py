@@ -396,3 +396,19 @@ def test_blocks_of_any_size_fold_all_threads(opencl, block_dim):
     x = np.arange(-300, 700, dtype=np.float32)
     for n in (1, 7, 333, 1000):
         assert fold(n, x).to_list() == [x[:n].sum(), -300, x[n - 1]]
+
+
+def test_a_processor_does_one_iteration_a_thread(opencl):
+    """It walks through memory in order best; other devices have the loads of several in flight together."""
+    opencl()
+    x, y = np.zeros(8, np.float32), np.zeros(8, np.float32)
+
+    @qd.kernel
+    def add(x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in x:
+            y[i] += x[i]
+
+    add(x, y)
+    batch = "iterations a thread" in add.source(x, y)
+    assert batch is not compiler.chosen().is_cpu
+    assert "4 iterations a thread" in add.source(x, y, arch="opencl")

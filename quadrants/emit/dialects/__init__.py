@@ -33,6 +33,7 @@ class Dialect:
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
+    batches: a thread that does several iterations has their loads in flight together, and gains by it.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
@@ -84,6 +85,7 @@ class Dialect:
     space_shared: str = ""
     address: str = ""
     wide: str = "long long"
+    batches: bool = True
 
     @property
     def signed_wraps(self) -> bool:
