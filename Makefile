@@ -52,7 +52,7 @@ test-simt: build
 # and commit.
 OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
 OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
-test-opencl: SHARE ?= 12
+test-opencl: SHARE ?= 16
 test-opencl: build
 	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl
 	$(RUN)/python -m pytest -n 2 -q tests/opencl
