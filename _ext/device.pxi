@@ -86,7 +86,7 @@ cdef class Device:
         self.vendor = vendor
         self.forks = _forks
         self.heaps = new DeviceHeaps(self.api)
-        self.arch_name = "amdgpu" if vendor == "hip" else "cuda"
+        self.arch_name = "amdgpu" if vendor == "hip" else "opencl" if vendor == "opencl" else "cuda"
         self.dlpack_type = rocm_memory if vendor == "hip" else cuda_memory
         with nogil:
             status = self.api.open()
