@@ -6,13 +6,14 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt hunt nightly asan tsan valgrind demo wheel lint docs clean \
+.PHONY: help env build test test-fast test-simt test-opencl hunt nightly asan tsan valgrind demo wheel lint docs clean \
 	bench bench-plot bench-ratios
 
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
+	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
@@ -46,6 +47,17 @@ test-fast: build
 test-simt: ARCHS ?= cuda,amdgpu
 test-simt: build
 	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) $(RUN)/python -m pytest -n 2 --dist loadfile
+
+# Drivers take a tenth of a second and more to compile a kernel, so most folders give one test in SHARE, chosen by names
+# and commit.
+OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
+OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
+test-opencl: SHARE ?= 16
+test-opencl: build
+	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl
+	$(RUN)/python -m pytest -n 2 -q tests/opencl
+	$(OPENCL) tests/conformance tests/math
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(OPENCL) $(OPENCL_PARTS)
 
 # Memory checkers; docs/development/testing.md says more. Each builds the package in a folder of its own.
 STRESS := tests/data/stress_lifetimes.py

@@ -36,6 +36,7 @@ def extensions():
             "_ext/adstack_heaps.cpp",
             "_ext/adstack_host.cpp",
             "_ext/adstack_launch.cpp",
+            "_ext/print_ring.cpp",
         ],
         include_dirs=["_ext"],
         depends=sorted(str(path) for path in folder.iterdir() if path.suffix in {".h", ".hpp", ".pxd", ".pxi"}),
@@ -43,7 +44,16 @@ def extensions():
         extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
         extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
     )
-    return cythonize([core] if WINDOWS else [core, _simt(folder)])
+    opencl = Extension(
+        "quadrants._ext.opencl",
+        sources=["_ext/opencl.pyx", "_ext/driver_opencl.cpp"],
+        include_dirs=["_ext"],
+        depends=["_ext/qd_device.h", *sorted(str(path) for path in folder.glob("*opencl*.hpp"))],
+        language="c++",
+        extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
+        extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
+    )
+    return cythonize([core, opencl] if WINDOWS else [core, opencl, _simt(folder)])
 
 
 def _simt(folder):

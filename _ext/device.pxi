@@ -43,6 +43,7 @@ cdef class Device:
     cdef int forks
     cdef Crossing *crossing
     cdef DeviceHeaps *heaps
+    cdef PrintRing *ring
     cdef const char *arch_name
     cdef volatile int32_t *notice  # see failures.pxi
     cdef object notice_memory
@@ -59,6 +60,9 @@ cdef class Device:
             self.api.event_destroy(self.crossing.event)
         del self.crossing
         end_heaps(self.heaps, self.forks == _forks)
+        if self.ring != NULL and self.forks == _forks:
+            self.ring.close()
+        del self.ring
         del self.api
 
     def __init__(self, str vendor, int ordinal=0):
@@ -82,7 +86,7 @@ cdef class Device:
         self.vendor = vendor
         self.forks = _forks
         self.heaps = new DeviceHeaps(self.api)
-        self.arch_name = "amdgpu" if vendor == "hip" else "cuda"
+        self.arch_name = "amdgpu" if vendor == "hip" else "opencl" if vendor == "opencl" else "cuda"
         self.dlpack_type = rocm_memory if vendor == "hip" else cuda_memory
         with nogil:
             status = self.api.open()
@@ -110,6 +114,13 @@ cdef class Device:
             self.notice = <volatile int32_t *> (<Landing> self.notice_memory).data
             self.notice[0] = 0
         return 0
+
+    cdef PrintRing *print_ring(self, size_t nbytes) except NULL:
+        # The one that there is, or else one of that size.
+        if self.ring == NULL:
+            self.ring = new PrintRing(self.api)
+        self.check(self.ring.open(nbytes), f"allocating {nbytes} bytes for what kernels print")
+        return self.ring
 
     cdef inline int look(self) except -1:
         # Raises what launches that nobody waited for left.

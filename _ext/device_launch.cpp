@@ -240,6 +240,14 @@ int walk(DeviceKernel *kernel, DeviceRun *launch, Timer *timer, bool *waited) {
     return status;
 }
 
+// What was printed in memory, also by a launch that failed.
+int print_lines(const DeviceKernel &kernel, const DeviceRun &launch) {
+    std::string lines;
+    const int status = kernel.ring->take(kernel.lines, launch.name, launch.stream, launch.text ? launch.text : &lines);
+    std::fwrite(lines.data(), 1, lines.size(), stdout);
+    return status;
+}
+
 }  // namespace
 
 int64_t iterations(const DeviceTask &task, const char *block) {
@@ -273,7 +281,9 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     for (int at = 0; status == 0 && at < launch->other_count; ++at) {
         status = launch->crossing->order(api, launch->others[at], launch->stream);
     }
-    Capture capture(kernel->waits ? launch->text : nullptr);
+    std::unique_lock<std::mutex> printing;
+    if (kernel->ring) printing = std::unique_lock<std::mutex>(kernel->ring->gate);
+    Capture capture(kernel->waits && !kernel->ring ? launch->text : nullptr);
     Timer timer(api, kernel->tasks.size(), kernel->timed);
     bool waited = false;
     const auto walk_tasks = kernel->adstack ? walk<StackedTasks> : walk<Tasks>;
@@ -301,6 +311,7 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     }
     if (status == 0 && kernel->waits) {
         status = api->synchronize(launch->stream);
+        if (status == 0 && kernel->ring) status = print_lines(*kernel, *launch);
         std::fflush(stdout);
     }
     if (status == 0 && kernel->timed) status = timer.read(launch->times);

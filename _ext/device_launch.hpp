@@ -11,6 +11,7 @@
 #include "counts.hpp"
 #include "device_regions.hpp"
 #include "device.hpp"
+#include "print_ring.hpp"
 
 namespace qd {
 
@@ -36,6 +37,9 @@ struct DeviceKernel {
     bool polled = false;        // the host looks at the notice; the prefix is the record alone
     int64_t seed_offset = -1;   // where the block has seed and ordinal of the launch, -1: nowhere
     bool waits = false;         // for what it prints
+    int64_t ring_offset = -1;   // where the block has the address of `ring`, -1: nowhere
+    PrintRing *ring = nullptr;  // of the device, where `lines` go
+    std::vector<PrintedLine> lines;
     bool early = false;         // its tasks wait themselves for the work before them
     bool timed = false;         // begin and end of every task are wanted
     std::unique_ptr<AdstackPlan> adstack;  // null where no task has stacks in a heap
@@ -73,6 +77,7 @@ struct DeviceRun {
     Crossing *crossing;
     AdstackRun *adstack;  // set where the kernel has an `adstack`
     std::string *text;  // where what a kernel prints goes instead of C stdout, or null
+    const char *name;   // of the kernel
 };
 
 // Status of the driver, 0 for success. Needs no GIL.

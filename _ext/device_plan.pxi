@@ -1,10 +1,5 @@
 # How the tasks of one kernel are launched on a device.
 
-cdef extern from "<string>" namespace "std" nogil:
-    cdef cppclass cpp_name "std::string":
-        cpp_name(const char *)
-        const char *c_str()
-
 cdef extern from "<memory>" namespace "std" nogil:
     cdef cppclass unique_ptr[T]:
         T *get()
@@ -46,6 +41,9 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint polled
         int64_t seed_offset
         bint waits
+        int64_t ring_offset
+        PrintRing *ring
+        vector[PrintedLine] lines
         bint early
         bint timed
         unique_ptr[AdstackPlan] adstack
@@ -67,6 +65,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint hit
         AdstackRun *adstack
         string *text
+        const char *name
         void **others
         int other_count
         Crossing *crossing
@@ -85,8 +84,10 @@ cdef class DeviceProgram:
     block_bytes: of the argument block. frame_bytes: of the frame, of which the host reads the first `prefix_bytes`
     after a launch, behind the argument block; polled: it need not, a failure leaves a notice (failures.pxi).
     `error_offset` and `seed_offset` are -1 where there is no record and no random number. waits: a launch waits for its
-    end. early: every task waits itself for the work before it, first of all. timed: begin and end of the tasks follow
-    behind the prefix, as f64 seconds.
+    end. ring_offset: where the address of the memory goes that `lines` are printed in, pairs of a format and the kinds
+    of its values (print_ring.hpp); -1 where nothing is; ring_bytes: its size where it is made. early: every task waits
+    itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
+    seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
     of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
     inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
@@ -113,7 +114,8 @@ cdef class DeviceProgram:
 
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
                  polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False,
-                 local_tasks=(), regions=(), stacks=None, task_stacks=(), gate_bytes=0, keepalive=None):
+                 local_tasks=(), regions=(), stacks=None, task_stacks=(), gate_bytes=0, ring_offset=-1, ring_bytes=0,
+                 lines=(), keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -121,6 +123,8 @@ cdef class DeviceProgram:
             raise ValueError(f"the {prefix_bytes} bytes to read do not fit in a frame of {frame_bytes}")
         if seed_offset >= 0 and seed_offset + 16 > block_bytes:
             raise ValueError(f"seed and ordinal at offset {seed_offset} do not fit in a block of {block_bytes} bytes")
+        if ring_offset >= 0 and ring_offset + 8 > block_bytes:
+            raise ValueError(f"an address at offset {ring_offset} does not fit in a block of {block_bytes} bytes")
         self.device = device
         self.keepalive = keepalive
         self.frame_bytes = frame_bytes
@@ -136,6 +140,11 @@ cdef class DeviceProgram:
             device.make_notice()
         kernel.seed_offset = seed_offset
         kernel.waits = waits
+        kernel.ring_offset = ring_offset
+        if ring_offset >= 0:
+            kernel.ring = device.print_ring(ring_bytes)
+            for format, kinds in lines:
+                kernel.lines.push_back(printed_line(format, kinds))
         kernel.early = early
         kernel.timed = timed
         for name, function, block, shared_bytes, most_blocks, count in tasks:
@@ -259,10 +268,14 @@ cdef class DeviceProgram:
         cdef DeviceKernel *kernel = self.kernel
         cdef Launch *launch = &frame.launch
         cdef int status
+        cdef uint64_t ring
         self.device.usable()
         if kernel.seed_offset >= 0:
             memcpy(block + kernel.seed_offset, &seed, 8)
             memcpy(block + kernel.seed_offset + 8, &ordinal, 8)
+        if kernel.ring_offset >= 0:
+            ring = kernel.ring.address()
+            memcpy(block + kernel.ring_offset, &ring, 8)
         run.stream = current_stream
         run.memory = self.memory(run.stream)
         run.block = block
@@ -271,6 +284,7 @@ cdef class DeviceProgram:
         launch.printed = launch.capture = kernel.waits and _capture_print
         launch.text.clear()
         run.text = &launch.text if launch.capture else NULL
+        run.name = launch.name
         run.times = <double *> (run.prefix + kernel.prefix_bytes)
         run.status = <int32_t *> (block + plan.block_bytes - 8) if self.checkpoints else NULL
         run.others = frame.streams.data

@@ -94,13 +94,15 @@ class Backend(NamedTuple):
     """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise.
 
     emulator: the same for the arch's text run on the CPU, None where there is no emulator. lacking(): what is missing
-    here, each with what provides it; asked only where `probe` was not true.
+    here, each with what provides it; asked only where `probe` was not true. among(): `probe` where other archs would do
+    as well, None for the same.
     """
 
     probe: Callable[[], bool]
     extensions: set
     emulator: Callable[[], bool] | None = None
     lacking: Callable[[], Sequence[str]] = list
+    among: Callable[[], bool] | None = None
 
 
 _backends: dict[str, Backend] = {}
@@ -112,9 +114,10 @@ def register_backend(
     extensions: Iterable[Extension] = (),
     emulator: Callable[[], bool] | None = None,
     lacking: Callable[[], Sequence[str]] = list,
+    among: Callable[[], bool] | None = None,
 ) -> Arch:
     """Make `name` selectable (again, to replace an earlier probe). Returns its Arch."""
-    _backends[name] = Backend(probe, set(extensions), emulator, lacking)
+    _backends[name] = Backend(probe, set(extensions), emulator, lacking, among)
     return Arch(name)
 
 
@@ -131,11 +134,11 @@ def _not_in_this_version() -> bool:
     return False
 
 
-def _probe_of(module: str) -> Callable[[], bool]:
+def _probe_of(module: str, function: str = "probe") -> Callable[[], bool]:
     """The function `probe` of a module that is imported only when somebody asks for its arch."""
 
     def probe() -> bool:
-        return importlib.import_module(module).probe()
+        return getattr(importlib.import_module(module), function)()
 
     return probe
 
@@ -176,6 +179,13 @@ for _name in ("cuda", "amdgpu"):
         _probe_of("quadrants.runtime.emulated"),
         _lacking_of(f"quadrants.runtime.{_name}"),
     )
+register_backend(
+    "opencl",
+    _probe_of("quadrants.runtime.opencl"),
+    (Extension.data64, Extension.adstack, Extension.assertion),
+    lacking=_lacking_of("quadrants.runtime.opencl"),
+    among=_probe_of("quadrants.runtime.opencl", "probe_among"),
+)
 register_backend("python", _has_torch, lacking=lambda: ["torch: `pip install torch`"])
 
 
@@ -194,17 +204,19 @@ def hidden_by(name: str) -> str:
     return ""
 
 
-def is_arch_supported(arch: object, emulate: bool = False) -> bool:
+def is_arch_supported(arch: object, emulate: bool = False, among: bool = False) -> bool:
     """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never
-    raises for a backend in trouble: a probe that raises is logged and counts as unsupported.
+    raises for a backend in trouble: a probe that raises is logged and counts as unsupported. among: it is one of
+    several archs that would do.
     """
     if not isinstance(arch, Arch) or not (arch.name in _backends or _of_other_packages(arch.name)):
         return False
     if hidden_by(arch.name):
         return False
     backend = _backends[arch.name]
+    probe = backend.among if among and backend.among is not None else backend.probe
     try:
-        return bool(backend.emulator() if emulate and backend.emulator is not None else backend.probe())
+        return bool(backend.emulator() if emulate and backend.emulator is not None else probe())
     except Exception as error:  # a broken driver must not keep the other archs from starting
         _logging.warn(
             f"Looking for {arch} failed ({type(error).__name__}: {error}). "
@@ -284,7 +296,7 @@ def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) 
     """
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
     for arch in candidates:
-        if isinstance(arch, Arch) and is_arch_supported(arch, emulate):
+        if isinstance(arch, Arch) and is_arch_supported(arch, emulate, among=len(candidates) > 1):
             return arch
     reasons = "".join(f". {why_not(arch, emulate)}" for arch in candidates)
     if not enable_fallback or not is_arch_supported(cpu):

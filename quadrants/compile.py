@@ -122,6 +122,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
     never.
     """
     from quadrants.frontend.trace import trace_kernel
+    from quadrants.ir import rename
     from quadrants.passes import pipeline
 
     if kernel.mode in WATCHED:
@@ -142,6 +143,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
         pipeline.run(traced.module, dialect.abilities, observer.ir)
+        if dialect.spelling.taken:
+            rename.avoid(traced.module, dialect.spelling.taken)
     return traced
 
 
@@ -166,7 +169,7 @@ def _needed(kernel, args: tuple, options: dict):
 
 
 def source_of(kernel, args: tuple, arch=None) -> str:
-    """The rendered text for a dialect; needs `qd.init` for default types, but no device."""
+    """The rendered text for a dialect; needs `qd.init` for default types, but no device where an arch is named."""
     from quadrants.emit.render import render
 
     runtime = session.require_runtime()
@@ -176,6 +179,8 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         name = registry.dialect_name(arch)
         options["arch"] = registry.arch_of(name) or options["arch"]
         dialect = dialects.get(name)
+        if arch is None:
+            dialect = registry.current().dialect  # as it serves the device
         check_arguments(kernel, args, options)
         traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options), dialect)
         return render(traced.module, dialect, options, kernel.template_path).text

@@ -4,6 +4,7 @@ QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on thes
                   it. The default is the CPU. A named arch that cannot run is a failure, never a skip.
 QD_EMULATE        1: the GPU archs run on the CPU, through the SIMT emulator.
 QD_TEST_TIMEOUT   seconds that one test may take, 600 when unset.
+QD_TEST_SHARE     `4:salt`: one test in four, chosen by its name and the salt; all when unset.
 
 A test takes `arch`, `init` or `arch_name` (an autouse fixture may do so for a whole folder) and runs on each wanted
 arch. Or it is about the CPU, or about nothing that runs: then its folder is in CPU_ONLY_FOLDERS or it has the marker
@@ -17,6 +18,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,7 @@ def pytest_configure(config):
         os.environ["QD_OFFLINE_CACHE_FILE_PATH"] = os.path.join(folder, "qdcache")
         # Tests that clear QD_* fall back on the user's cache folder, which must not be the real one.
         os.environ["XDG_CACHE_HOME"] = os.path.join(folder, "xdg")
+        os.environ["POCL_CACHE_DIR"] = os.path.join(folder, "pocl")
 
 
 def pytest_unconfigure(config):
@@ -84,6 +87,11 @@ def _arch_of(item) -> str | None:
     return item.callspec.params.get("arch_name") if hasattr(item, "callspec") else None
 
 
+def _is_in_share(item) -> bool:
+    number, _, salt = (os.environ.get("QD_TEST_SHARE") or "1").partition(":")
+    return zlib.crc32(f"{salt} {item.nodeid}".encode()) % int(number) == 0
+
+
 def _is_wanted(item) -> bool:
     chosen, marker = _arch_of(item), item.get_closest_marker("runtime")
     if chosen is None or item.get_closest_marker("cpu_only"):
@@ -92,10 +100,10 @@ def _is_wanted(item) -> bool:
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = [item for item in items if not _is_wanted(item)]
+    left_out = [item for item in items if not (_is_wanted(item) and _is_in_share(item))]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if _is_wanted(item)]
+        items[:] = [item for item in items if _is_wanted(item) and _is_in_share(item)]
 
 
 def pytest_runtest_setup(item):

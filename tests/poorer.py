@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+
+from quadrants.emit.dialects import Dialect
+from quadrants.ir.abilities import Abilities
+
+
+@dataclass(frozen=True)
+class PoorerDialect(Dialect):
+    """The same text, but for what passes are told to rewrite: f16 is a type still, with no operations."""
+
+    @property
+    def abilities(self) -> Abilities:
+        return super().abilities._replace(half_arithmetic=False)
 
 
 def dialects() -> list:
-    """(module, record) of every dialect without jumps, pointers to choose by a condition, and ends of a thread."""
+    """(module, record) of every dialect without jumps, choices and references by pointers, ends of a thread, and
+    arithmetic of f16."""
     from quadrants.emit.dialects import c, cuda, hip
 
     return [(module, _poorer(module.DIALECT)) for module in (c, cuda, hip)]
@@ -14,7 +27,8 @@ def dialects() -> list:
 
 def _poorer(dialect):
     spelling = replace(dialect.spelling, leave="", leave_needs=())
-    return replace(dialect, spelling=spelling, goto=False, pointers=False)
+    same = {field.name: getattr(dialect, field.name) for field in fields(dialect)}
+    return PoorerDialect(**{**same, "spelling": spelling, "goto": False, "pointers": False, "references": False})
 
 
 def apply() -> None:

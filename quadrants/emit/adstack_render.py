@@ -69,9 +69,11 @@ class Adstack:
         return (("i64", self.layout.depths[t.trips.id]),) if self.has_rows(t) and t.trips is not None else None
 
     def tell_depths(self, p: BlockPrinter, t: Task) -> None:
-        """Have a printer know the depths that a task finds in the argument block."""
+        """Have a printer know the depths that a task finds in the argument block, and its stacks in no heap."""
         if self.has_rows(t):
             p.parameters |= {v.id: v for v in self.depths}
+        if not self.chunks:
+            p.private_arrays = frozenset(decl.id for decl in self._arrays(t))
 
     def of_task(self, p: BlockPrinter, t: Task, axes: Sequence[Axis]) -> TaskStacks:
         """The stacks of a task that `p` has printed. axes: of its loop."""
@@ -79,10 +81,15 @@ class Adstack:
         if used is None:
             return TaskStacks()
         in_heap = self._in_heaps.get(t.name, [])
-        arrays = [] if self.chunks else adstack_rows.arrays(p, [d for d in used if d not in in_heap])
+        arrays = [] if self.chunks else adstack_rows.arrays(p, self._arrays(t))
         rows = adstack_rows.rows(p, used if self.chunks else in_heap, t.gate, [axis.extent for axis in axes])
         stacks = adstack_plan.stacks_of_launch(in_heap, self.layout)
         return TaskStacks(arrays, rows, self._counting(t), stacks, self._gate(t))
+
+    def _arrays(self, t: Task) -> list[ArrayDecl]:
+        """The stacks of a task that are in no heap."""
+        in_heap = self._in_heaps.get(t.name, [])
+        return [decl for decl in self._used.get(t.name, ()) if decl not in in_heap]
 
     def _gate(self, t: Task) -> GatePlaces | None:
         if t.gate is None or self.frame is None:

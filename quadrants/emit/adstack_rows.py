@@ -56,7 +56,8 @@ def _heaps(printer: BlockPrinter, stacks: list[ArrayDecl], with_last: bool) -> l
 
 
 def _stack(printer: BlockPrinter, decl: ArrayDecl, with_bytes: bool) -> Stack:
-    return Stack(printer.type(decl.type), decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
+    stored = printer.dialect.space_device + printer.type(decl.type)
+    return Stack(stored, decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
 
 
 def _bytes(printer: BlockPrinter, decl: ArrayDecl) -> Text:

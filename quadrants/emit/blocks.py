@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quadrants.emit import text as t_
-from quadrants.emit.printed import pieces
+from quadrants.emit.printed import pieces, recorded
 from quadrants.emit.printer import Printer
 from quadrants.emit.vectors import whole_updates
 from quadrants.ir import nodes as n
@@ -210,7 +210,9 @@ class BlockPrinter(Printer):
     result: ValueType | None = None  # of a function, a struct of several
 
     def stmt_Leave(self, s: n.Leave) -> None:
-        self.put_marked("return;")
+        self.put_marked("break;" if self.joins else "return;")
+
+    joins = False  # the threads of the task meet behind its iterations
 
     def stmt_Check(self, s: n.Check) -> None:
         self.uses_check = True
@@ -220,6 +222,9 @@ class BlockPrinter(Printer):
         self.put_marked(t_.unless(self.text(s.cond), failure))
 
     def stmt_Print(self, s: n.Print) -> None:
+        if not self.dialect.spelling.string:
+            self.record(*recorded(s.parts, self._recorded_value))
+            return
         self.prelude.need("print")
         lines = pieces(s.parts, self.dialect.print_values, self._print_argument)
         if len(lines) > 1:
@@ -231,6 +236,22 @@ class BlockPrinter(Printer):
             self.depth -= 1
             self.put("}")
 
+    def record(self, form: str, kinds: str, values: Sequence[t_.Text]) -> None:
+        """A line that the host prints."""
+        helper = self.prelude.need("print", "record", kinds)
+        number = t_.name(str(self.printed.number(form, kinds)))
+        self.put_marked(f"{t_.call(helper, self.lane(), number, *values).bare};")
+
+    def _recorded_value(self, e: n.Expr, spec: str) -> tuple[str, str, t_.Text]:
+        t = scalar(e.type)
+        letter = spec[-1] if spec and spec[-1].isalpha() else ""
+        body = spec[: len(spec) - len(letter)]
+        if t.is_real:
+            default = ".12f" if t.bits == 64 and not body else "f"
+            return f"%{body}{letter or default}", "fd"[t.bits == 64], self.text(e)
+        kind = ("IQ" if t.kind == "u" else "iq")[t.bits == 64]
+        return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", kind, self.text(e)
+
     def _print_argument(self, e: n.Expr, spec: str) -> tuple[str, t_.Text]:
         t = scalar(e.type)
         letter = spec[-1] if spec and spec[-1].isalpha() else ""
@@ -241,8 +262,9 @@ class BlockPrinter(Printer):
         if t.bits <= 32:
             wide = "int" if t.kind != "u" else "unsigned"
             return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
-        wide = "long long" if t.kind == "i" else "unsigned long long"
-        return f"%{body}ll{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
+        wide = self.dialect.wide if t.kind == "i" else f"unsigned {self.dialect.wide}"
+        length = "l" * self.dialect.wide.count("long")
+        return f"%{body}{length}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
 
     def stmt_Comment(self, s: n.Comment) -> None:
         self.put(f"{self.dialect.comment} {s.text}")

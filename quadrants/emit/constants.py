@@ -33,6 +33,8 @@ class Constants:
         return cast(self.type(t), text) if t.bits < 32 else text
 
     def real(self, value: float, t: DType) -> Text:
+        if t is f16 and not self.dialect.spelling.half_arithmetic:
+            return cast(self.type(t), name(f"{half_bits(value):#06x}"))
         if math.isnan(value):
             return name(self.dialect.literals[(t.name, "nan")])
         if math.isinf(value):
@@ -43,6 +45,14 @@ class Constants:
         digits = shortest(value, t) + ("f" if t is f16 else self.dialect.suffixes.get(t.name, ""))
         text = Text(digits, UNARY if digits[0] == "-" else PRIMARY)
         return cast(self.type(t), text) if t is f16 else text
+
+
+def half_bits(value: float) -> int:
+    """The bits of a number in f16, rounded by way of f32 as compilers of the other dialects do."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return int(np.float32(value).astype(np.float16).view(np.uint16))
 
 
 def shortest(value: float, t: DType) -> str:

@@ -16,19 +16,21 @@ class ArgsLayout:
     """Offsets in bytes: arrays by declaration number (pointer, extents or -1), values by variable id, results in order.
 
     seed: where a device finds the seed and, 8 bytes on, the ordinal of the launch; -1 where it needs neither.
+    ring: where it finds the address of the memory that lines are printed in; -1 where there is none.
     times: where the kernel profiler finds begin and end of every task, as f64 seconds; -1 when it is off.
     status: where a launch finds the checkpoint to begin at and, 4 bytes on, leaves the one that ended it; -1 without.
     heaps: of a device: where it finds the addresses of the heaps of stacks, by kind. depths: where it finds depths of
     stacks, by variable id. rows: where it finds the rows of tasks with a gate, by id of the gate's variable `passing`.
     All of these are side by side.
-    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "times",
-    "status", "heap" or "depth".
+    members: (kind, what) in order, for the declaration: "pointer", "shape", "value", "result", "launch", "ring",
+    "times", "status", "heap" or "depth".
     """
 
     arrays: dict[int, tuple[int, int]] = field(default_factory=dict)
     values: dict[int, int] = field(default_factory=dict)
     results: list[tuple[ValueType, int]] = field(default_factory=list)
     seed: int = -1
+    ring: int = -1
     times: int = -1
     status: int = -1
     heaps: dict[str, int] = field(default_factory=dict)
@@ -73,6 +75,7 @@ def args_layout(
     *,
     by_value: bool = False,
     random: bool = False,
+    ring: bool = False,
     profile: bool = False,
     heaps: Sequence[str] = (),
     depths: Sequence[Var] = (),
@@ -80,7 +83,8 @@ def args_layout(
 ) -> ArgsLayout:
     """Arrays first (pointer, then its run-time extents), then scalars and small tensors, then results.
 
-    by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch.
+    by_value: the block is read-only: it has no results, but with `random` the seed and the ordinal of the launch, and
+    with `ring` the address of the memory that lines are printed in.
     heaps: kinds of stacks in memory that the launch gives a device; depths: variables that it sets; gates: of tasks.
     """
     out = ArgsLayout()
@@ -107,6 +111,9 @@ def args_layout(
     elif random:
         out.seed = place(16, 8)
         out.members.append(("launch", None))
+    if ring:
+        out.ring = place(8, 8)
+        out.members.append(("ring", None))
     for kind in heaps:
         out.heaps[kind] = place(8, 8)
         out.members.append(("heap", kind))

@@ -8,7 +8,7 @@ from quadrants.emit import adstack_rows
 from quadrants.ir.adstack_heaps import kinds_of
 from quadrants.ir.nodes import ArrayDecl, Module
 from quadrants.ir.places import elements
-from quadrants.ir.types import ValueType, element_dtype, f64, i32, i64, u64
+from quadrants.ir.types import ValueType, element_dtype, f64, i32, i64, primitive, u64
 
 if TYPE_CHECKING:
     from quadrants.emit.layout import ArgsLayout, FrameLayout
@@ -29,22 +29,25 @@ def element_type(prelude: Prelude, decl: ArrayDecl) -> str:
     return prelude.type(decl.type if elements(decl) > 1 else element_dtype(decl.type))
 
 
-def of_args(layout: ArgsLayout, prelude: Prelude) -> list[Member]:
-    """The members of the argument block."""
+def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "") -> list[Member]:
+    """The members of the argument block. address: the type of an address where that is no pointer."""
+    number = prelude.type(primitive(address)) if address else ""
     out: list[Member] = []
     for kind, what in layout.members:
         if kind == "pointer":
-            out.append(Member(what.name, element_type(prelude, what), pointer=True))
+            out.append(Member(what.name, number or element_type(prelude, what), pointer=not number))
         elif kind == "shape":
             out.append(Member(f"{what.name}_shape", prelude.type(i32), length=what.ndim))
         elif kind == "launch":
             out += [Member("qd_seed", prelude.type(u64)), Member("qd_launch", prelude.type(u64))]
+        elif kind == "ring":
+            out.append(Member("qd_prints", number, pointer=not number))
         elif kind == "times":
             out.append(Member("qd_times", prelude.type(f64), length=2 * what))
         elif kind == "status":
             out += [Member("qd_resume", prelude.type(i32)), Member("qd_yielded", prelude.type(i32))]
         elif kind == "heap":
-            out.append(Member(f"qd_{what}_heap", "", pointer=True))
+            out.append(Member(f"qd_{what}_heap", number, pointer=not number))
         elif kind == "rows":
             out.append(Member(adstack_rows.rows_name(what), prelude.type(i64)))
         elif kind == "result":

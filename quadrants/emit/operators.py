@@ -65,6 +65,8 @@ class Operators:
         """
         if t is u1:
             return infix("!=", EQUALITY, a, self.constant(0.0 if have.is_real else 0, have))
+        if f16 in (have, t) and not self.dialect.spelling.half_arithmetic:
+            return call(self.need("cast", "half", have, t), a)
         if not have.is_real or t.is_real:
             return cast(self.type(t), a)
         if have is f16:

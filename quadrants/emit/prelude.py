@@ -26,8 +26,9 @@ The printer asks while it prints and splices the rendered text in front of the k
                               result's shape or scalars. The value is converted to the result's dtype as by assignment.
                               Where a dialect has operators, + - * / is returned instead of a name: to be called so.
     linalg  op, type, ...     see quadrants.emit.prelude_rules.LINALG
-    atomic  op, type          add sub mul min max and or xor exchange (T *p, T x) [old value]; cas (T *p, expected,
-                              desired) [old value]; a tensor type works element by element (not cas)
+    atomic  op, type[, space] add sub mul min max and or xor exchange (T *p, T x) [old value]; cas (T *p, expected,
+                              desired) [old value]; a tensor type works element by element (not cas). space: qualifier
+                              of the memory that is pointed to, "" for none
     atomic  "add_whole", type  (T *p, T x): adds a vector of 2 or 4 f32 to one in memory, aligned to its size; devices
     plain   op, type          the same functions without atomicity, for serial tasks and locals
     lane                      name of the per-worker struct; also declares the runtime structs it points to
@@ -143,6 +144,10 @@ class Prelude:
     def member(self, name: str) -> str:
         """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""
         return self.spelling.identifier(name)
+
+    def function(self, name: str) -> str:
+        """How an emitted function is called: by its own name unless the dialect has one of that name."""
+        return self.spelling.function(name)
 
     def add(
         self, family: str, name: str, macro: str, *arguments: Any, needs: Sequence[Any] = (), shown: str = ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
+from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import (
     DType,
@@ -57,7 +58,9 @@ FAIL_VALUES = 24
 
 
 def types(p: Prelude, t: DType) -> str:
-    name = p.spelling.names[t]
+    name = p.spelling.names.get(t)
+    if name is None:
+        raise QuadrantsTypeError(f"kernels in the language '{p.spelling.dialect}' have no {t}")
     return p.add("types", name, "declare", t) if t.name in p.spelling.declared else name
 
 
@@ -76,7 +79,7 @@ def lane(p: Prelude, part: str = "lane") -> str:
     if part == "rng":
         return p.add("lane", "qd_rng", "rng", needs=(u32, u64))
     if part == "error":
-        return p.add("lane", "qd_error", "error", needs=(i32, i64))
+        return p.add("lane", "qd_error", "error", needs=(i32, i64, f64))
     if part == "runtime":
         return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
     return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
@@ -95,16 +98,25 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         name = f"qd_{target}_from_{source}"
         needs = (source, target, whole)
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
+    if op == "half" and f16 in (source, target):
+        return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
         raise ValueError(f"the prelude has no cast '{op}' from {source} to {target}")
     return p.add("cast", f"qd_bit_cast_{source}_{target}", "bit_cast", source, target, needs=(source, target))
+
+
+def singles(p: Prelude, t: DType) -> tuple[DType, tuple[tuple[Any, ...], ...]]:
+    """The type in which t is computed, and the conversions there and back."""
+    if t is not f16 or p.spelling.half_arithmetic:
+        return t, ()
+    return f32, (("cast", "half", f16, f32), ("cast", "half", f32, f16))
 
 
 def int_(p: Prelude, op: str, t: DType, exponent: DType = i32) -> str:
     if op == "powi" and exponent.is_integral:
         # Products of narrow integers are taken in u32, where they wrap: the square of a u16 overflows an int.
         work = t if t.is_real else u32 if t.bits < 32 else unsigned(t)
-        needs = (t, exponent, unsigned(exponent), work)
+        needs = (t, exponent, unsigned(exponent), work, *singles(p, t)[1])
         return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, work, needs=needs)
     if op not in INT_OPS or t.is_real:
         raise ValueError(f"the prelude has no integer function '{op}' for {t}")
@@ -122,7 +134,7 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op in ("isnan", "isinf") and t.is_real:
         bits = ("cast", "bit_cast", t, bits_of(t))
         return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
-    if not t.is_real or (op not in LIBM and op not in FLOAT_OPS):
+    if not t.is_real or (op not in LIBM and op not in FLOAT_OPS) or singles(p, t)[1]:
         raise ValueError(f"the prelude has no real function '{op}' for {t}")
     if t.bits == 16 and op in VIA_F32:
         macro = "frexp_via_f32" if op == "frexp" else "via_f32"
@@ -144,7 +156,7 @@ def half_power(p: Prelude, t: DType, halves: int) -> str:
 
 
 def libm(p: Prelude, op: str, t: DType) -> str:
-    name = ("fabs" if op == "abs" else op) + ("f" if t.bits == 32 else "")
+    name = ("fabs" if op == "abs" else op) + (p.spelling.float_suffix if t.bits == 32 else "")
     if p.spelling.libm:
         since = OPS[op].vectors if op in OPS else None
         vector = since is not None and p.simd >= since
@@ -156,9 +168,11 @@ def scalar(p: Prelude, op: str, t: DType, *rest: Any) -> str:
     return p.need("float" if t.is_real else "int", op, t, *rest)
 
 
-def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
+def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "atomic") -> str:
+    there = f"_{space.strip()}" if space else ""
+    told = (space,) if space else ()
     if op == "cas_narrow":
-        return p.add(family, f"qd_cas_{t}", "cas_narrow", t, needs=(t, u32))
+        return p.add(family, f"qd_cas_{t}{there}", "cas_narrow", t, *told, needs=(t, u32))
     if op == "add_whole":
         name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t))
         return p.add(family, name, "add_whole", t, needs=(t,))
@@ -166,31 +180,34 @@ def atomic(p: Prelude, op: str, t: ValueType, family: str = "atomic") -> str:
     bitwise = op in ("and", "or", "xor", "cas")
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
         raise ValueError(f"the prelude has no {family} operation '{op}' on {t}")
-    name = f"qd_{family}_{op}_{suffix(t)}"
+    name = f"qd_{family}_{op}_{suffix(t)}{there}"
     if isinstance(t, TensorType):
-        element = (family, op, dtype)
-        name = p.unique(name, (family, op, t))
-        return p.add(family, name, "tensor", t, p.need(*element), needs=(t, element))
+        element = (family, op, dtype, space)
+        name = p.unique(name, (family, op, t, space))
+        return p.add(family, name, "tensor", t, p.need(*element), *told, needs=(t, element))
     needs: list[Any] = [dtype, unsigned(dtype), u32]
     combine = None
+    computed, conversions = singles(p, dtype)
+    needs += conversions
     if op in ("min", "max"):
-        needs.append(("scalar", op, dtype))
-        combine = p.need("scalar", op, dtype)
+        needs.append(("scalar", op, computed))
+        combine = p.need("scalar", op, computed)
     to_bits = from_bits = None
     if p.spelling.narrow and family == "atomic":
         bits = bits_of(dtype)
         native = dtype.bits >= 32 and op in ("add", "sub") or dtype is f32 and op == "exchange"
-        if dtype.is_real and not native:
-            there, back = ("cast", "bit_cast", dtype, bits), ("cast", "bit_cast", bits, dtype)
-            needs += [bits, there, back]
-            to_bits, from_bits = p.need(*there), p.need(*back)
+        if dtype.is_real and not (native and p.spelling.float_atomics):
+            back, forth = conversions or (("cast", "bit_cast", bits, dtype), ("cast", "bit_cast", dtype, bits))
+            needs += [bits, forth, back]
+            to_bits, from_bits = p.need(*forth), p.need(*back)
         if bits.bits <= p.spelling.narrow:
-            needs.append((family, "cas_narrow", bits))
-    return p.add(family, name, "cas" if op == "cas" else "update", dtype, op, combine, to_bits, from_bits, needs=needs)
+            needs.append((family, "cas_narrow", bits, space))
+    macro = "cas" if op == "cas" else "update"
+    return p.add(family, name, macro, dtype, op, combine, to_bits, from_bits, *told, needs=needs)
 
 
-def plain(p: Prelude, op: str, t: ValueType) -> str:
-    return atomic(p, op, t, "plain")
+def plain(p: Prelude, op: str, t: ValueType, space: str = "") -> str:
+    return atomic(p, op, t, space, "plain")
 
 
 def random(p: Prelude, op: str, t: DType | None = None) -> str:
@@ -201,7 +218,7 @@ def random(p: Prelude, op: str, t: DType | None = None) -> str:
     if op == "bits":
         return p.add("random", "qd_random_bits", "bits", needs=(u64, ("lane", "rng"), ("random", "mix")))
     if op == "draw" and t in (f16, f32, f64, i32, u32, i64, u64):
-        return p.add("random", f"qd_random_{t}", "draw", t, needs=(t, u32, ("random", "bits")))
+        return p.add("random", f"qd_random_{t}", "draw", t, needs=(t, u32, ("random", "bits"), *singles(p, t)[1]))
     if op == "normal" and t in (f32, f64):
         calls = [("float", used, t) for used in ("log", "sqrt", "cos")]
         needs = (u64, ("random", "bits"), *calls)
@@ -223,16 +240,22 @@ def check(p: Prelude, op: str, what: Any, *tensors: ValueType) -> str:
         raise ValueError(f"the prelude has no checked operation '{op}' on {what}")
     if not tensors and op in QUOTIENTS:
         divide = ("int", QUOTIENTS[op], what)
-        needs = [what, unsigned(what), ("print",), divide]
+        needs = [what, unsigned(what), _report(p), divide]
         return p.add("check", f"qd_checked_{op}_{what}", "quotient", what, p.need(*divide), needs=needs)
     if not tensors:
-        return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, ("print",)))
+        return p.add("check", f"qd_checked_{op}_{what}", op, what, needs=(what, unsigned(what), i64, u64, _report(p)))
     element = ("check", op, what)
     name = p.unique("_".join(["qd_checked", op, *map(suffix, tensors)]), ("check", op, *tensors))
     return p.add("check", name, "elementwise", p.need(*element), *tensors, needs=(*tensors, element))
 
 
-def print_(p: Prelude, part: str = "") -> str:
+def _report(p: Prelude) -> tuple[str, ...]:
+    return ("print",) if p.spelling.string else ("print", "record", "")
+
+
+def print_(p: Prelude, part: str = "", kinds: str = "") -> str:
+    if part == "record":
+        return p.add("print", f"qd_print{'_' * bool(kinds)}{kinds}", "record", kinds, needs=(("lane",),))
     if part == "together":
         return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
@@ -247,11 +270,12 @@ def index(p: Prelude, op: str) -> str:
 def reduce(p: Prelude, op: str, how: str, t: DType, lanes: int = 0) -> str:
     if how not in UPDATES or how == "exchange" or op not in ("warp", "block"):
         raise ValueError(f"the prelude has no reduction '{op}' by '{how}'")
-    needs: list[Any] = [t, unsigned(t), i32]
+    computed, conversions = singles(p, t)
+    needs: list[Any] = [t, unsigned(t), i32, *conversions]
     combine = None
     if how in ("min", "max"):
-        needs.append(("scalar", how, t))
-        combine = p.need("scalar", how, t)
+        needs.append(("scalar", how, computed))
+        combine = p.need("scalar", how, computed)
     if op == "block":
         return p.add("reduce", f"qd_block_{how}_{t}", "block", t, how, combine, needs=needs)
     name = "warp" if lanes == p.spelling.lanes else f"warp{lanes}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from quadrants.ir.names import LIBRARY_NAMES
+from quadrants.ir.names import LIBRARY_NAMES, RESERVED
 from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
@@ -31,6 +31,11 @@ class Spelling:
     functions of the C library have to be declared. lane_holds: what the record of a thread points to, besides the
     frame ("runtime" or "error"). signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that
     none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
+    long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
+    of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
+    itself. string: what a literal of text is handed over as, up to the name; "" where nothing prints it: its number is,
+    and the host has the text. half_arithmetic: there are operations on
+    f16; else it is a format of memory.
     """
 
     dialect: str
@@ -51,6 +56,12 @@ class Spelling:
     lane_holds: str = "error"
     signed_wraps: bool = True
     own: dict[str, str] = field(default_factory=dict)
+    long_suffix: str = "ll"
+    float_suffix: str = "f"
+    builtins: frozenset[str] = frozenset()
+    float_atomics: bool = True
+    string: str = "const char *"
+    half_arithmetic: bool = True
 
     @cached_property
     def names(self) -> dict[DType, str]:
@@ -66,6 +77,11 @@ class Spelling:
         )
 
     @cached_property
+    def taken(self) -> frozenset[str]:
+        """Identifiers that no variable may have, besides those that none has in any dialect."""
+        return (self.builtins | frozenset(self.keywords.split())) - RESERVED
+
+    @cached_property
     def context(self) -> dict[str, Any]:
         """What templates of the prelude know."""
         return {
@@ -79,7 +95,9 @@ class Spelling:
             "kind_bits": kind_bits,
             "narrow": self.narrow,
             "leave": self.leave,
-            **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u32", "u64")},
+            "ll": self.long_suffix,
+            "string": self.string or "int ",
+            **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u1", "u32", "u64")},
         }
 
     def c(self, t: ValueType) -> str:
@@ -104,6 +122,10 @@ class Spelling:
     def value(self, type_name: str, body: str) -> str:
         """A value of a struct type from the comma-separated texts of its members."""
         return self.aggregate.format(type=type_name, body=body)
+
+    def function(self, name: str) -> str:
+        """How a function of the user's is called."""
+        return f"qd_{name}" if name in self.builtins else name
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""

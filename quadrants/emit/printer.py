@@ -13,6 +13,7 @@ from quadrants.emit.arithmetic import SignedArithmetic
 from quadrants.emit.constants import Constants
 from quadrants.emit.elementwise import Elementwise
 from quadrants.emit.operators import Operators
+from quadrants.emit.printed import PrintedLines
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
 from quadrants.ir.conversion import converted
@@ -54,6 +55,8 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     parameters: dict[int, n.Var] = {}
     loaded: dict[int, Text] = {}  # id of a load -> the register that has its value
     needs_lane: set[str] = set()
+    printed: PrintedLines
+    private_arrays: frozenset[int] = frozenset()  # ids of those that a thread declares for itself
 
     def type(self, t: ValueType) -> str:
         return self.prelude.type(t)
@@ -105,6 +108,8 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def power(self, e: n.Binary) -> Text | None:
         """A power with a small constant exponent as products; None where it takes a function."""
         t = scalar(e.a.type)
+        if t is f16 and not self.dialect.spelling.half_arithmetic:
+            return None
         if e.op == "pow":
             halves = self.halves(e.b, t)
             return t_.call(self.need("float", "half_power", t, halves), self.text(e.a)) if halves else None
@@ -128,7 +133,11 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         assert e.loc is not None
         operands = (e.type, e.a.type, e.b.type) if isinstance(e.type, TensorType) else ()
         name = self.need("check", e.op, element_dtype(e.a.type), *operands)
-        return t_.call(name, self.lane(), t_.string(e.loc.text), self.text(e.a), self.text(e.b))
+        if self.dialect.spelling.string:
+            where = t_.string(e.loc.text)
+        else:
+            where = t_.name(str(self.printed.overflow(e.op, e.loc.text)))
+        return t_.call(name, self.lane(), where, self.text(e.a), self.text(e.b))
 
     def lane(self) -> Text:
         self.uses_lane = True
@@ -185,7 +194,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         args = [self.argument(a) for a in e.args]
         if e.func.name in self.needs_lane:
             args.insert(0, self.lane())
-        return t_.call(e.func.name, *args)
+        return t_.call(self.prelude.function(e.func.name), *args)
 
     def argument(self, a: n.Expr | n.Place) -> Text:
         """A value, or the address of a variable passed by reference."""
@@ -223,7 +232,8 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def print_Atomic(self, e: n.Atomic) -> Text:
         family = "plain" if self.plain or e.plain or self.private(e.place) else "atomic"
         op = f"{e.op}_whole" if isinstance(e.type, TensorType) else e.op
-        return t_.call(self.need(family, op, e.type), t_.address(self.place(e.place)), *self.texts(e.args))
+        place = self.place(e.place)
+        return t_.call(self.need(family, op, e.type, place.space), t_.address(place), *self.texts(e.args))
 
     @staticmethod
     def private(place: n.Place) -> bool:
@@ -244,7 +254,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             self.values[var.id] = var
         elif var.shared:
             self.uses_frame = True
-            return t_.name(self.dialect.frame + var.name)
+            return t_.name(self.dialect.frame + var.name, self.dialect.space_device)
         return t_.name(var.name)
 
     def place_MemberPlace(self, p: n.MemberPlace) -> Text:
@@ -258,7 +268,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         self.use_array(decl)
         if isinstance(p.type, StructType):
             raise NotImplementedError("struct cells are stored member by member")
-        found = t_.element(t_.name(decl.name), self.index(p.index))
+        found = t_.element(t_.name(decl.name, self.space(decl)), self.index(p.index))
         # A whole vector or matrix where its numbers lie side by side, beside others.
         alone = isinstance(p.type, DType) or elements(decl) > 1
         return found if alone else t_.as_type(self.type(p.type), found)
@@ -269,6 +279,12 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         for k in range(len(first) - 1, -1, -1):
             pointer = t_.select(t_.infix("==", t_.EQUALITY, index, t_.name(str(k)), t_.UNARY), first[k], pointer)
         return t_.pointed(t_.parenthesised(pointer))
+
+    def space(self, decl: n.ArrayDecl) -> str:
+        """The qualifier of the memory that an array is in."""
+        if decl.id in self.private_arrays:
+            return ""
+        return self.dialect.space_shared if decl.kind == "shared" else self.dialect.space_device
 
     def use_array(self, decl: n.ArrayDecl) -> None:
         self.arrays[decl.id] = decl

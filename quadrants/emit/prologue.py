@@ -8,7 +8,7 @@ from quadrants.emit import vectors
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.members import element_type
 from quadrants.emit.records import Axis, Local
-from quadrants.emit.text import ADD, UNARY, cast, infix, parenthesised
+from quadrants.emit.text import ADD, UNARY, cast, infix, name, parenthesised, pointer
 from quadrants.ir.nodes import ArrayDecl, Const, Declare, Expr, For, If, Var
 from quadrants.ir.ranges import known_length
 from quadrants.ir.types import element_dtype, i32, i64
@@ -33,9 +33,11 @@ def _pointer(p: BlockPrinter, decl: ArrayDecl, qualifier: str) -> Local:
     """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
     known = vectors.alignment(decl)
     told = known if p.dialect.assume_aligned and known > element_dtype(decl.type).size else 0
-    return Local(
-        "pointer", element_type(p.prelude, decl), decl.name, p.dialect.args + decl.name, qualifier, aligned=told
-    )
+    space, pointed = p.dialect.space_device, element_type(p.prelude, decl)
+    value = name(p.dialect.args + decl.name)
+    if p.dialect.address:
+        value = pointer(pointed, space, value)
+    return Local("pointer", space + pointed, decl.name, value.bare, qualifier, aligned=told)
 
 
 def computed(p: BlockPrinter, declarations: Sequence[Declare]) -> list[Local]:

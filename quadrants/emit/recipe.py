@@ -40,6 +40,8 @@ def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
         error=frame.error if frame is not None else -1,
         seed=layout.seed,
         prints=rendered.prints,
+        ring=layout.ring,
+        lines=rendered.lines,
         early=rendered.early,
         in_memory=rendered.args_in_memory,
         stacks=rendered.stacks,

@@ -187,6 +187,8 @@ class EmittedTask:
     unroll: int = 1
     take_axis: str = ""
     collective: bool = False
+    stays: bool = False
+    idle: bool = False
     shared_bytes: int = 0
     local: bool = False
     sizing: bool = False

@@ -23,6 +23,7 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.forms import form_of
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
 from quadrants.emit.prelude import Prelude
+from quadrants.emit.printed import PrintedLines
 from quadrants.emit.records import (
     Accumulator,
     EmittedFunction,
@@ -55,6 +56,7 @@ class Rendered:
     frame: FrameLayout | None = None
     launches: tuple[TaskLaunch, ...] = ()
     prints: bool = False
+    lines: tuple[tuple[str, str], ...] = ()
     args_in_memory: bool = False
     regions: tuple[LaunchRegion, ...] = ()
     stacks: StackPlan | None = None
@@ -75,9 +77,10 @@ class Renderer:
         profile = bool(options.get("kernel_profiler"))
         self.adstack = Adstack(module, dialect)
         self.layout = self.adstack.layout = args_layout(
-            module, by_value=by_value, random=uses["random"], profile=profile, heaps=self.adstack.heaps,
-            depths=self.adstack.depths, gates=self.adstack.gates,
+            module, by_value=by_value, random=uses["random"], ring=uses["print"] and not dialect.spelling.string,
+            profile=profile, heaps=self.adstack.heaps, depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
+        self.lines = PrintedLines()
         self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
@@ -93,6 +96,7 @@ class Renderer:
         p.needs_lane = self.needs_lane
         p.first_lines = self.first_lines
         p.break_labels = []
+        p.printed = self.lines
         return p
 
     # ------------------------------------------------------------ functions
@@ -107,7 +111,7 @@ class Renderer:
         if lane:
             self.prelude.need("lane")
         return EmittedFunction(
-            f.name,
+            self.prelude.function(f.name),
             p.type(p.result) if p.result is not None else "",
             [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
             prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
@@ -131,6 +135,7 @@ class Renderer:
         adstack = self.adstack
         adstack.tell_depths(p, t)
         form = form_of(t, self.dialect, self.options, self.layout, adstack.has_rows(t), adstack.trips(t))
+        p.joins = bool(t.reductions)
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if t.loop is not None:
             p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop)
@@ -156,7 +161,8 @@ class Renderer:
             uses["random"],
             form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
-            collective=t.collective, shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
+            collective=t.collective, stays=t.stays, idle=t.idle,
+            shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
         )  # fmt: skip
         if t.loop is not None:
@@ -209,13 +215,14 @@ class Renderer:
             "contract": template_errors.CONTRACT,
             "kernel": module.name,
             "doc": comment(module.doc),
-            "args": members.of_args(self.layout, self.prelude),
+            "args": members.of_args(self.layout, self.prelude, self.dialect.address),
             "frame": self.frame_members(),
             "functions": functions,
             "tasks": tasks,
             "launch": launch,
             "steps": regions.steps(module, around, tasks),
             "checkpoints": [r.begin for r in around if r.kind == "checkpoint"],
+            "fast_math": bool(self.options.get("fast_math")),
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "start": start,
@@ -223,6 +230,7 @@ class Renderer:
             "args_in_memory": self.args_in_memory,
             "effort": self.effort(),
             "errors": self.frame is not None and self.frame.error >= 0,
+            "ring": self.layout.ring >= 0,
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
             "heap_site": module.heap_site,
@@ -238,7 +246,7 @@ class Renderer:
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.args_in_memory, around, plan, early, self.adstack.kept(),
+            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(),
         )  # fmt: skip
 
     def effort(self) -> int:

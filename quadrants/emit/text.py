@@ -15,14 +15,17 @@ PRIMARY, UNARY, MUL, ADD, SHIFT, RELATION, EQUALITY, BAND, BXOR, BOR, AND, OR, T
 
 
 class Text:
-    """One expression. pointer: of a place that a pointer leads to, that pointer."""
+    """One expression. pointer: of a place that a pointer leads to, that pointer. space: of a place, or of a pointer the
+    place it leads to: the qualifier of the memory it is in, which precedes a type; "" for what needs none.
+    """
 
-    __slots__ = ("bare", "precedence", "pointer")
+    __slots__ = ("bare", "precedence", "pointer", "space")
 
-    def __init__(self, bare: str, precedence: int = PRIMARY, pointer: Text | None = None) -> None:
+    def __init__(self, bare: str, precedence: int = PRIMARY, pointer: Text | None = None, space: str = "") -> None:
         self.bare = bare
         self.precedence = precedence
         self.pointer = pointer
+        self.space = space
 
     def at(self, precedence: int) -> str:
         """As an operand of what binds so tightly."""
@@ -37,9 +40,9 @@ class Text:
         return f"Text({self.bare!r}, {self.precedence})"
 
 
-def name(identifier: str) -> Text:
+def name(identifier: str, space: str = "") -> Text:
     """A variable, a number without sign, or anything else that is one token."""
-    return Text(identifier)
+    return Text(identifier, space=space)
 
 
 def infix(symbol: str, precedence: int, a: Text, b: Text, need: int = 0) -> Text:
@@ -63,6 +66,11 @@ def cast(type_name: str, a: Text) -> Text:
     return Text(f"({type_name}){a.at(UNARY)}", UNARY)
 
 
+def pointer(type_name: str, space: str, a: Text) -> Text:
+    """`(T *)a`, which leads to memory of that kind."""
+    return Text(f"({space}{type_name} *){a.at(UNARY)}", UNARY, space=space)
+
+
 def call(function: str, *arguments: Text) -> Text:
     return Text(f"{function}({', '.join([a.at(TERNARY) for a in arguments])})")
 
@@ -78,12 +86,12 @@ def parenthesised(a: Text) -> Text:
 
 def element(array: Text, index: Text) -> Text:
     """`array[index]`."""
-    return Text(f"{array.at(PRIMARY)}[{index.bare}]")
+    return Text(f"{array.at(PRIMARY)}[{index.bare}]", space=array.space)
 
 
 def member(a: Text, identifier: str) -> Text:
     """`a.identifier`."""
-    return Text(f"{a.at(PRIMARY)}.{identifier}")
+    return Text(f"{a.at(PRIMARY)}.{identifier}", space=a.space)
 
 
 def through(pointer: Text, identifier: str) -> Text:
@@ -98,22 +106,22 @@ def component(a: Text, index: Text) -> Text:
 
 def pointed(pointer: Text) -> Text:
     """The place that a pointer leads to."""
-    return Text(f"(*{pointer.at(UNARY)})", PRIMARY, pointer)
+    return Text(f"(*{pointer.at(UNARY)})", PRIMARY, pointer, pointer.space)
 
 
 def address(place: Text) -> Text:
     """A pointer to a place."""
-    return place.pointer or Text(f"&{place.at(PRIMARY)}", UNARY)
+    return place.pointer or Text(f"&{place.at(PRIMARY)}", UNARY, space=place.space)
 
 
 def volatile(type_name: str, place: Text) -> Text:
     """A load that the compiler keeps where it is."""
-    return Text(f"(*(const volatile {type_name} *){address(place).at(UNARY)})")
+    return Text(f"(*(const volatile {place.space}{type_name} *){address(place).at(UNARY)})")
 
 
 def as_type(type_name: str, place: Text) -> Text:
     """A place as one of another type that begins there."""
-    return pointed(cast(f"{type_name} *", address(place)))
+    return pointed(pointer(type_name, place.space, address(place)))
 
 
 def assign(place: Text, value: Text, symbol: str = "") -> str:

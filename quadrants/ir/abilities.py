@@ -8,7 +8,9 @@ from typing import NamedTuple
 class Abilities(NamedTuple):
     """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
     are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
-    by a condition. thread_exit: a thread can end inside of a function.
+    by a condition. thread_exit: a thread can end inside of a function. recursion: a function may call itself.
+    half_arithmetic: there are operations on f16; else it is a format of memory. references: an argument by reference
+    may be in any memory.
     """
 
     device: bool = False
@@ -16,3 +18,6 @@ class Abilities(NamedTuple):
     goto: bool = True
     pointers: bool = True
     thread_exit: bool = True
+    recursion: bool = True
+    half_arithmetic: bool = True
+    references: bool = True

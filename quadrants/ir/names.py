@@ -32,6 +32,50 @@ public reinterpret_cast requires static_cast template this throw try typeid type
 char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSize assert clock64 dim3
 """
 
+OPENCL_KEYWORDS = (
+    """
+half kernel global local constant private read_only write_only read_write pipe generic uniform vec_step event_t
+sampler_t uchar ushort uint ulong quad complex imaginary size_t ptrdiff_t intptr_t uintptr_t image1d_t image1d_array_t
+image1d_buffer_t image2d_t image2d_array_t image2d_depth_t image2d_array_depth_t image2d_msaa_t image3d_t reserve_id_t
+queue_t ndrange_t clk_event_t cl_mem_fence_flags ATOMIC_VAR_INIT CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
+INFINITY NAN MAXFLOAT HUGE_VAL HUGE_VALF CHAR_BIT CHAR_MAX CHAR_MIN FP_ILOGB0 FP_ILOGBNAN
+"""
+    + " ".join(f"{stem}_{end}" for stem in ("SCHAR", "SHRT", "INT", "LONG") for end in ("MAX", "MIN"))
+    + " "
+    + " ".join(
+        f"{stem}_{end}"
+        for stem in ("FLT", "DBL", "HALF")
+        for end in "DIG MANT_DIG MAX_10_EXP MAX_EXP MIN_10_EXP MIN_EXP RADIX MAX MIN EPSILON".split()
+    )
+    + " "
+    + " ".join(
+        f"M_{of}{end}"
+        for of in "E LOG2E LOG10E LN2 LN10 PI PI_2 PI_4 1_PI 2_PI 2_SQRTPI SQRT2 SQRT1_2".split()
+        for end in ("", "_F", "_H")
+    )
+    + """ UCHAR_MAX USHRT_MAX UINT_MAX ULONG_MAX
+"""
+    + " ".join(
+        f"{stem}{count}"
+        for stem in ("char uchar short ushort int uint long ulong float double half bool".split())
+        for count in (2, 3, 4, 8, 16)
+    )
+)
+
+# Functions of OpenCL C besides those of the C library: names that a function of the user's cannot have there.
+OPENCL_FUNCTIONS = """
+abs_diff add_sat all any async_work_group_copy async_work_group_strided_copy atomic_add atomic_and atomic_cmpxchg
+atomic_dec atomic_inc atomic_max atomic_min atomic_or atomic_sub atomic_xchg atomic_xor atom_add atom_and atom_cmpxchg
+atom_dec atom_inc atom_max atom_min atom_or atom_sub atom_xchg atom_xor acosh acospi asinh asinpi atanh atan2pi atanpi
+barrier bitselect clamp clz cospi cross degrees distance dot erf erfc exp10 expm1 fast_distance fast_length
+fast_normalize fdim fract get_global_id get_global_offset get_global_size get_group_id get_local_id get_local_size
+get_num_groups get_work_dim hadd ilogb isequal isgreater isgreaterequal isless islessequal islessgreater isnormal
+isnotequal isordered isunordered ldexp length lgamma_r log1p logb mad mad24 mad_hi mad_sat max maxmag mem_fence min
+minmag mix mul24 mul_hi nan normalize popcount pown powr prefetch radians read_mem_fence remquo rhadd rootn rotate
+shuffle shuffle2 sign sincos sinpi smoothstep step sub_sat tanpi upsample vload2 vload3 vload4 vload8 vload16 vload_half
+vstore2 vstore3 vstore4 vstore8 vstore16 vstore_half wait_group_events write_mem_fence
+"""
+
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
 OTHER = """
 half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end

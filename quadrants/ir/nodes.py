@@ -21,6 +21,7 @@ from quadrants.ir.memory import Place as Place
 from quadrants.ir.memory import Slot as Slot
 from quadrants.ir.memory import Var as Var
 from quadrants.ir.memory import VarPlace as VarPlace
+from quadrants.ir.types import u1
 
 if TYPE_CHECKING:
     from quadrants.banner import Frame
@@ -363,13 +364,18 @@ class Function:
     derivative: Function | None = None  # set while a kernel is differentiated: what does so for calls of this one
 
 
+# Whether a thread of a task has no iteration; the skeleton of a task declares it.
+IDLE = Var("qd_idle", u1)
+
+
 @dataclass(slots=True, eq=False)
 class Task:
     """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
 
     near: iterations read cells next to those of others; set by `passes.neighbours`. collective: its threads wait for,
     read from or count on one another. shared_arrays: (declaration, offset in bytes) of the shared arrays of a block,
-    `shared_bytes` long in all. Both are set by `passes.blocks`.
+    `shared_bytes` long in all. Both are set by `passes.blocks`. stays: no thread may leave before the others of its
+    block; idle: some may have no iteration, which the body looks at (`passes.skip_to_barriers`).
     """
 
     name: str
@@ -380,6 +386,8 @@ class Task:
     reductions: list[tuple[Declare, If]] = field(default_factory=list)
     near: bool = False
     collective: bool = False
+    stays: bool = False
+    idle: bool = False
     shared_arrays: tuple[tuple[ArrayDecl, int], ...] = ()
     shared_bytes: int = 0
     local: bool = False  # only sets variables of the kernel; known where there are checkpoints

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import Any, overload
 
 from quadrants.ir import walk
 from quadrants.ir.names import extents_of, is_reserved
-from quadrants.ir.nodes import Declare, Expr, For, If, Module, Place, Stmt, Var, VarPlace, While
+from quadrants.ir.nodes import (
+    ArrayDecl,
+    Cell,
+    Declare,
+    Expr,
+    For,
+    If,
+    Module,
+    Node,
+    Place,
+    Slot,
+    Stmt,
+    Var,
+    VarPlace,
+    While,
+)
 
 
 @overload
@@ -68,6 +84,32 @@ def _name(var: Var, names: set[str]) -> None:
         name, k = f"{base}_{k}", k + 1
     var.name = name
     names.add(name)
+
+
+def avoid(module: Module, taken: Set[str]) -> None:
+    """Put the prefix `qd_` to the variables and arrays of a kernel with names that are taken."""
+    found: list[Var | ArrayDecl] = [*module.params, *module.shared, *module.arrays]
+    for task in module.tasks:
+        found += _named(walk.walk([task.pre, task.body, [*task.reductions]]))
+        found += task.loop.vars if task.loop is not None else ()
+    for function in module.functions:
+        found += [*function.params, *_named(walk.walk(function.body))]
+    for x in found:
+        if x.name in taken:
+            x.name = f"qd_{x.name}"
+
+
+def _named(nodes: Iterable[Node]) -> list[Var | ArrayDecl]:
+    """The variables and arrays that nodes declare or mention."""
+    found: list[Var | ArrayDecl] = []
+    for node in nodes:
+        if isinstance(node, (Declare, VarPlace)):
+            found.append(node.var)
+        elif isinstance(node, For):
+            found += node.vars
+        elif isinstance(node, (Slot, Cell)):
+            found.append(node.array)
+    return found
 
 
 def names_of(module: Module) -> set[str]:

@@ -21,7 +21,7 @@ def verify(module: n.Module) -> n.Module:
         _returns(f)
     if module.tasks:
         for t in module.tasks:
-            inner = known | {ROWS.id}
+            inner = known | {ROWS.id, n.IDLE.id}
             for declare, _ in t.reductions:
                 inner.add(declare.var.id)
             for declare in t.pre:

@@ -67,7 +67,9 @@ class Recipe:
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
-    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print.
+    8 bytes on, the ordinal of the launch go in the argument block, -1 for nowhere. prints: whether tasks may print;
+    ring: where the address of the memory goes that they do so in, -1 where the device prints by itself, and lines: what
+    the host makes of that, formats of printf and the kinds of their values, codes of Python's `struct`.
     early: whether they wait themselves for the work before them. in_memory: whether the argument block is passed by its
     address. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
     outlive a launch, None for none.
@@ -97,6 +99,8 @@ class Recipe:
     error: int = -1
     seed: int = -1
     prints: bool = False
+    ring: int = -1
+    lines: tuple[tuple[str, str], ...] = ()
     early: bool = False
     in_memory: bool = False
     stacks: StackPlan | None = None

@@ -9,6 +9,10 @@
 
 A function that may fail sets `failed` of its caller, and returns zeros. Its calls become statements of their own, in
 the order they had: nothing that comes after a failure happens.
+
+A task that folds values of all threads at its end has no thread return before that: one that failed breaks out of the
+loops that it is in instead, and of its iterations. Where threads wait for one another before that, see
+`skip_to_barriers`.
 """
 
 from __future__ import annotations
@@ -22,22 +26,34 @@ from quadrants.ir import walk
 from quadrants.ir.literals import zero
 from quadrants.ir.types import u1
 from quadrants.passes.hoisting import Hoisting
+from quadrants.passes.skip_to_barriers import Skipping, all_busy, waiting_functions, waits
 
 
 def leave_by_return(module: n.Module) -> n.Module:
     """Return after each check that does not hold, and after each call in which one did not."""
-    failing = _failing(module.functions)
+    failing, waiting = _failing(module.functions), waiting_functions(module.functions)
     numbers = count(1)
     for function in module.functions:
         if function.name in failing:
             flag = n.Var("qd_failed", u1, mutable=True, by_ref=True)
             function.params.append(flag)
             leave = n.Return(tuple(map(zero, function.result)))
-            function.body = _Rewrite(failing, numbers, flag, leave).block(function.body)
+            if waits(function.body, waiting):
+                body = _Skip(failing, numbers, flag, waiting, possible=False).block(function.body)
+                function.body = [*body, leave] if function.result else body
+            else:
+                function.body = _Rewrite(failing, numbers, flag, leave, joins=False).block(function.body)
     for task in module.tasks:
-        if _may_fail(task.body, failing):
-            flag = n.Var("qd_failed", u1, mutable=True)
-            body = _Rewrite(failing, numbers, flag, n.Leave()).block(task.body)
+        flag = n.Var("qd_failed", u1, mutable=True)
+        task.stays = waits(task.body, waiting)
+        task.idle = task.stays and not all_busy(task.loop)
+        fails = _may_fail(task.body, failing)
+        if task.stays and (fails or task.idle):
+            begin = n.Load(n.VarPlace(n.IDLE, u1), u1) if task.idle else n.Const(False, u1)
+            body = _Skip(failing, numbers, flag, waiting, task.idle).block(task.body)
+            task.body = [n.Declare(flag, begin), *body]
+        elif fails:
+            body = _Rewrite(failing, numbers, flag, n.Leave(), joins=bool(task.reductions)).block(task.body)
             task.body = [n.Declare(flag, n.Const(False, u1)), *body]
     return module
 
@@ -66,23 +82,39 @@ def _outermost(s: n.Stmt) -> n.Expr | None:
 
 
 class _Rewrite(Hoisting):
-    """Rewrites one function or task."""
+    """Rewrites one function or task. leave: what ends it, None for nothing. joins: its threads meet at its end."""
 
-    def __init__(self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt) -> None:
+    def __init__(
+        self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt | None, joins: bool
+    ) -> None:
         super().__init__()
-        self.failing, self.numbers, self.leave = failing, numbers, leave
+        self.failing, self.numbers, self.leave, self.joins = failing, numbers, leave, joins
         self.flag = n.VarPlace(flag, u1)
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
+        if self.joins and isinstance(s, (n.For, n.While)) and _may_fail([s], self.failing):
+            return self.left(s)
         if isinstance(s, n.While):
             return [self.loop(s)]
         call = _outermost(s)
         if isinstance(call, n.Call) and self.fails(call):
             made = self.called(call)
             setattr(s, "init" if isinstance(s, n.Declare) else "value", made)
-            return [s, self.unless_failed()]
+            return [s, *self.unless_failed()]
         walk.update(s, self.node)
         return self.checked(s) if isinstance(s, n.Check) else [s]
+
+    def left(self, s: n.For | n.While) -> list[n.Stmt]:
+        """A loop that a failure breaks out of, and what leaves the one around it then."""
+        if isinstance(s, n.For):
+            s.bounds, s.has_break = tuple((self.node(begin), self.node(end)) for begin, end in s.bounds), True
+        around, self.leave = self.leave, n.Break()
+        if isinstance(s, n.While):
+            self.loop(s)
+        else:
+            s.body = self.block(s.body)
+        self.leave = around
+        return [s, *self.unless_failed()]
 
     def loop(self, s: n.While) -> n.While:
         """Calls of the condition come before it in every round."""
@@ -104,10 +136,11 @@ class _Rewrite(Hoisting):
         return [n.Declare(holds, cond), s, n.If(n.Unary("logic_not", found, u1), self.told(), [])]
 
     def told(self) -> list[n.Stmt]:
-        return [n.Store(self.flag, n.Const(True, u1)), self.leave]
+        told = n.Store(self.flag, n.Const(True, u1))
+        return [told] if self.leave is None else [told, self.leave]
 
-    def unless_failed(self) -> n.If:
-        return n.If(n.Load(self.flag, u1), [self.leave], [])
+    def unless_failed(self) -> list[n.Stmt]:
+        return [] if self.leave is None else [n.If(n.Load(self.flag, u1), [self.leave], [])]
 
     # ------------------------------------------------------------ expressions
 
@@ -125,7 +158,7 @@ class _Rewrite(Hoisting):
         if not self.fails(x):
             return walk.rebuilt(x, self.node)
         result = n.Var(f"qd_result_{next(self.numbers)}", x.type)
-        self.before += [n.Declare(result, self.called(x)), self.unless_failed()]
+        self.before += [n.Declare(result, self.called(x)), *self.unless_failed()]
         return n.Load(n.VarPlace(result, x.type), x.type)
 
     def one_side(self, x: n.Select | n.Binary) -> n.Select | n.Binary:
@@ -135,3 +168,26 @@ class _Rewrite(Hoisting):
         if _may_fail(list(sides), self.failing):
             raise AssertionError("a call that may fail is in a part of an expression that need not be evaluated")
         return made
+
+
+class _Skip(Skipping, _Rewrite):
+    """Rewrites one function or task whose threads wait for one another."""
+
+    def __init__(
+        self, failing: Set[str], numbers: Iterator[int], flag: n.Var, waiting: Set[str], possible: bool
+    ) -> None:
+        _Rewrite.__init__(self, failing, numbers, flag, None, joins=True)
+        self.waiting, self.possible = waiting, possible
+
+    def may_fail(self, s: n.Stmt) -> bool:
+        return _may_fail([s], self.failing)
+
+    def statement(self, s: n.Stmt) -> list[n.Stmt]:
+        if isinstance(s, (n.For, n.While)) and waits([s], self.waiting):
+            if isinstance(s, n.While):
+                return [self.loop(s)]
+            walk.update(s, self.node)
+            return [s]
+        made = super().statement(s)
+        skips = self.leave is None and bool(self.before) and not waits([s], self.waiting)
+        return [self.guard(made)] if skips and not isinstance(s, n.Declare) else made

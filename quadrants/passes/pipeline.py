@@ -14,12 +14,15 @@ from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.breaks_by_flag import breaks_by_flag
 from quadrants.passes.choices_by_branch import choices_by_branch
 from quadrants.passes.guard_empty import guard_empty
+from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
+from quadrants.passes.references_by_copy import references_by_copy
+from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.writes import note_writes
@@ -49,12 +52,18 @@ def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Modu
 
 def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
     """The passes that bring IR to what a target can say."""
+    if not able.recursion:
+        yield refuse_recursion
     yield from (claim_gates, size_stacks) if able.device else (count_gates,)
     yield guard_empty
     yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)
     if not able.pointers:
         yield choices_by_branch
-    if not able.goto:
-        yield breaks_by_flag
+    if not able.references:
+        yield references_by_copy
     if not able.thread_exit:
         yield leave_by_return
+    if not able.goto:
+        yield breaks_by_flag
+    if not able.half_arithmetic:
+        yield halves_as_singles

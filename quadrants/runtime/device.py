@@ -45,10 +45,19 @@ def chosen_device(vendor: str) -> int:
     return 0
 
 
+def _ring_bytes() -> int:
+    """Bytes for the lines of one launch, on devices that cannot print."""
+    chosen = os.environ.get("QD_PRINT_BUFFER", "")
+    if chosen and not chosen.isdigit():
+        raise ValueError(f"Invalid QD_PRINT_BUFFER={chosen}, should be a number of bytes, such as 1048576")
+    return int(chosen or 1 << 20)
+
+
 class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
     device: Device
+    polls = True  # a kernel can tell the host that it failed while neither waits for the other
 
     def __init__(self, dialect: str, device: Device):
         super().__init__(dialect)
@@ -102,10 +111,13 @@ class DeviceBackend(Backend):
             frame_bytes=recipe.frame,
             prefix_bytes=recipe.prefix,
             error_offset=recipe.error,
-            polled=recipe.polled,
+            polled=recipe.polled and self.polls,
             seed_offset=recipe.seed,
             block_in_memory=recipe.in_memory,
             waits=recipe.prints,
+            ring_offset=recipe.ring,
+            ring_bytes=_ring_bytes(),
+            lines=recipe.lines,
             early=recipe.early,
             timed=bool(session.cfg_in_force().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],

@@ -1,5 +1,10 @@
-"""Devices with OpenCL: OpenCL C. Kernels cannot run there yet."""
+"""Devices with OpenCL: OpenCL C, compiled by their drivers."""
 
 from quadrants.targets import Target
 
-TARGET = Target(archs=("opencl",), dialect="opencl", language="OPENCL", suffix="cl", shared_bytes=32 << 10)
+TARGET = Target(
+    archs=("opencl",), dialect="opencl", language="OPENCL", suffix="cl", printing="quadrants.emit.dialects.opencl",
+    compiler="opencl", binaries=(("", ".clbin"),), backend="quadrants.runtime.opencl",
+    extensions=("data64", "adstack", "assertion"), subgroup=0, shared_bytes=32 << 10,
+    most_shared_bytes=32 << 10, block_threads=1024,
+)  # fmt: skip

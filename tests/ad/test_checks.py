@@ -39,6 +39,7 @@ def stack_lines(text: str) -> list:
     """All lines about stacks, without the numbers of checks."""
     lines = [line.split("//")[0].strip() for line in text.splitlines()]
     lines = [line for line in lines if re.search(r"_stack\b|_stack_|qd_depth|qd_stride|trips", line)]
+    lines = [re.sub(r"\bqd_holds_\d+", "qd_holds", line) for line in lines]
     return [re.sub(r"qd_fail_(\w+)\(lane, \d+", r"qd_fail_\1(lane, SITE", line) for line in lines]
 
 

@@ -383,7 +383,7 @@ def test_dynamic_loops_without_the_option(init, shape):
             assert "fails" in str(caught.value) and re.search(r'test_errors\.py", line \d+', str(caught.value))
 
 
-@pytest.mark.runtime(exclude=("cpu",))
+@pytest.mark.runtime(exclude=("cpu", "opencl"))
 def test_blocks_and_subgroups(init):
     """E-12 of what only devices have."""
     init(default_fp=qd.f64, ad_stack_experimental_enabled=True)

@@ -156,6 +156,7 @@ print("found", plan.kept.hits, plan.kept.misses)
 """
 
 
+@pytest.mark.runtime(exclude=("opencl",))  # PoCL links what it loads by `ld`, which is not on this PATH
 def test_kernels_from_the_disk_keep_them_too(arch_environment, arch_name, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)

@@ -28,8 +28,8 @@ def made():
 
 
 def is_late() -> bool:
-    """Whether a launch returns before its work is done."""
-    return qd.cfg.arch is not qd.cpu and not qd.cfg.emulate
+    """Whether a launch returns before its work is done, also where it may fail."""
+    return qd.cfg.arch not in (qd.cpu, qd.opencl) and not qd.cfg.emulate
 
 
 def keep_busy():

@@ -106,11 +106,13 @@ def test_a_special_value(real, case):
             z[i] = op(x[i]) if qd.static(unary) else op(x[i], y[i])
 
     backward = [float(g[0]) for g in reverse(apply, [x, y], [z])]
-    np.testing.assert_array_equal(backward, CASES[case])
+    # PoCL 3.1: tanh of f32 is 1 - 2 ** -24 from 9 to infinity.
+    below = 2e-7 if case[0] == "tanh" and qd.cfg.arch == qd.opencl else 0
+    np.testing.assert_allclose(backward, CASES[case], rtol=0, atol=below)
     for k, g in enumerate(forward(apply, [x, y], [z])):
         # A dual of zero times the infinite slope of the other operand is NaN, in forward mode.
         if np.isfinite(CASES[case][1 - k]):
-            np.testing.assert_array_equal(g[0], FORWARD.get(case, CASES[case])[k])
+            np.testing.assert_allclose(g[0], FORWARD.get(case, CASES[case])[k], rtol=0, atol=below)
 
 
 def test_what_is_flat_has_no_derivative_in_either_mode(real):

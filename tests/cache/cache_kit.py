@@ -12,8 +12,8 @@ from quadrants.toolchain import build
 
 ROOT = Path(__file__).resolve().parents[2]
 # Settings of the machine and of the run, which no test clears.
-KEPT = ("QD_CC", "QD_EMULATE")
-MACHINE_CODE = (".so", ".o", ".cubin", ".ptx", ".hsaco")
+KEPT = ("QD_CC", "QD_EMULATE", "QD_OPENCL_DEVICE")
+MACHINE_CODE = (".so", ".o", ".cubin", ".ptx", ".hsaco", ".clbin")
 
 
 class Cache:

@@ -55,7 +55,7 @@ print("right")
 def templates(tmp_path):
     """A template of the user's, which is kept in the cache too."""
     (tmp_path / "mine").mkdir()
-    for name in ("c/task.c.j2", "cuda/task.cu.j2", "hip/task.hip.j2"):
+    for name in ("c/task.c.j2", "cuda/task.cu.j2", "hip/task.hip.j2", "opencl/task.cl.j2"):
         (tmp_path / "mine" / name).parent.mkdir()
         (tmp_path / "mine" / name).write_text('{% extends "builtin/' + name + '" %}')
     return tmp_path / "mine"
@@ -79,7 +79,7 @@ def test_damage_in_any_bit_of_any_file(python, cache, templates):
     files = {path: path.read_bytes() for path in cache.files()}
     kinds = {path.suffix for path in files}
     # What is compiled is C for the CPU and for emulated devices, a binary for others.
-    assert kinds >= {".jinja", ".kernel"} and kinds & {".cc", ".cubin", ".hsaco"}
+    assert kinds >= {".jinja", ".kernel"} and kinds & {".cc", ".cubin", ".hsaco", ".clbin"}
     for place in (0.0, 0.3, 0.6, 0.99):
         for path, content in files.items():
             at = int(place * len(content) * 8)

@@ -172,10 +172,10 @@ def test_files_of_another_user_are_not_loaded(run, cache):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 64 KiB, and a way to fill it."""
+    """A file system of 2 MiB, which is full soon."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip(f"needs the right to mount a file system ({mounted.stderr.decode().strip()})")
     yield folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import re
 
 import numpy as np
@@ -242,7 +243,7 @@ def run(a: qd.types.ndarray(), n: qd.i32):
     assert told[0] == told[1] and "cell 2 is not empty" in told[0]
 
 
-def test_a_second_process(python, cache):
+def test_a_second_process(python, cache, arch_name):
     text = """
 import sys, time
 import numpy as np
@@ -278,7 +279,9 @@ print(o.cache_loaded, o.cache_stored, seconds)
     program = python(text, cache.root)
     assert finish(program)[0].split()[-6:-1] == ["True", "True", "True", "False", "True"]
     out, err = finish(python.file(program.args[1], cache.root))
-    assert out.split()[-6:-1] == ["False", "False", "False", "True", "False"] and err == ""
+    # What only a translation needs is loaded beside a driver that starts, which takes longer.
+    beside = str(arch_name != "cpu" and not os.environ.get("QD_EMULATE"))
+    assert out.split()[-6:-1] == [beside] * 3 + ["True", "False"] and err == ""
     assert float(out.split()[-1]) < 0.5  # milliseconds on an idle machine
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import quadrants as qd
 
-GPUS = ("cuda", "amdgpu")
+GPUS = ("cuda", "amdgpu", "opencl")
 
 
 @qd.kernel

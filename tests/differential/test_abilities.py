@@ -17,7 +17,7 @@ ROOT = str(HERE.parent.parent)
 
 @pytest.fixture
 def poorer(tmp_path) -> str:
-    """A search path on which no dialect has jumps, pointers to choose or an end of a thread."""
+    """A search path on which no dialect has jumps, pointers to choose, an end of a thread or arithmetic of f16."""
     (tmp_path / "sitecustomize.py").write_text("import poorer; poorer.apply()")
     return os.pathsep.join((str(tmp_path), ROOT, str(HERE.parent)))
 
@@ -169,6 +169,7 @@ def test_nothing_happens_after_a_failure(poor):
     assert x.to_numpy().tolist() == [2, 2, 2, 2]
 
 
+@pytest.mark.runtime(exclude=("opencl",))  # whose functions cannot call themselves
 def test_a_failure_deep_in_recursion(poor):
     poor(debug=True)
 
@@ -196,3 +197,21 @@ def test_reductions_and_checks(poor):
     assert total[None] == 999 * 500
     with pytest.raises(AssertionError, match="bad"):
         k(1000, 700)
+
+
+def test_halves_are_rounded_after_each_operation(poor):
+    poor(fast_math=False)
+
+    @qd.kernel
+    def products(x: qd.types.ndarray(dtype=qd.f16, ndim=1), out: qd.types.ndarray(dtype=qd.f16, ndim=2)) -> qd.f16:
+        total = qd.f16(0.0)
+        for i in x:
+            v = qd.Vector([x[i], -x[i]])
+            out[0, i] = x[i] * x[i] + x[i]
+            out[1, i] = (v * v)[1] - v[0]
+            total += qd.f16(0.5)
+        return total
+
+    x, out = np.linspace(-3, 3, 100, dtype=np.float16), np.zeros((2, 100), np.float16)
+    assert products(x, out) == 50
+    assert (out[0] == x * x + x).all() and (out[1] == x * x - x).all()

@@ -17,8 +17,8 @@ from quadrants.emit.text import Text
 
 tight = Text.__init__
 
-def loose(self, bare, precedence=0, pointer=None):
-    tight(self, bare, 0, pointer)
+def loose(self, bare, precedence=0, pointer=None, space=""):
+    tight(self, bare, 0, pointer, space)
 
 Text.__init__ = loose
 """

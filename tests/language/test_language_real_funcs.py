@@ -30,7 +30,8 @@ def advance(x: qd.ref(qd.i32), by: qd.i32):
     x += by
 
 
-def test_recursion_and_early_returns(arch):
+@pytest.mark.runtime(exclude=("opencl",))  # whose functions cannot call themselves: tests/opencl
+def test_recursion(arch):
     @qd.kernel
     def run(n: qd.i32) -> qd.i64:
         return factorial(n) + qd.i64(1000) * factorial(n=2)
@@ -40,15 +41,18 @@ def test_recursion_and_early_returns(arch):
         for i in out:
             out[i] = factorial(i)
 
+    assert run(5) == 120 + 2000
+    out = qd.ndarray(qd.i64, shape=6)
+    parallel(out)
+    assert [out[i] for i in range(6)] == [1, 1, 2, 6, 24, 120]
+
+
+def test_early_returns(arch):
     @qd.kernel
     def search(a: qd.types.ndarray(), limit: qd.i32) -> qd.f32:
         at, value = first_above(a, limit)
         return 100 * at + value
 
-    assert run(5) == 120 + 2000
-    out = qd.ndarray(qd.i64, shape=6)
-    parallel(out)
-    assert [out[i] for i in range(6)] == [1, 1, 2, 6, 24, 120]
     a = qd.ndarray(qd.i32, shape=4)
     for i, value in enumerate([1, 5, -1, 9]):
         a[i] = value

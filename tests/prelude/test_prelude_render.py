@@ -27,14 +27,19 @@ DECLARES = (
 
 def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5), (2, 3))):
     """A list of every request that the rules allow, for a few shapes."""
-    requests = [("lane",), ("print",), ("random", "begin"), ("check", "fail", ""), ("check", "fail", "iif")]
-    requests += [("random", "draw", t) for t in (f16, f32, f64, i32, u32, i64, u64)]
+    known = [t for name, t in PRIMITIVES.items() if name in dialects.get(dialect).spelling.types]
+    prints = [("print",)] if dialects.get(dialect).spelling.string else [("print", "record", k) for k in ("", "iIqQfd")]
+    requests = [("lane",), *prints, ("random", "begin"), ("check", "fail", ""), ("check", "fail", "iif")]
+    requests += [("random", "draw", t) for t in (f16, f32, f64, i32, u32, i64, u64) if t in known]
     requests += [("random", "normal", t) for t in (f32, f64)]
-    for t in PRIMITIVES.values():
+    for t in known:
         ops = {*FLOAT_OPS, *LIBM, "rawmod", "isnan", "isinf"} if t in REAL else INT_OPS
+        if t is f16 and not dialects.get(dialect).spelling.half_arithmetic:
+            requests += [("cast", "half", f16, f32), ("cast", "half", f32, f16), ("cast", "half", f64, f16)]
+            ops = ()
         requests += [("scalar", op, t) for op in sorted(ops)]
-        requests += [("scalar", "powi", t, e) for e in PRIMITIVES.values() if e not in REAL]
-        requests += [("cast", "bit_cast", t, u) for u in PRIMITIVES.values() if u.size == t.size and u1 not in (t, u)]
+        requests += [("scalar", "powi", t, e) for e in known if e not in REAL]
+        requests += [("cast", "bit_cast", t, u) for u in known if u.size == t.size and u1 not in (t, u)]
         requests += [("check", op, t) for op in ("add", "sub", "mul", "shl") if t.kind in "iu"]
         requests += [("check", op, t) for op in ("floordiv", "raw_div") if t.kind == "i"]
         for family in ("atomic", "plain"):

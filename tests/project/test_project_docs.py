@@ -74,6 +74,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
         *between,
         wanted[1],
         "make test-simt",
+        "make test-opencl",
         "make bench-ratios",
     ]
 

@@ -68,6 +68,13 @@ def run(tmp_path):
     return start
 
 
+def test_a_share_is_a_part_of_the_tests(run):
+    text = "import pytest\n@pytest.mark.parametrize('k', range(60))\ndef test_one(k, arch_name):\n    print(f'<{k}>')\n"
+    found = [re.findall(r"<(\d+)>", run(text, "-s", QD_TEST_SHARE=share).stdout) for share in ("3:a", "3:b", "1:a", "")]
+    assert set(found[0]) != set(found[1]) and all(5 < len(part) < 40 for part in found[:2])
+    assert len(found[2]) == len(found[3]) == 60
+
+
 def test_a_test_that_hangs_in_native_code_with_the_lock_held_ends(run):
     done = run("import ctypes\ndef test_stuck():\n    ctypes.PyDLL(None).sleep(100)\n", QD_TEST_TIMEOUT="1")
     assert done.returncode == 1

@@ -14,6 +14,7 @@ FOLDS = {
 }  # fmt: skip
 
 gpu = pytest.mark.runtime(exclude=("cpu",))
+lanes = pytest.mark.runtime(exclude=("cpu", "opencl"))  # OpenCL C 1.2 has no subgroups
 
 
 def values(name: str, count: int, seed: int = 0) -> np.ndarray:

@@ -135,6 +135,7 @@ def test_volatile_loads(arch):
     assert "volatile" in loop
 
 
+@pytest.mark.runtime(exclude=("opencl",))  # which has no clock
 def test_the_clock_runs(arch):
     """10.2"""
     out = qd.field(qd.i64, 2)
@@ -159,7 +160,10 @@ def test_what_the_device_says_of_itself(arch):
     if arch is qd.cuda:
         assert qd.clock_freq_hz() > 1e6 and qd.lang.impl.get_cuda_compute_capability() >= 50 and limit >= 48 * 1024
         return
-    assert limit == {"amdgpu": 65536}.get(arch.name, 0)
+    if arch is qd.opencl:
+        assert limit >= 32768
+    else:
+        assert limit == {"amdgpu": 65536}.get(arch.name, 0)
     with pytest.raises(NotImplementedError):
         qd.clock_freq_hz()
     with pytest.raises(RuntimeError):

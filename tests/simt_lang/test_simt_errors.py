@@ -83,7 +83,7 @@ DEVICE = [
 ]
 
 
-@kit.gpu
+@kit.lanes
 @pytest.mark.parametrize(("line", "message", "kind"), DEVICE)
 def test_refused_on_devices(arch, line, message, kind, tmp_path):
     refused(line, message, tmp_path, kind or qd.QuadrantsCompilationError)
@@ -306,7 +306,7 @@ def test_python_scope(arch):
             getattr(qd.simt, name)
 
 
-@kit.gpu
+@kit.lanes
 def test_deprecated_names(arch):
     """0: aliases of subgroup warn once a process, those of block and grid each time."""
     subgroup._warned.clear()

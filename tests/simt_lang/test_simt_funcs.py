@@ -46,6 +46,7 @@ def sum_of(arrays, i):
     return arrays[0][i] + arrays[1][i]
 
 
+@kit.lanes
 def test_what_funcs_make_and_return(arch):
     out = qd.field(qd.f32, (6, 32))
 
@@ -77,6 +78,7 @@ def test_what_funcs_make_and_return(arch):
     assert "float first_register(" in use.source() and "tile_of(" not in use.source()
 
 
+@kit.lanes
 def test_methods_and_members(arch):
     """Shared arrays sized by members and filled by methods; tiles of arrays that are members."""
 

@@ -18,6 +18,7 @@ def swap_and_read(s, t, value):
     return s[t ^ 1]
 
 
+@kit.lanes
 def test_operands_are_read_before_the_barriers_behind_them(arch):
     out = qd.field(qd.i32, (3, 32))
     seen = qd.field(qd.i32, 32)

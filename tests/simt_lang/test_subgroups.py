@@ -7,7 +7,7 @@ import simt_lang_kit as kit
 import quadrants as qd
 from quadrants.lang.simt import subgroup
 
-pytestmark = kit.gpu
+pytestmark = kit.lanes
 N = 128
 
 
@@ -119,7 +119,7 @@ def test_votes(arch, widths):
     assert (got[10] == np.repeat(equal, 8)).all() and (got[11] == 1).all()
 
 
-@pytest.mark.runtime(exclude=("cpu",), unrolling_limit=0)
+@pytest.mark.runtime(exclude=("cpu", "opencl"), unrolling_limit=0)
 @pytest.mark.parametrize("name", kit.LANE_TYPES)
 def test_folds(arch, widths, name):
     """6.5: every reduction and scan, for tiles of several widths and the whole subgroup."""

@@ -11,7 +11,7 @@ Tile16x16, Tile32x32 = qd.simt.Tile16x16, qd.simt.Tile32x32
 KINDS = ("field", "ndarray", "shared")
 TOLERANCE = {"f32": 2e-5, "f64": 1e-10}
 
-pytestmark = kit.gpu
+pytestmark = kit.lanes
 
 
 def spd(n: int, t: str, seed: int = 0) -> np.ndarray:

@@ -33,11 +33,15 @@ class Dialect:
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
+    batches: a thread that does several iterations has their loads in flight together, and gains by it.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers: see `Abilities`.
+    goto, pointers, recursion, references: see `Abilities`.
+    space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
+    where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
+    wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
     """
@@ -75,6 +79,13 @@ class Dialect:
     chosen_members: bool = True
     goto: bool = True
     pointers: bool = True
+    recursion: bool = True
+    references: bool = True
+    space_device: str = ""
+    space_shared: str = ""
+    address: str = ""
+    wide: str = "long long"
+    batches: bool = True
 
     @property
     def signed_wraps(self) -> bool:
@@ -90,6 +101,9 @@ class Dialect:
             goto=self.goto,
             pointers=self.pointers,
             thread_exit=bool(self.spelling.leave),
+            recursion=self.recursion,
+            half_arithmetic=self.spelling.half_arithmetic,
+            references=self.references,
         )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from quadrants import absent
 from quadrants.ir.types import i32
-from quadrants.lang import scope
+from quadrants.lang import scope, typed
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.block_folds import *  # noqa: F403
 from quadrants.lang.simt.block_folds import __all__ as _folds
 from quadrants.lang.simt.radix import radix_rank_match_atomic_or
-from quadrants.lang.simt.shared import SharedArray
+from quadrants.lang.simt.shared import SharedArray, scratch
 
 __all__ = [
     "SharedArray", "global_thread_idx", "mem_fence", "mem_sync", "radix_rank_match_atomic_or", "sync",
@@ -30,7 +30,25 @@ def sync():
 def _sync_with(op: str, predicate):
     tracer = at.in_block(f"block.{op}")
     p = at.predicate(predicate, f"block.{op}")
-    return tracer.intrinsic(f"block.{op}", (p,), i32)
+    return tracer.intrinsic(f"block.{op}", (p,), i32) if at.has_lanes(tracer) else _counted(tracer, op, p)
+
+
+def _counted(tracer, op: str, p):
+    """The same where threads vote through shared memory: those with 0 are counted for `all`, else those without."""
+    votes = scratch((1,), i32, "votes")
+    mine = typed.binary("eq" if op == "sync_all_nonzero" else "ne", tracer.temp(p, "vote"), at.const(0, i32))
+    with tracer.when(typed.binary("eq", tracer.builtin("block.thread_idx", i32), at.const(0, i32))):
+        tracer.assign_to(votes[0], 0)
+    tracer.intrinsic("block.sync")
+    with tracer.when(mine):
+        tracer.atomic("add", votes[0], at.const(1, i32))
+    tracer.intrinsic("block.sync")
+    count = tracer.temp(votes[0], "count")
+    tracer.intrinsic("block.sync")  # before a later vote counts anew
+    if op == "sync_count_nonzero":
+        return count
+    found = typed.binary("eq" if op == "sync_all_nonzero" else "ne", count, at.const(0, i32))
+    return tracer.temp(typed.cast(found, i32), "found")
 
 
 def sync_all_nonzero(predicate):

@@ -35,7 +35,8 @@ class _Fold:
     def __init__(self, name: str, value: Any, block_dim: Any, op: Any, dtype: Any):
         self.name, self.op = name, op
         self.tracer = at.tracer_of(name)
-        size = group_size()
+        # Where there are no subgroups, each thread is one of its own.
+        size = group_size() or (0 if at.is_host(self.tracer) else 1)
         if self.tracer.top_level:
             raise QuadrantsSyntaxError(f"qd.simt.{name} is for the threads of a loop: call it inside a `for`.")
         dim = at.constant(block_dim, "block_dim", name)
@@ -49,7 +50,7 @@ class _Fold:
         self.value = self.tracer.temp(typed.cast(at.scalar(value, name), self.type))
         self.size, self.log2, self.parts = size, size.bit_length() - 1, dim // size
         thread = self.tracer.builtin("block.thread_idx", i32)
-        self.lane = self.tracer.builtin("subgroup.invocation_id", i32)
+        self.lane = self.tracer.builtin("subgroup.invocation_id", i32) if size > 1 else at.const(0, i32)
         self.part = self.tracer.temp(typed.binary("shr", thread, self.log2), "part")
 
     def combine(self, earlier: Value, later: Value) -> Value:
@@ -91,7 +92,7 @@ class _Fold:
     def total(self, everywhere: bool) -> Value:
         fold = self.in_subgroup("reduce")
         if self.parts == 1:
-            if not everywhere:
+            if not everywhere or self.size == 1:
                 return fold
             return self.tracer.intrinsic("subgroup.shuffle", (fold, at.const(0, u32)), self.type, (self.type,))
         array = self.gathered(fold, 0)
@@ -115,7 +116,7 @@ class _Fold:
         """The scan of the thread before; `identity` is what thread 0 has."""
         start = typed.convert_expr(typed.to_expr(identity), self.type, "pass")
         scan = self.in_subgroup("inclusive")
-        shifted = self.shuffled("shuffle_up", scan, 1)
+        shifted = self.shuffled("shuffle_up", scan, 1) if self.size > 1 else scan
         result = self.tracer.declare("scanned", start)
         if self.parts == 1:
             with self.tracer.when(typed.binary("gt", self.lane, 0)):
@@ -125,6 +126,8 @@ class _Fold:
         with self.tracer.when(typed.binary("gt", self.part, 0)):
             self.tracer.assign_to(result, array[0])
             self._append(result, array, self.part)
+        if self.size == 1:
+            return result
         with self.tracer.when(typed.binary("gt", self.lane, 0)):
             self.tracer.assign_to(result, Value(_choice(self, shifted, result)))
         return result

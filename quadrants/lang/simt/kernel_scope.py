@@ -34,6 +34,12 @@ def is_host(tracer) -> bool:
     return target is not None and target.host_memory
 
 
+def has_lanes(tracer) -> bool:
+    """Whether a kernel is traced for a target whose threads exchange values without a barrier."""
+    target = targets.of_arch(tracer.arch_name)
+    return target is None or target.subgroup != 0
+
+
 def tracer_of(what: str):
     """The tracer at work. `what` is the public name of the operation that needs it."""
     tracer = scope.current()
@@ -51,6 +57,11 @@ def on_device(what: str):
         raise QuadrantsCompilationError(
             f"qd.simt.{what} is not supported for arch {Arch(tracer.arch_name)!r}, whose threads are not lanes of a "
             "subgroup. Guard it with `if qd.static(...)` on the arch."
+        )
+    if not has_lanes(tracer):
+        raise QuadrantsTypeError(
+            f"qd.simt.{what} is not supported: arch {tracer.arch_name} has no subgroups. Threads of a block exchange "
+            "values through a qd.simt.block.SharedArray."
         )
     return tracer
 

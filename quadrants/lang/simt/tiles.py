@@ -36,7 +36,7 @@ class Tile(KernelObject):
     @classmethod
     def _tracer(cls):
         tracer = at.tracer_of(cls.__name__)
-        if at.is_host(tracer):
+        if at.is_host(tracer) or not at.has_lanes(tracer):
             raise QuadrantsSyntaxError(
                 f"{cls.__name__} requires a GPU backend (cuda, metal, vulkan, amdgpu). "
                 f"Current arch is {Arch(tracer.arch_name)!r}"

@@ -1,0 +1,104 @@
+// Memory of a device out of few large blocks. Part of driver_opencl.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <vector>
+
+namespace qd {
+namespace opencl {
+
+// Source: `void *take(size_t)`, null where there is no more, and `void give(void *)`. Not thread-safe.
+template <class Source>
+class Pool {
+  public:
+    static constexpr size_t alignment = 256;
+    static constexpr size_t block_bytes = size_t(64) << 20;
+    static constexpr size_t largest_part = size_t(32) << 20;  // a larger request has a block of its own
+
+    explicit Pool(Source source) : source_(source) {}
+    Pool(const Pool &) = delete;
+    Pool &operator=(const Pool &) = delete;
+    ~Pool() {
+        for (const auto &block : blocks_) source_.give(block.second);
+    }
+
+    // 0 where there is no memory.
+    uint64_t allocate(size_t bytes) {
+        const size_t size = (bytes + alignment - 1) / alignment * alignment;
+        if (size > largest_part) return add_block(size) ? taken(blocks_at_, size) : 0;
+        auto fit = free_.begin();
+        while (fit != free_.end() && fit->second < size) ++fit;
+        if (fit == free_.end()) {
+            if (!add_block(block_bytes)) return 0;
+            fit = free_.emplace(blocks_at_, block_bytes).first;
+        }
+        const uint64_t address = fit->first;
+        const size_t rest = fit->second - size;
+        free_.erase(fit);
+        if (rest) free_.emplace(address + size, rest);
+        return taken(address, size);
+    }
+
+    // Nothing uses the memory any more.
+    void release(uint64_t address) {
+        auto used = used_.find(address);
+        if (used == used_.end()) return;
+        const size_t size = used->second;
+        used_.erase(used);
+        if (size > largest_part) {
+            source_.give(blocks_.at(address));
+            blocks_.erase(address);
+            ++version_;
+            return;
+        }
+        auto here = free_.emplace(address, size).first;
+        auto next = std::next(here);
+        if (next != free_.end() && joined(here, next)) free_.erase(next);
+        if (here != free_.begin() && joined(std::prev(here), here)) free_.erase(here);
+    }
+
+    // Grows whenever there are other blocks.
+    uint64_t version() const { return version_; }
+
+    std::vector<void *> blocks() const {
+        std::vector<void *> found;
+        for (const auto &block : blocks_) found.push_back(block.second);
+        return found;
+    }
+
+  private:
+    using Parts = std::map<uint64_t, size_t>;
+
+    bool add_block(size_t size) {
+        void *made = source_.take(size + alignment);  // drivers align to less
+        if (!made) return false;
+        blocks_at_ = (reinterpret_cast<uint64_t>(made) + alignment - 1) / alignment * alignment;
+        blocks_.emplace(blocks_at_, made);
+        ++version_;
+        return true;
+    }
+
+    uint64_t taken(uint64_t address, size_t size) {
+        used_.emplace(address, size);
+        return address;
+    }
+
+    // Lengthens a free part by the next one where that lies behind it in the same block.
+    bool joined(Parts::iterator part, Parts::iterator next) {
+        if (part->first + part->second != next->first || blocks_.count(next->first)) return false;
+        part->second += next->second;
+        return true;
+    }
+
+    Source source_;
+    std::map<uint64_t, void *> blocks_;  // what the source gave, by the first address that is handed out of it
+    Parts free_, used_;
+    uint64_t blocks_at_ = 0;  // of the last block
+    uint64_t version_ = 0;
+};
+
+}  // namespace opencl
+}  // namespace qd

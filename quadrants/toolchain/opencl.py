@@ -1,0 +1,172 @@
+"""OpenCL C to the binary of a device. Its driver compiles, reached through pyopencl, which is imported on first use."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
+
+from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
+
+# pyopencl has no annotations that a checker could follow, so its objects are Any here.
+COARSE_GRAIN = 1  # CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+_CPU = 2  # CL_DEVICE_TYPE_CPU
+
+
+class Found(NamedTuple):
+    """A device. place: "platform:device", as QD_OPENCL_DEVICE names it. is_cpu: it is a processor like the host's.
+    lacking: what it would need to run kernels of ours, "" for nothing."""
+
+    place: str
+    device: Any
+    is_cpu: bool
+    lacking: str
+
+    @property
+    def chip(self) -> str:
+        """What the binaries for it depend on."""
+        d = self.device
+        return f"{d.platform.name}, {d.name}, {d.version}, {d.driver_version}".replace("\n", " ")
+
+
+@cache
+def devices() -> tuple[Found, ...]:
+    """The devices of all platforms, in their order. CompilerNotFound where nothing asks for them."""
+    try:
+        import pyopencl
+    except ImportError as error:
+        text = f"OpenCL is reached through pyopencl, which cannot be imported ({error}): `pip install pyopencl`"
+        raise CompilerNotFound(text, "pyopencl") from None
+    try:
+        platforms = pyopencl.get_platforms()
+    except pyopencl.Error:  # which is how it says that there is none
+        return ()
+    return tuple(
+        Found(f"{p}:{d}", device, bool(device.type & _CPU), _lacking(device))
+        for p, platform in enumerate(platforms)
+        for d, device in enumerate(platform.get_devices())
+    )
+
+
+def chosen() -> Found | None:
+    """The device that QD_OPENCL_DEVICE names, or the first that can run kernels, processors like the host's last."""
+    named = os.environ.get("QD_OPENCL_DEVICE", "")
+    if named:
+        found = next((one for one in devices() if one.place == named), None)
+        if found is None:
+            places = ", ".join(one.place for one in devices()) or "none"
+            raise ValueError(f"Invalid QD_OPENCL_DEVICE={named}, should be one of <platform>:<device>: {places}")
+        return found
+    able = [one for one in devices() if not one.lacking]
+    return min(able, key=lambda one: one.is_cpu, default=None)
+
+
+@cache
+def context(place: str) -> Any:
+    """The context of a device, the same one for the life of the process."""
+    import pyopencl
+
+    return pyopencl.Context([_at(place).device])
+
+
+def find() -> tuple[str, tuple[int, ...]]:
+    """Path and version of pyopencl. Raises CompilerNotFound."""
+    devices()
+    import pyopencl
+
+    return str(pyopencl.__file__), tuple(pyopencl.VERSION)
+
+
+def identity() -> str:
+    """Text for cache keys. What else decides a binary is in the name of the device: see `Found.chip`."""
+    find()
+    return "opencl"
+
+
+def flags(*, fast_math: bool = True, optimised: bool = True) -> tuple[str, ...]:
+    """The options that decide the machine code of a text. NaN and infinity keep their meaning in any case, and so do
+    subnormal numbers: drivers may take them for 0 if they are told so, or may not, and constants could not follow.
+    """
+    fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
+    return ("-cl-std=CL1.2", *fast, *(() if optimised else ("-cl-opt-disable",)))
+
+
+def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> bytes:
+    """The binary of a text for the device of that `Found.chip`. `name` is the kernel's, for messages.
+
+    Raises CompileError with the log of the driver.
+    """
+    import pyopencl
+
+    from quadrants.toolchain.messages import quoted
+
+    found = _of_chip(chip)
+    program: Any = pyopencl.Program(context(found.place), source)
+    try:
+        with _quietly():
+            program.build(options=list(options), devices=[found.device], cache_dir=False)
+    except pyopencl.Error as error:
+        log = _log(program, found) or str(error)
+        size = f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
+        on = f"kernel '{name}' (dialect opencl, {chip}, {size})"
+        text = f"The OpenCL driver failed on {on}.\n{quoted(log, 'the driver')}"
+        raise CompileError(text, kernel=name, dialect="opencl", log=log) from None
+    binary: bytes = program.get_info(pyopencl.program_info.BINARIES)[0]
+    return binary
+
+
+def load(binary: bytes, chip: str) -> Any:
+    """A program of what `compile` made; None where the driver does not take it."""
+    import pyopencl
+
+    found = _of_chip(chip)
+    try:
+        program = pyopencl.Program(context(found.place), [found.device], [binary])
+        with _quietly():
+            return program.build(devices=[found.device])
+    except pyopencl.Error:  # of another version of the driver, or damaged: the text is compiled again
+        return None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """What drivers say of a text that they take is not the user's business."""
+    import pyopencl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pyopencl.CompilerWarning)
+        yield
+
+
+def _lacking(device: Any) -> str:
+    if device.address_bits != 64:
+        return "64-bit addresses"
+    try:
+        shared = device.svm_capabilities & COARSE_GRAIN
+    except Exception:  # drivers of OpenCL 1.2 do not know the question, and bindings differ in how they say so
+        shared = 0
+    return "" if shared else "shared virtual memory (coarse-grained)"
+
+
+def _log(program: Any, found: Found) -> str:
+    import pyopencl
+
+    log: str = program.get_build_info(found.device, pyopencl.program_build_info.LOG)
+    return log.strip()
+
+
+def _at(place: str) -> Found:
+    return next(one for one in devices() if one.place == place)
+
+
+def _of_chip(chip: str) -> Found:
+    one = chosen()
+    if one is not None and one.chip == chip:
+        return one
+    found = next((one for one in devices() if one.chip == chip), None)
+    if found is None:
+        raise ToolchainError(f"there is no OpenCL device '{chip}' here")
+    return found

@@ -1,0 +1,1 @@
+from opencl_device import opencl  # noqa: F401

@@ -1,0 +1,18 @@
+"""What the tests of OpenCL share: a runtime on whatever device there is, a processor too."""
+
+from __future__ import annotations
+
+import pytest
+
+import quadrants as qd
+from quadrants import arch
+
+
+@pytest.fixture
+def opencl(monkeypatch, tmp_path):
+    """`opencl(**options)` starts the runtime; reset after the test."""
+    if not arch.is_arch_supported(qd.opencl):
+        pytest.skip("needs an OpenCL device: apt install pocl-opencl-icd, pip install pyopencl")
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
+    yield lambda **options: qd.init(arch=qd.opencl, enable_fallback=False, **options)
+    qd.reset()
