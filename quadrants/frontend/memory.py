@@ -59,10 +59,8 @@ class Memory:
         return Value(Load(place, decl.type), place)
 
     def array_cell(self, decl: ArrayDecl, exprs: tuple) -> Value:
-        """The cell of a view's array: clamped where that is asked for, checked where views are not."""
-        if decl.clamp:
-            exprs = access.clamped(exprs, self.extents(decl))
-        elif self.options.check_bounds and not self.options.debug:
+        """The cell of a view's array, checked where that is asked for and views are not."""
+        if not decl.clamp and self.options.check_bounds and not self.options.debug:
             exprs = self.check_cell(decl, exprs)
         return self._cell(decl, exprs)
 

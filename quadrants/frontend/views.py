@@ -111,8 +111,10 @@ class Views:
 
     def _in_array(self, view: ViewRef, e):
         """The index in its array of index `e` of a view."""
-        if view.decl.clamp:
-            return typed.binary("add", view.offset, Value(access.saturated(e))).expr
+        if view.decl.clamp:  # before the offset is added, which may leave i32
+            last = typed.binary("sub", Value(self.memory.extents(view.decl)[0]), 1)
+            first, last = typed.binary("sub", 0, view.offset), typed.binary("sub", last, view.offset)
+            e = access.limited(access.saturated(e), first, last)
         if self.options.check_bounds:
             (e,) = self.memory.check_width((e,), self.memory.bounds_site(view.decl))
         return typed.binary("add", view.offset, Value(access.narrowed(e))).expr

@@ -163,12 +163,16 @@ def _limited(e, extent):
         last = Value(Const(extent - 1, i32))
     else:
         last = typed.binary("sub", Value(extent), Value(Const(1, i32)))
-    inside = typed.binary("max", typed.binary("min", Value(e), last), Value(Const(0, i32)))
+    return limited(e, Value(Const(0, i32)), last)
+
+
+def limited(e, first: Value, last: Value):
+    inside = typed.binary("max", typed.binary("min", Value(e), last), first)
     return typed.cast_expr(inside.expr, i32)
 
 
 def saturated(e):
-    """An index to which an i32 can be added before it is limited: what i32 does not hold becomes its end, as an i64."""
+    """An index to be limited between any i32: what i32 does not hold becomes its end, as an i64."""
     if not may_exceed_i32(e):
         return e
     found = typed.binary("min", Value(e), Value(Const(i32.max, e.type)))

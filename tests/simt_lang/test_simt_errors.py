@@ -49,6 +49,7 @@ DEVICE = [
     ("x[i] = subgroup.shuffle(x[i], x[i])", "expected u32 for argument #2, but got f32", qd.QuadrantsTypeError),
     ("subgroup.shuffle(qd.Vector([1.0, 2.0]), qd.u32(1))", "takes a scalar", qd.QuadrantsTypeError),
     ("subgroup.shuffle(qd.cast(i, qd.i8), qd.u32(1))", "'i8' is provided", qd.QuadrantsTypeError),
+    ("subgroup.broadcast(qd.cast(i, qd.i8), qd.u32(1))", "subgroup.broadcast takes", qd.QuadrantsTypeError),
     ("subgroup.ballot(x[i])", "integer predicate", qd.QuadrantsTypeError),
     ("subgroup.inclusive_and(x[i])", "takes integers only", qd.QuadrantsTypeError),
     ("subgroup.reduce_add_tiled(x[i], n)", "known at compile time", qd.QuadrantsTypeError),

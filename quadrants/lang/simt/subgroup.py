@@ -90,9 +90,11 @@ def memory_barrier():
 # ---------------------------------------------------------------- moving values
 
 
-def _move(op: str, value, k):
-    tracer = at.on_device(f"subgroup.{op}")
-    value, k = at.scalar(value, f"subgroup.{op}"), at.integer(k, u32, 2)
+def _move(op: str, value, k, name: str = ""):
+    """`name`: what users call it, where that is not `op`."""
+    called = f"subgroup.{name or op}"
+    tracer = at.on_device(called)
+    value, k = at.scalar(value, called), at.integer(k, u32, 2)
     return tracer.intrinsic(f"subgroup.{op}", (value, k), value.type, (value.type,))
 
 
@@ -133,7 +135,7 @@ def broadcast(value, index):
 
     y = qd.simt.subgroup.broadcast(a[i], 0)
     """
-    return _move("shuffle", value, index)
+    return _move("shuffle", value, index, "broadcast")
 
 
 def broadcast_first(value):
@@ -141,7 +143,7 @@ def broadcast_first(value):
 
     y = qd.simt.subgroup.broadcast_first(a[i])
     """
-    return _move("shuffle", value, 0)
+    return _move("shuffle", value, 0, "broadcast_first")
 
 
 # ---------------------------------------------------------------- votes
