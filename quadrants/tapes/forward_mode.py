@@ -34,8 +34,9 @@ class FwdMode(core.Listener):
             left out if `param` has one element; it then is 1.
         clear_gradients: zero the duals of all fields on entry.
 
-    `param.dual` holds the seed inside the body and 0 after it; the results stay in the duals of the other fields. No
-    kernel needs a stack for this: any loop can be differentiated. Ndarrays have no duals and count as constants.
+    `param.dual` holds the seed inside the body and 0 after it, unless `param` is a loss too: then it holds the result,
+    as the duals of the other fields do. No kernel needs a stack for this: any loop can be differentiated. Ndarrays have
+    no duals and count as constants.
 
     Raises `AssertionError` for other kinds of `loss` and `param`, for a seed of the wrong length, and when entered a
     second time; `RuntimeError` on entry if a seed is missing, and inside another tape or forward-mode manager.
@@ -79,7 +80,9 @@ class FwdMode(core.Listener):
 
     def _left(self, kind) -> None:
         self.recover_kernels()
-        self.clear_seed()
+        # Two objects may be one component of a vector field.
+        if all(x._leaf() is not self.param._leaf() for x in self.loss):
+            self.clear_seed()
 
     def _settle_seed(self) -> None:
         elements = math.prod(self.param.shape)
@@ -110,7 +113,7 @@ class FwdMode(core.Listener):
         self.kernels_recovered = True
 
     def clear_seed(self) -> None:
-        """Zero `param.dual`; called on exit."""
+        """Zero `param.dual`; called on exit, unless `param` is a loss."""
         self.param.dual.fill(0)
 
     def _record(self, kernel, args: tuple):

@@ -46,6 +46,42 @@ def test_the_seed_of_one_parameter_is_one(arch):
         assert y.dual[None] == 12
 
 
+@pytest.mark.parametrize("shape", [(), 8, (2, 3)])
+def test_a_loss_that_is_the_parameter(arch, shape):
+    x, y = fields(shape, shape)
+    x.fill(3)
+
+    @qd.kernel
+    def k():
+        for i in qd.grouped(x):
+            y[i] = 2 * x[i]
+            x[i] = x[i] * x[i]
+
+    ones = [1.0] * x.to_numpy().size
+    for loss in (x, [y, x]):
+        before = x.to_numpy()
+        with qd.ad.FwdMode(loss=loss, param=x, seed=ones):
+            k()
+        assert (x.dual.to_numpy() == 2 * before).all() and (y.dual.to_numpy() == 2).all()
+    with qd.ad.FwdMode(loss=y, param=x, seed=ones):
+        k()
+    assert not x.dual.to_numpy().any() and (y.dual.to_numpy() == 2).all()
+
+
+def test_a_loss_that_is_the_parameter_as_a_component(arch):
+    v = qd.Vector.field(2, qd.f32, (3,), needs_dual=True)
+    v.fill(3)
+
+    @qd.kernel
+    def k():
+        for i in v:
+            v[i] = qd.Vector([v[i].x * v[i].x, v[i].x * v[i].y])
+
+    with qd.ad.FwdMode(loss=v.get_scalar_field(0), param=v.get_scalar_field(0), seed=[1.0, 2.0, 0.0]):
+        k()
+    assert v.dual.to_numpy().tolist() == [[6, 3], [12, 6], [0, 0]]
+
+
 def test_a_store_overwrites_and_an_accumulation_adds(arch):
     x, y = fields((), ())
     x[None] = 5
