@@ -20,6 +20,7 @@ cdef class Specialisation:
 
 
 cdef object _launchers = weakref.WeakSet()
+cdef tuple _known_alone = (object(),)  # in place of the arguments that a plan would be compiled for
 cdef uint64_t _generation = 0  # bumped by clear_all: a plan compiled before it must not be stored after it
 
 
@@ -217,6 +218,11 @@ cdef class Launcher:
         cdef Frame frame
         return self.select(tuple_items(<PyObject *> args), args, &frame)
 
+    def known_plan_of(self, tuple args):
+        """The same, or None where it would have to be compiled."""
+        cdef Frame frame
+        return self.select(tuple_items(<PyObject *> args), _known_alone, &frame)
+
     cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
         # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.
         cdef Specialisation known
@@ -230,6 +236,8 @@ cdef class Launcher:
                 if known.plan.match(args, self.called, frame):
                     self.remember(known)
                     return known.plan
+        if positional is _known_alone:
+            return None
         if positional is None:
             positional = positional_arguments(args, self.param_count)
         plan = self.compile(positional)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from quadrants import _logging, profiler, session
 from quadrants._ext import core
@@ -29,7 +29,7 @@ WATCHED = ("validate", "observe")  # modes in which the text depends on what the
 def compile_kernel(kernel, args: tuple):
     """The plan of one specialisation; raises what the user did wrong, with file and line."""
     runtime = session.require_runtime()
-    with runtime.compilation_lock, deep_recursion():
+    with runtime.compilation_lock, deep_recursion(), _with_constants(kernel, args) as args:
         started = time.perf_counter()
         runtime.materialize()
         backend = registry.current()
@@ -48,6 +48,15 @@ def compile_kernel(kernel, args: tuple):
         kernel.materialized_kernels[len(kernel.materialized_kernels)] = plan
         runtime.prog.compile_seconds += time.perf_counter() - started
         return plan
+
+
+def _with_constants(kernel, args: tuple) -> AbstractContextManager[tuple]:
+    """A kernel and its derivatives have the same constants, whichever of them is compiled first."""
+    if len(kernel.versions()) == 1:
+        return nullcontext(args)
+    from quadrants.runtime.arguments import as_compiled
+
+    return as_compiled(kernel, args)
 
 
 def check_arguments(kernel, args: tuple, options: dict) -> None:
@@ -173,7 +182,7 @@ def source_of(kernel, args: tuple, arch=None) -> str:
     from quadrants.emit.render import render
 
     runtime = session.require_runtime()
-    with runtime.compilation_lock:
+    with runtime.compilation_lock, _with_constants(kernel, args) as args:
         runtime.materialize()
         options = compile_options(runtime, kernel.mode)
         name = registry.dialect_name(arch)

@@ -86,6 +86,10 @@ class Kernel(Launcher):
     def _primal(self) -> Kernel:
         return self if self._primal_kernel is None else self._primal_kernel
 
+    def versions(self) -> list[Kernel]:
+        """The kernel and those of its derivatives that were asked for."""
+        return [self._primal, *self._primal._derivatives.values()]
+
     @property
     def grad(self) -> Kernel:
         """The derivative in reverse mode: called with the arguments of the kernel, it reads the gradients of what the

@@ -11,8 +11,8 @@ from quadrants import caller, session
 from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
+from quadrants.runtime.arguments import Arguments
 from quadrants.tapes import recording
-from quadrants.tapes.arguments import Arguments
 from quadrants.tapes.clearing import clear_all_gradients
 from quadrants.tapes.grad_check import GradCheck
 from quadrants.tapes.losses import loss_of
