@@ -8,9 +8,9 @@ array as often as the indices of that array tell. Where neither is found, nothin
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from quadrants.ad.indices import Indices, Length, Sum
+from quadrants.ad.indices import COMPUTED, Indices, Length, Sum, computed, mentions
 
 _WRAP = 1 << 32  # indices that differ by this may be the same
 _TRIES = 1000  # a longer search would be felt while a kernel is compiled
@@ -18,8 +18,12 @@ _TRIES = 1000  # a longer search would be felt while a kernel is compiled
 
 @dataclass
 class Access:
-    """A cell that is read or written. steps: variables of the loops around it, the outermost first. conditions: of the
-    branches around it. parts: the numbers of the cell, see `ir.overlap`. lengths: of the loops, by their variables.
+    """A cell that is read or written, or a component of it.
+
+    forms, sums: of its `axes` indices, then of those of the component. steps: variables of the loops around it, the
+    outermost first. conditions: of the branches around it. parts: the numbers of the cell, see `ir.overlap`.
+    effect: "read", "add", "store", or "clear" for a store that passes no derivative on. lengths: of the loops, by their
+    variables. chosen: whether choices made the indices these.
     """
 
     forms: tuple
@@ -27,8 +31,15 @@ class Access:
     steps: tuple
     conditions: tuple
     parts: frozenset
+    effect: str
     lengths: dict
+    chosen: bool
+    axes: int
     loc: object = None
+
+    def to_cell(self) -> Access:
+        """The same as an access to the whole cell."""
+        return replace(self, forms=self.forms[: self.axes], sums=self.sums[: self.axes])
 
 
 class Collisions:
@@ -41,10 +52,16 @@ class Collisions:
     # ------------------------------------------------------------ never
 
     def apart(self, written: Access, read: Access) -> bool:
-        """Whether the two cells never meet, whatever the iterations."""
-        if written.parts.isdisjoint(read.parts):
+        """Whether the two cells never meet, whatever the iterations, if these are two."""
+        if written.parts.isdisjoint(read.parts) or self._is_own(written, read):
             return True
         return any(self._differ(a, b) for a, b in zip(written.sums, read.sums))
+
+    def _is_own(self, written: Access, read: Access) -> bool:
+        """Whether equal indices tell each variable of the parallel loop."""
+        same = [a.terms for a, b in zip(written.sums, read.sums) if a is not None and a == b]
+        told = {t[1] for terms in same for t in terms if sum(u[0] == "step" for u in terms) == 1 and t[0] == "step"}
+        return self.indices.outer <= told
 
     def _differ(self, a: Sum | None, b: Sum | None) -> bool:
         if a is None or b is None:
@@ -75,26 +92,31 @@ class Collisions:
     def collide(self, written: Access, read: Access) -> bool:
         """Whether two different iterations are found in which the cells are one."""
         accesses = (written, read)
-        if any(None in a.sums or None in a.conditions for a in accesses) or self._is_own(written, read):
+        if any(None in a.conditions for a in accesses):
             return False
-        equations = [_tagged(a, 0).plus(_tagged(b, 1), -1) for a, b in zip(written.sums, read.sums)]
-        if any(t[0] != "step" for e in equations for t in e.terms):
-            return False
-        return _Search(self, accesses, equations).found(0)
-
-    def _is_own(self, written: Access, read: Access) -> bool:
-        """Whether equal indices tell each variable of the parallel loop."""
-        same = [a.terms for a, b in zip(written.sums, read.sums) if a == b]
-        told = {t[1] for terms in same for t in terms if sum(u[0] == "step" for u in terms) == 1 and t[0] == "step"}
-        return self.indices.outer <= told
+        equations, compared = [], []
+        pairs = zip(zip(written.forms, read.forms), zip(written.sums, read.sums))
+        for axis, (forms, sums) in enumerate(pairs):
+            equation = None if None in sums else _tagged(sums[0], 0).plus(_tagged(sums[1], 1), -1)
+            known = equation is not None and all(t[0] == "step" for t in equation.terms)
+            if known:
+                equations.append(equation)
+            elif equation is None and not any(mentions(f, ("fixed",)) or f is None for f in forms):
+                compared.append(forms)
+            elif axis < written.axes:  # of components, any may be the same
+                return False
+        return _Search(self, accesses, equations, compared).found(0)
 
 
 class _Search:
-    """Over the steps of the two iterations; an equation gives the last step that it has."""
+    """Over the steps of the two iterations; an equation gives the last step that it has. compared: pairs of forms that
+    are no sums.
+    """
 
-    def __init__(self, collisions: Collisions, accesses: tuple, equations: list):
+    def __init__(self, collisions: Collisions, accesses: tuple, equations: list, compared: list):
         self.collisions = collisions
         self.accesses = accesses
+        self.compared = compared
         self.order = [(side, var) for side in (1, 0) for var in accesses[side].steps]
         places = {step: k for k, step in enumerate(self.order)}
         self.telling: dict = {}
@@ -102,7 +124,7 @@ class _Search:
             self.telling.setdefault(max((places[t[1:]] for t in e.terms), default=-1), []).append(e)
         self.free = {t[1:] for e in equations for t in e.terms}
         self.free.update(*map(self._steers, self.order))
-        if any(a.conditions for a in accesses):
+        if compared or any(a.conditions for a in accesses):
             self.free.update(self.order)
         self.values: dict = {}
         self.tries = 0
@@ -143,7 +165,7 @@ class _Search:
         if k == 0 and any(e.number % _WRAP for e in self.telling.get(-1, ())):
             return False
         if k == len(self.order):
-            return self._differ() and all(self._reached(side) for side in (0, 1))
+            return self._differ() and self._same() and all(self._reached(side) for side in (0, 1))
         for value in self._candidates(k):
             self.tries += 1
             if self.tries > _TRIES:
@@ -171,6 +193,10 @@ class _Search:
     def _differ(self) -> bool:
         return any(self.values[0, var] != self.values[1, var] for var in self.collisions.indices.outer)
 
+    def _same(self) -> bool:
+        values = [(self._value(a, 0), self._value(b, 1)) for a, b in self.compared]
+        return all(a is not None and a == b for a, b in values)
+
     # ------------------------------------------------------------ branches
 
     def _reached(self, side: int) -> bool:
@@ -184,22 +210,20 @@ class _Search:
         return None not in values and _COMPARED[op](*values) == wanted
 
     def _value(self, form, side: int) -> int | None:
-        if isinstance(form, tuple) and form[0] in _COMPUTED:
-            a, b = self._value(form[1], side), self._value(form[2], side)
-            if a is None or b is None or b == 0 and form[0] in ("mod", "floordiv"):
-                return None
-            return _COMPUTED[form[0]](a, b)
+        """A form as a number, in these iterations."""
         known = self.collisions.indices.sum(form)
-        if known is None or any(t[0] != "step" for t in known.terms):
-            return None
-        return known.number + sum(n * self.values[side, t[1]] for t, n in known.terms.items())
+        if known is not None and all(t[0] == "step" for t in known.terms):
+            return known.number + sum(n * self.values[side, t[1]] for t, n in known.terms.items())
+        if form[0] == "shift":
+            inner = self._value(form[1], side)
+            return None if inner is None else inner + form[2]
+        return computed(form[0], *(self._value(part, side) for part in form[1:])) if form[0] in COMPUTED else None
 
 
 _COMPARED = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
 }  # fmt: skip
-_COMPUTED = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "min": min, "max": max}
 
 
 def _tagged(total: Sum, side: int) -> Sum:

@@ -31,6 +31,12 @@ from quadrants.ir.types import StructType, TensorType, element_dtype
 _VARIANTS = 16  # of one access, by the choices that its indices are made by
 _DEPTH, _CALLS = 60, 1000  # of operands below an index, before it counts as unknown
 
+COMPUTED = {
+    "mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "min": min, "max": max, "abs": abs,
+    "bit_and": lambda a, b: a & b, "bit_or": lambda a, b: a | b, "bit_xor": lambda a, b: a ^ b,
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+}  # fmt: skip
+
 
 @dataclass
 class Sum:
@@ -87,7 +93,7 @@ class Indices:
             lengths = {var: self.length(var) for var in steps}
             conditions = tuple(self._known_condition(*c) for c in (*branches, *self._chosen.values()))
             if self._open is None or len(found) + len(waiting) >= _VARIANTS:
-                found.append((forms, sums, conditions, lengths))
+                found.append((forms, sums, conditions, lengths, bool(self._chosen)))
             else:
                 waiting += [{**self._chosen, id(self._open): (self._open, wanted)} for wanted in (True, False)]
         self._chosen = {}
@@ -155,7 +161,7 @@ class Indices:
             return (e.type.name, a)
         if e.op == "neg" and is_index(e):
             return ("sub", 0, a)
-        return (e.op, a) if is_index(e) else (e.op + e.type.name, a)
+        return _folded(e.op, a) if is_index(e) else (e.op + e.type.name, a)
 
     def _variable(self, var: int):
         if var in self._forms:
@@ -174,7 +180,7 @@ class Indices:
             return shifted(a, -b)
         if e.op == "add" and (isinstance(a, int) or isinstance(b, int)):
             return shifted(a, b) if isinstance(b, int) else shifted(b, a)
-        return (e.op, a, b)
+        return _folded(e.op, a, b)
 
     def resolved(self, e):
         """What a variable was assigned, and what casts between counting numbers hold."""
@@ -288,6 +294,19 @@ def is_index(e) -> bool:
     """Whether a number is one as the loops count: of fewer bits, different numbers may become the same."""
     dtype = element_dtype(e.type)
     return dtype.is_integral and dtype.bits >= 32
+
+
+def computed(op: str, *operands: int | None) -> int | None:
+    """The number that an operation of `COMPUTED` makes of numbers, if these are known and it makes any."""
+    if None in operands or operands[-1] == 0 and op in ("mod", "floordiv"):
+        return None
+    return COMPUTED[op](*operands)
+
+
+def _folded(op: str, *operands):
+    known = op in COMPUTED and all(isinstance(x, int) for x in operands)
+    number = computed(op, *operands) if known else None
+    return (op, *operands) if number is None else number
 
 
 def shifted(form, step: int):

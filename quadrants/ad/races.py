@@ -4,6 +4,7 @@
 
 An array is refused if one iteration of a parallel loop stores to it and another reads it, as the indices show: two
 iterations are found in which they are one cell, or both are arithmetic on variables of the parallel loop, and differ.
+So is one to which two iterations write, unless both add: y[i // 2] = x[i].
 Indices that come out of arrays are the user's to know, and so are branches that only the launch decides.
 Cells that never meet are no race: z[t + 1, i] = z[t, i + 1] with a t from outside the loop.
 """
@@ -18,7 +19,7 @@ from quadrants.ad.indices import Indices, mentions
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.versions import Versions
 from quadrants.ir import rename
-from quadrants.ir.nodes import Atomic, Cell, Const, Declare, For, If, Load, Select, Store
+from quadrants.ir.nodes import Atomic, Cell, Const, Declare, ElemPlace, For, If, Load, Select, Store
 from quadrants.ir.overlap import is_same_memory, parts
 from quadrants.ir.walk import root, walk
 
@@ -45,18 +46,24 @@ class _Loop:
 
     def check(self, refusals: Refusals) -> None:
         shared = [(a, b) for a in self.writes for b in self.reads if is_same_memory(a, b)]
-        if not shared:
+        stored = [(a, b) for a in self.writes for b in self.writes if is_same_memory(a, b) and self._stores(a)]
+        if not shared and not stored:
             return
         cells = _Cells(self.loop, self.versions)
         collisions = Collisions(cells.indices, cells.extents)
-        written = {a: cells.accesses(self.writes[a]) for a, _ in shared}
+        written = {a: cells.accesses(self.writes[a]) for pair in (*shared, *stored) for a in pair if a in self.writes}
         read = {b: cells.accesses(self.reads[b]) for _, b in shared}
         for a, b in shared:
-            for access, other in product(written[a], read[b]):
-                if collisions.apart(access, other):
-                    continue
-                if _cross(access, other) or collisions.collide(access, other):
+            for access, other in _pairs(written[a], a, read[b], b):
+                if _meet(collisions, access, other):
                     refusals.cross_iteration(a, access.loc or self.loop.loc)
+        for a, b in stored:
+            for access, other in _pairs(written[a], a, written[b], b):
+                if _is_ordered(access.effect, other.effect) and _meet(collisions, access, other):
+                    refusals.cross_stores(a, access.loc or self.loop.loc)
+
+    def _stores(self, array) -> bool:
+        return any(isinstance(found[0], Store) for found in self.writes[array])
 
     # ------------------------------------------------------------ what is read and written
 
@@ -91,12 +98,18 @@ class _Loop:
             elif isinstance(node, (Store, Atomic)):
                 at = root(node.place)
                 if isinstance(at, Cell) and self.activity.companion(at.array) is not None:
-                    self._note(self.writes, node, loc, steps, branches)
+                    self._note(self.writes, node, loc, steps, branches, self._effect(node))
 
-    def _note(self, found: dict, node, loc, steps: tuple, branches: tuple) -> None:
+    def _effect(self, node) -> str:
+        if isinstance(node, Atomic):
+            return "add"
+        return "store" if self.activity.is_varied(node.value) else "clear"
+
+    def _note(self, found: dict, node, loc, steps: tuple, branches: tuple, effect: str = "read") -> None:
         at = root(node.place)
-        indices = self.versions.all_now(at.indices)
-        found.setdefault(at.array, []).append((node, indices, loc, steps, branches))
+        inside = node.place.indices if isinstance(node.place, ElemPlace) and node.place.base is at else ()
+        indices = self.versions.all_now((*at.indices, *inside))
+        found.setdefault(at.array, []).append((node, indices, loc, steps, branches, effect))
 
 
 def _choose(e: Select, cond, chosen: dict) -> None:
@@ -117,13 +130,14 @@ class _Cells:
     def accesses(self, found: list) -> list:
         """Those that differ, without what nothing uses."""
         made: dict = {}
-        for node, indices, loc, steps, branches in found:
+        for node, indices, loc, steps, branches, effect in found:
             if id(node) in self._idle:
                 continue
-            for forms, sums, conditions, lengths in self.indices.variants(indices, branches, steps):
-                key = (forms, steps, conditions, parts(node.place))
+            for forms, sums, conditions, lengths, chosen in self.indices.variants(indices, branches, steps):
+                axes = len(root(node.place).indices)
+                key = (forms, steps, conditions, parts(node.place), effect)
                 if key not in made:
-                    made[key] = Access(forms, sums, *key[1:], lengths, loc)
+                    made[key] = Access(forms, sums, *key[1:], lengths, chosen, axes, loc)
                     if not conditions:
                         self._note_extents(root(node.place).array, forms)
         return list(made.values())
@@ -143,12 +157,35 @@ def _idle(body: list) -> set:
     return {id(node) for node in walk(values)}
 
 
+def _pairs(accesses: list, a, others: list, b):
+    """Accesses to two arrays that share memory. Where they are not one, indices of components mean different things."""
+    if a is not b:
+        accesses, others = [x.to_cell() for x in accesses], [x.to_cell() for x in others]
+    return product(accesses, others)
+
+
+def _is_ordered(a: str, b: str) -> bool:
+    """Whether it matters for derivatives which of two writes to a cell came first."""
+    return "store" in (a, b) or {a, b} == {"clear", "add"}
+
+
+def _meet(collisions: Collisions, written: Access, other: Access) -> bool:
+    """Whether two iterations reach one cell, as the indices show."""
+    if collisions.apart(written, other):
+        return False
+    searched = (written.chosen or other.chosen) and None not in (*written.conditions, *other.conditions)
+    return collisions.collide(written, other) or not searched and _cross(written, other)
+
+
 # ---------------------------------------------------------------- by the forms of the indices
 
 
 def _cross(written: Access, read: Access) -> bool:
     """Whether indices over the variables of the parallel loop differ, be they sums or not."""
-    pairs = [(_known(a), _known(b)) for a, b in zip(written.forms, read.forms)]
+    sums = zip(written.sums, read.sums)
+    forms = zip(written.forms[: written.axes], read.forms)
+    differing = [pair for pair, (a, b) in zip(forms, sums) if a is None or a != b]
+    pairs = [(_known(a), _known(b)) for a, b in differing]
     return any(a != b and (_is_of_loop(a) and _is_of_loop(b) or _are_neighbours(a, b)) for a, b in pairs)
 
 

@@ -90,6 +90,14 @@ class Refusals:
             loc,
         )
 
+    def cross_stores(self, array, loc):
+        self.raise_(
+            f"Cross-iteration stores to '{array.label or array.name}': two iterations of a parallel loop write to one "
+            "cell, and not both add to it, so the order of the derivative is not known. Put the loop inside "
+            "`for _ in range(1):` to run it in order, or write to different cells.",
+            loc,
+        )
+
 
 # Functions of the package behind those of the same name, or behind these.
 _LINALG = {"eig2": "eig"}

@@ -2,14 +2,16 @@
 
     k = i; k -= 1; x[i] = x[k]          ->   k_1 = i; k_2 = k_1 - 1; x[i] = x[k_2]
     if c: k = 0                         ->   k_3 = 0 if c else k_2
-    for j in range(4): k += 2; ..x[k]   ->   k_4 = k_3 + 2 * (j - 0); k_5 = k_4 + 2; ..x[k_5]
+    for j in range(n): k += 2; ..x[k]   ->   k_4 = k_3 + 2 * (j - 0); k_5 = k_4 + 2; ..x[k_5]
+    for j in range(2): k *= 2; ..x[k]   ->   k_6 = 2 * k_5; k_7 = k_6 if j == 1 else k_5; ..
 
-The statements stay as they are. A loop that sets a variable otherwise finds it as it was in its first iteration, and as
-nobody knows in later ones.
+The statements stay as they are. What a longer loop sets otherwise is known as far as one iteration tells, such as
+`k = j`, but not what many made of each other.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from quadrants.ir import rename
@@ -20,6 +22,7 @@ from quadrants.ir.nodes import (
     Declare,
     ElemPlace,
     For,
+    If,
     Load,
     Make,
     Select,
@@ -29,6 +32,9 @@ from quadrants.ir.nodes import (
 )
 from quadrants.ir.types import StructType, TensorType, element_dtype, i32, u1
 from quadrants.ir.walk import root_var, walk
+
+_UNROLLED = 4  # iterations of a loop inside, each of which is gone through
+_TRIALS = 200  # iterations that are gone through in one parallel loop; later ones count as unknown
 
 
 class Versions:
@@ -43,6 +49,8 @@ class Versions:
         self.known: set = set()
         self._changed = _changed(loop.body)
         self._now: dict[int, Var] = {}
+        self._trials = 0
+        self._depth = 0  # of trials in trials
 
     def now(self, e):
         """An expression over the values as they are here."""
@@ -57,7 +65,7 @@ class Versions:
         """A statement without a block has run."""
         if isinstance(s, Declare):
             self.known.add(s.var.id)
-            if s.var.id in self._changed:
+            if s.var.id in self._changed or self._depth:
                 self._set(s.var, self.now(s.init))
             else:
                 self.defined[s.var.id] = self.now(s.init)
@@ -80,29 +88,104 @@ class Versions:
         """Behind both sides, of which `then` was the values behind the first one."""
         orelse, self._now = self._now, dict(before)
         for key in before:
-            if then[key] is not orelse[key]:
+            if key in self._changed and then[key] is not orelse[key]:
                 var = self._changed[key]
                 self._set(var, Select(cond, _load(then[key]), _load(orelse[key]), var.type))
 
-    def enter(self, loop: For) -> list:
+    def enter(self, loop: For) -> dict:
         """In front of the body of a loop inside. Returns what the variables that it sets are behind it, for `leave`."""
         bounds = tuple(self.all_now(pair) for pair in loop.bounds)
-        self.bounds.update(zip((v.id for v in loop.vars), bounds))
-        steps, behind = _steps(loop), []
-        for var in self._set_by(loop):
-            before = _load(self._now[var.id])
-            if var.id in steps:
-                self._set(var, _sum(before, steps[var.id], bounds[0][0], _load(loop.vars[0])))
-                ran = Binary("lt", *bounds[0], u1)
-                behind.append((var, Select(ran, _sum(before, steps[var.id], *bounds[0]), before, var.type)))
-            else:
-                self._set(var, Select(_is_first(loop, bounds), before, _load(self._unknown(var)), var.type))
-                behind.append((var, None))
-        return behind
+        counters = tuple(map(self._counter, loop.vars))
+        self.bounds.update(zip((v.id for v in counters), bounds))
+        changed = [var for key, var in _changed(loop.body).items() if key in self._now]
+        if not changed:
+            return {}
+        inner = _Inner(loop, bounds, _load(counters[0]), changed)
+        if inner.trips is not None and inner.trips <= _UNROLLED:
+            entries, behind = self._unrolled(inner)
+        else:
+            entries, behind = self._summed(inner)
+        for var in changed:
+            self._set(var, entries[var.id])
+        return {var: behind[var.id] for var in changed}
 
-    def leave(self, behind: list) -> None:
-        for var, value in behind:
+    def leave(self, behind: dict) -> None:
+        for var, value in behind.items():
             self._set(var, value)
+
+    def _counter(self, var: Var) -> Var:
+        """The variable of a loop; another one each time that a loop is gone through for trial."""
+        if not self._depth:
+            return var
+        self._now[var.id] = new = Var(var.name, var.type)
+        return new
+
+    # ------------------------------------------------------------ loops inside
+
+    def _unrolled(self, inner: _Inner) -> tuple[dict, dict]:
+        """What variables are in front of an iteration, and behind all, by going through all."""
+        states = [{var.id: self._now[var.id] for var in inner.changed}]
+        for k in range(inner.trips):
+            states.append(self._trial(inner, Const(inner.begin.value + k, inner.begin.type), states[-1]))
+        entries = {key: _load(var) for key, var in states[0].items()}
+        for k, state in enumerate(states[1:-1], 1):
+            at = Binary("eq", inner.counter, Const(inner.begin.value + k, inner.begin.type), u1)
+            for var in inner.changed:
+                entries[var.id] = Select(at, _load(state[var.id]), entries[var.id], var.type)
+        return entries, {key: _load(var) for key, var in states[-1].items()}
+
+    def _summed(self, inner: _Inner) -> tuple[dict, dict]:
+        """The same for variables that are counted; for others as the iteration before left them, whatever that found,
+        and as the last one left them.
+        """
+        steps = _steps(inner.loop)
+        entries, behind, lost = {}, {}, {}
+        for var in inner.changed:
+            before = _load(self._now[var.id])
+            lost[var.id] = self._unknown(var)
+            if var.id in steps:
+                entries[var.id] = _sum(before, steps[var.id], inner.begin, inner.counter)
+                behind[var.id] = Select(inner.ran, _sum(before, steps[var.id], *inner.bounds[0]), before, var.type)
+        others = [var for var in inner.changed if var.id not in steps]
+        if others and len(inner.bounds) == 1:
+            one = Const(1, inner.counter.type)
+            previous = self._trial(inner, Binary("sub", inner.counter, one, one.type), lost)
+            last = self._trial(inner, Binary("sub", inner.bounds[0][1], one, one.type), lost)
+        else:
+            previous = last = lost
+        for var in others:
+            before = _load(self._now[var.id])
+            entries[var.id] = Select(inner.first, before, _load(previous[var.id]), var.type)
+            behind[var.id] = Select(inner.ran, _load(last[var.id]), before, var.type)
+        return entries, behind
+
+    def _trial(self, inner: _Inner, counter, entries: dict) -> dict:
+        """What variables are behind one iteration, by what they are in front of it."""
+        self._trials += 1
+        if self._trials > _TRIALS:
+            return {var.id: self._unknown(var) for var in inner.changed}
+        saved, self._now = self._now, {**self._now, **entries}
+        self._set(inner.loop.vars[0], counter)
+        self._depth += 1
+        self._run(inner.loop.body)
+        self._depth -= 1
+        found, self._now = {var.id: self._now[var.id] for var in inner.changed}, saved
+        return found
+
+    def _run(self, body: list) -> None:
+        for s in body:
+            if isinstance(s, If):
+                cond, before = self.now(s.cond), self.branch()
+                self._run(s.then)
+                then = self.other(before)
+                self._run(s.orelse)
+                self.join(cond, before, then)
+            elif isinstance(s, For):
+                behind = self.enter(s)
+                self._run(s.body)
+                self.leave(behind)
+            else:
+                self.after(s)
 
     # ------------------------------------------------------------ values
 
@@ -118,9 +201,6 @@ class Versions:
 
     def _follows(self, var: Var | None) -> bool:
         return var is not None and var.id in self._now
-
-    def _set_by(self, loop: For) -> list:
-        return [var for key, var in _changed(loop.body).items() if key in self._now]
 
     def _stored(self, s: Store):
         """The whole variable behind a store to it or to a component; None where that cannot be told."""
@@ -159,6 +239,32 @@ def _load(var: Var) -> Load:
 # ---------------------------------------------------------------- loops inside
 
 
+class _Inner:
+    """A loop inside, its bounds and counter as they are in front of it."""
+
+    def __init__(self, loop: For, bounds: tuple, counter: Load, changed: list):
+        self.loop = loop
+        self.bounds = bounds
+        self.counter = counter
+        self.changed = changed  # the variables that it sets
+        self.begin, end = bounds[0]
+        known = len(bounds) == 1 and isinstance(self.begin, Const) and isinstance(end, Const)
+        self.trips = max(0, int(end.value) - int(self.begin.value)) if known else None
+
+    @property
+    def first(self):
+        """Whether an iteration is the first one."""
+        begins = [Binary("eq", _load(var), begin, u1) for var, (begin, _) in zip(self.loop.vars, self.bounds)]
+        begins[0] = Binary("eq", self.counter, self.begin, u1)
+        return functools.reduce(lambda a, b: Binary("logic_and", a, b, u1), begins)
+
+    @property
+    def ran(self):
+        """Whether there was any iteration."""
+        runs = [Binary("lt", begin, end, u1) for begin, end in self.bounds]
+        return functools.reduce(lambda a, b: Binary("logic_and", a, b, u1), runs)
+
+
 def _steps(loop: For) -> dict:
     """What each iteration adds to variables that it does nothing else to, by id."""
     if len(loop.vars) != 1:
@@ -167,8 +273,8 @@ def _steps(loop: For) -> dict:
     for node in walk(loop.body):
         if isinstance(node, (Store, Atomic)) and root_var(node.place) is not None:
             stores.setdefault(root_var(node.place).id, []).append(node)
-    found = {key: _step(only[0]) for key, only in stores.items() if len(only) == 1 and only[0] in loop.body}
-    return {key: step for key, step in found.items() if step is not None}
+    steps = {key: [_step(s) if s in loop.body else None for s in found] for key, found in stores.items()}
+    return {key: sum(each) for key, each in steps.items() if None not in each}
 
 
 def _step(s) -> int | None:
@@ -187,12 +293,3 @@ def _sum(before, step: int, begin, end) -> Binary:
     """What a variable is after the iterations from `begin` to `end`."""
     passed = Binary("sub", end, begin, begin.type)
     return Binary("add", before, Binary("mul", Const(step, begin.type), passed, begin.type), before.type)
-
-
-def _is_first(loop: For, bounds: tuple):
-    """Whether an iteration is the first one."""
-    conditions = [Binary("eq", _load(var), begin, u1) for var, (begin, _) in zip(loop.vars, bounds)]
-    first = conditions[0]
-    for other in conditions[1:]:
-        first = Binary("logic_and", first, other, u1)
-    return first

@@ -93,6 +93,7 @@ for i in s: s[i][0] += s[0][0]
 for i in s: s[i] = s[0] * 2
 for i in s: first[i] += s[0][0]
 for i in v: v[i][n] += v[0][0]
+for i in range(2): v[1][i] += v[1][1 - i] ** 2
 for i in b: b[i].p += b[0].p
 for i in a: a[i] = a[0] * 2
 for i in a: a[0] += a[i] * 2
@@ -129,6 +130,15 @@ for i in range(4):: for j in range(qd.min(i, 2)): x[i] += x[j] ** 2
 for i in range(4): x[i] += x[abs(i - 2)] ** 2
 for i in range(4): x[i] += x[qd.cast(i * 0.5, qd.i32)] ** 2
 for i in range(4): x[i] += x[qd.cast(qd.floor(i / 2), qd.i32)] ** 2
+for i in range(1, 5):: k = i; for j in range(2): k = i - j; x[i] += 0.5 * x[k]
+for i in range(1, 5):: k = i; for j in range(9): k = i + j - 7; x[i] += 0.5 * x[k]
+for i in range(1, 5):: k = i; for j in range(n): k = i + 1; x[i] += 0.5 * x[k]
+for i in range(1, 5):: k = i; for j in range(9): x[i] += 0.5 * x[k];k = i + j
+for i in range(1, 5):: k = i; for j in range(2): k += 1;k -= 2; x[i] += 0.5 * x[k + 1]
+for i in range(1, 5):: k = i; for j in range(9): k += 1;k -= 2; x[i] += 0.5 * x[k + 10]
+for i in range(4):: J = qd.Vector([i, 0]); for d in range(2): J[d] += 1; x[J[0]] += 0.5 * x[i]
+for i in range(4):: k = i; for _ in range(3): k = k - 1 if k > 0 else 0; x[i] += 0.5 * x[k]
+for i in range(4):: k = i + 1; for j in range(2): k -= j; x[i + 1] += 0.5 * x[k]
 for I in qd.grouped(z): J = I; J += 1; z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; J = J - 1; z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; J.x += 1; z[I] += z[J] ** 2
@@ -137,7 +147,43 @@ for I in qd.grouped(z):: J = I; for d in qd.static(range(2)): J[d] += 1; z[I] +=
 for I in qd.grouped(z): J = I; J = qd.Vector([I[1], I[0]]); z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; d = 1; d -= 1; J[d] += 1; z[I] += z[J] ** 2
 """
+STORED = """
+for i in range(4): out[0] = x[i]
+for i in range(4): out[0] = x[3]
+for i in range(4): out[i // 2] = x[i]
+for i in range(4): out[i % 3] = x[i]
+for i in range(4): out[n] = x[i]
+for i in range(n): a[1] = x[i]
+for i in range(1, 4):: out[i] = x[i]; out[i - 1] += x[i + 4]
+for i in range(4):: out[i] = 0.0; out[i + 1] += x[i]
+for i in range(4):: out[0] = 0.0; out[0] += x[i]
+for i in range(4):: if i > 1: out[9] = x[i]
+for i, j in z: out[i] = z[i, j]
+for i, j in z: out[i + j] = z[i, j]
+for i in v: v[0][1] = x[i]
+for i in v: v[i // 2] = [x[i], x[i]]
+for i in range(2):: k = 0; v[1][k] = x[i]
+for i in range(2):: v[1][1 - i] = x[i]; v[1][i] += x[i + 2]
+for i in range(2):: v[1][i] = x[i]; v[1] = [x[2], x[3]]
+"""
 ACCEPTED = """
+for i in range(4): out[0] = 3.0
+for i in range(4): out[i] = x[i] + x[0]
+for i in range(4): out[i // 2] += x[i]
+for i in range(2): v[1][i] = x[i]
+for i in range(2): v[1][1 - i] = x[i] * v[1][1 - i]
+for i in range(2): v[0][i] += v[1][1 - i] ** 2
+for i in range(2):: k = i; v[1][k] = x[i]; v[2] = [0.0, 0.0]
+for i in range(4): out[i // 4 + 9] = 0.0
+for i in range(4):: out[i] = 0.0; for j in range(4): out[i] += x[j]
+for i in range(4):: if i == 2: out[9] = x[i]
+for i in range(1): out[0] = x[i]
+for i, j in z: out[4 * i + j] = z[i, j]
+for i in range(4):: x[2 * i] += 1.0; out[i] += x[i + i]
+for i in range(4):: x[5 - i] += 1.0; out[i] += x[-i + 5]
+for i in range(4):: k = 2 * i; j = k - i; x[i] += 0.5 * x[j]
+for i in range(4):: k = i; for j in range(3): k = i + j; x[i] += 0.5 * x[k + 20]
+for i in range(4):: k = i; for j in range(n): k = 3 - j; x[i] += 0.5 * x[k + 20]
 for i in range(4): x[i + 1] += x[0] ** 2
 for i in range(4): x[0] += x[i + 1] ** 2
 for i in range(4): x[i] = x[i] * x[30]
@@ -219,6 +265,14 @@ def runtime(init):
 def test_iterations_that_share_a_cell_are_refused(loop, tmp_path):
     module = kernel(loop, tmp_path)
     with pytest.raises(RuntimeError, match="Cross-iteration read-after-write") as caught:
+        module.k.grad(4, qd.ndarray(qd.f64, 4, needs_grad=True))
+    assert "races_module.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("loop", cases(STORED))
+def test_iterations_that_store_to_a_cell_of_another_are_refused(loop, tmp_path):
+    module = kernel(loop, tmp_path)
+    with pytest.raises(RuntimeError, match="Cross-iteration stores to") as caught:
         module.k.grad(4, qd.ndarray(qd.f64, 4, needs_grad=True))
     assert "races_module.py" in str(caught.value)
 
