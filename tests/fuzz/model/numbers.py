@@ -57,12 +57,13 @@ class Defaults:
 
 
 class Num:
-    """A number of a dtype: a Python int that fits, or a Python float that the dtype has."""
+    """A number of a dtype: a Python int that fits, or a Python float that the dtype has. whole: it was an integer."""
 
-    __slots__ = ("dtype", "value")
+    __slots__ = ("dtype", "value", "whole")
 
-    def __init__(self, dtype: DType, value):
+    def __init__(self, dtype: DType, value, whole: bool | None = None):
         self.dtype, self.value = dtype, value
+        self.whole = not dtype.real if whole is None else whole
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}({self.value})"
@@ -116,7 +117,7 @@ def convert(x: Num, dtype: DType) -> Num:
             raise Undefined("a NaN as a truth value")
         return Num(u1, int(x.value != 0))
     if dtype.real:
-        return Num(dtype, rounded(x.value, dtype) if have.real else _real_of_int(x.value, dtype))
+        return Num(dtype, rounded(x.value, dtype) if have.real else _real_of_int(x.value, dtype), x.whole)
     return Num(dtype, _int_of_real(x.value, dtype) if have.real else wrap(x.value, dtype))
 
 

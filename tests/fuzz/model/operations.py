@@ -56,7 +56,7 @@ def _binary(op: str, a: Num, b: Num) -> Num:
     elif op == "/":
         # Integers become default_fp before they meet the other operand.
         dtype = promote(*(x.dtype if x.dtype.real else Defaults.fp for x in (a, b)))
-    if op == "-" and dtype.real and not b.dtype.real and a.value == b.value == 0:
+    if op == "-" and dtype.real and b.whole and a.value == b.value == 0:
         raise Undefined("the sign of a zero")  # gcc 12 makes -0.0 of it: docs/development/status.md, known limits
     a, b = convert(a, dtype), convert(b, dtype)
     return _real(op, a.value, b.value, dtype) if dtype.real else _integer(op, a.value, b.value, dtype)
