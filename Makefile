@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(RUN):$(PATH)
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: without the slow ones)"
-	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu)"
+	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu; also metal)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
@@ -43,10 +43,11 @@ test: build
 test-fast: build
 	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
-# Kernels as CUDA and as HIP text, run by the SIMT emulator on the CPU; no GPU is needed.
+# Kernels as CUDA, HIP and Metal text, run by the SIMT emulator on the CPU; no GPU is needed.
 test-simt: ARCHS ?= cuda,amdgpu
+test-simt: SHARE ?= 1
 test-simt: build
-	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) $(RUN)/python -m pytest -n 2 --dist loadfile
+	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile
 
 # Drivers take a tenth of a second and more to compile a kernel, so most folders give one test in SHARE, chosen by names
 # and commit.

@@ -4,6 +4,7 @@ cdef extern from "qd_abi.h" nogil:
     ctypedef union qd_value:
         int64_t i
         double f
+        float single
 
     cdef struct qd_error:
         int32_t flag

@@ -13,6 +13,7 @@ cdef dict _attributes = {
     "clock_khz": QD_CLOCK_KHZ,
     "argument_bytes": QD_ARGUMENT_BYTES,
 }
+cdef dict _arch_names = {"hip": b"amdgpu", "opencl": b"opencl", "metal": b"metal"}  # kept for ever: C reads them
 cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
 
 
@@ -83,10 +84,11 @@ cdef class Device:
 
     cdef int start(self, str vendor) except -1:
         cdef int status
+        cdef bytes arch = _arch_names.get(vendor, b"cuda")
         self.vendor = vendor
         self.forks = _forks
         self.heaps = new DeviceHeaps(self.api)
-        self.arch_name = "amdgpu" if vendor == "hip" else "opencl" if vendor == "opencl" else "cuda"
+        self.arch_name = arch
         self.dlpack_type = rocm_memory if vendor == "hip" else cuda_memory
         with nogil:
             status = self.api.open()

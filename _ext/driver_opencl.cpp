@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -49,9 +50,13 @@ struct Opened {
     std::mutex gate;         // of what follows
     std::vector<Handle> streams;
     Pool<Memory> pool;
+    std::map<uint64_t, int> foreign;  // memory of others, and how often it was retained
+    uint64_t foreign_version = 0;     // grows whenever there is other such memory
 
-    Opened(Handle context, Handle device, bool timing)
-        : context(context), device(device), timing(timing), pool(Memory{context}) {}
+    Opened(Handle context, Handle device, Handle queue, bool timing)
+        : context(context), device(device), timing(timing), queue(queue), pool(Memory{context}) {}
+
+    uint64_t version() const { return pool.version() + foreign_version; }
 };
 
 Opened &of(void *self) { return *static_cast<Opened *>(self); }
@@ -62,7 +67,7 @@ Handle queue_of(void *self, void *stream) { return stream ? stream : of(self).qu
 struct Function {
     Handle kernel;
     size_t block_bytes;
-    uint64_t version = 0;  // of the pool, when the driver was told its blocks
+    uint64_t version = 0;  // of the memory, when the driver was told its blocks
     std::mutex gate;
 };
 
@@ -178,9 +183,10 @@ Status tell_blocks(Opened &opened, Function &function) {
     uint64_t version;
     {
         std::lock_guard<std::mutex> alone(opened.gate);
-        version = opened.pool.version();
+        version = opened.version();
         if (version == function.version) return 0;
         blocks = opened.pool.blocks();
+        for (const auto &memory : opened.foreign) blocks.push_back(reinterpret_cast<void *>(memory.first));
     }
     if (!blocks.empty()) {
         Status status =
@@ -196,6 +202,12 @@ Status set_block(const Function &function, void *param) {
     return cl.clSetKernelArgSVMPointer(function.kernel, 0, *static_cast<void **>(param));
 }
 
+// No frame is a null buffer: some drivers count a null pointer to shared memory as an argument that is missing.
+Status set_frame(const Function &function, void *frame) {
+    if (frame) return cl.clSetKernelArgSVMPointer(function.kernel, 1, frame);
+    return cl.clSetKernelArg(function.kernel, 1, sizeof(Handle), nullptr);
+}
+
 int launch(void *self, void *handle, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream,
            void **params) {
     Function &function = *static_cast<Function *>(handle);
@@ -203,7 +215,7 @@ int launch(void *self, void *handle, uint32_t grid, uint32_t block, uint32_t sha
     std::lock_guard<std::mutex> alone(function.gate);
     Status status = tell_blocks(of(self), function);
     if (status == 0) status = set_block(function, params[0]);
-    if (status == 0) status = cl.clSetKernelArgSVMPointer(function.kernel, 1, *static_cast<void **>(params[1]));
+    if (status == 0) status = set_frame(function, *static_cast<void **>(params[1]));
     if (status == 0 && shared_bytes) status = cl.clSetKernelArg(function.kernel, 2, shared_bytes, nullptr);
     if (status) return status;
     const size_t global = static_cast<size_t>(grid) * block, local = block;
@@ -380,18 +392,31 @@ const qd_device_api table = {
     event_destroy, nullptr, nullptr, describe, close,
 };
 
-void *open(void *context, void *device, bool timing, const char **why) {
+void retain_memory(void *opened, uint64_t address) {
+    std::lock_guard<std::mutex> alone(of(opened).gate);
+    if (of(opened).foreign[address]++ == 0) ++of(opened).foreign_version;
+}
+
+void release_memory(void *opened, uint64_t address) {
+    std::lock_guard<std::mutex> alone(of(opened).gate);
+    auto found = of(opened).foreign.find(address);
+    if (found == of(opened).foreign.end() || --found->second > 0) return;
+    of(opened).foreign.erase(found);
+    ++of(opened).foreign_version;
+}
+
+void *open(void *context, void *device, void *queue, bool timing, const char *binding, const char **why) {
     static std::mutex gate;
     static bool ready = false;
     std::lock_guard<std::mutex> alone(gate);
-    *why = ready ? nullptr : find(&cl);
+    *why = ready ? nullptr : find(&cl, binding);
     ready = *why == nullptr;
     if (!ready) return nullptr;
-    if (cl.clRetainContext(context) != 0) {
-        *why = "it takes a context of OpenCL";
+    if (cl.clRetainContext(context) != 0 || (queue && cl.clRetainCommandQueue(queue) != 0)) {
+        *why = "it takes a context of OpenCL, and a queue of it";
         return nullptr;
     }
-    return new Opened(context, device, timing);
+    return new Opened(context, device, queue, timing);
 }
 
 }  // namespace opencl

@@ -21,6 +21,7 @@ using Handle = void *;
 struct Entries {
     Status (*clGetDeviceInfo)(Handle, uint32_t, size_t, void *, size_t *);
     Handle (*clCreateCommandQueueWithProperties)(Handle, Handle, const uint64_t *, Status *);
+    Status (*clRetainCommandQueue)(Handle);
     Status (*clReleaseCommandQueue)(Handle);
     Status (*clRetainContext)(Handle);
     Status (*clReleaseContext)(Handle);
@@ -53,8 +54,8 @@ struct Symbol {
 
 #define QD_SYMBOL(name) {offsetof(Entries, name), #name}
 constexpr Symbol symbols[] = {
-    QD_SYMBOL(clGetDeviceInfo), QD_SYMBOL(clCreateCommandQueueWithProperties), QD_SYMBOL(clReleaseCommandQueue),
-    QD_SYMBOL(clRetainContext), QD_SYMBOL(clReleaseContext), QD_SYMBOL(clRetainProgram), QD_SYMBOL(clReleaseProgram),
+    QD_SYMBOL(clGetDeviceInfo), QD_SYMBOL(clCreateCommandQueueWithProperties), QD_SYMBOL(clRetainCommandQueue),
+    QD_SYMBOL(clReleaseCommandQueue), QD_SYMBOL(clRetainContext), QD_SYMBOL(clReleaseContext), QD_SYMBOL(clRetainProgram), QD_SYMBOL(clReleaseProgram),
     QD_SYMBOL(clCreateKernel), QD_SYMBOL(clReleaseKernel), QD_SYMBOL(clSetKernelArg),
     QD_SYMBOL(clSetKernelArgSVMPointer), QD_SYMBOL(clSetKernelExecInfo), QD_SYMBOL(clEnqueueNDRangeKernel),
     QD_SYMBOL(clSVMAlloc), QD_SYMBOL(clSVMFree), QD_SYMBOL(clEnqueueSVMMemcpy), QD_SYMBOL(clEnqueueSVMMemFill),
@@ -64,14 +65,16 @@ constexpr Symbol symbols[] = {
 };
 #undef QD_SYMBOL
 
-// What keeps the loader of OpenCL from being used, null for nothing.
-inline const char *find(Entries *entries) {
+// What keeps the loader of OpenCL from being used, null for nothing. binding: the path of a library that is linked to
+// it. Contexts and programs come from there, and the loader of the system may be another one, or missing.
+inline const char *find(Entries *entries, const char *binding) {
 #ifdef _WIN32
+    (void)binding;  // symbols are not looked for in what a library is linked to
     HMODULE library = LoadLibraryA("OpenCL.dll");
 #else
-    void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(binding, RTLD_NOW | RTLD_LOCAL);
 #endif
-    if (!library) return "the OpenCL loader is not installed";
+    if (!library) return "the OpenCL loader cannot be opened";
     for (const Symbol &s : symbols) {
 #ifdef _WIN32
         void *address = reinterpret_cast<void *>(GetProcAddress(library, s.name));

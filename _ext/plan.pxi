@@ -424,7 +424,7 @@ cdef class Plan:
 
 cdef object error_value(qd_error *error, int at):
     if error.kinds >> at & 1:
-        return error.values[at].f
+        return error.values[at].single if error.kinds >> 31 & 1 else error.values[at].f
     return <uint64_t> error.values[at].i if error.kinds >> (32 + at) & 1 else error.values[at].i
 
 

@@ -15,6 +15,7 @@ typedef void (*qd_task_fn)(qd_runtime *rt, void *frame, int32_t worker, int64_t 
 typedef union qd_value {
     int64_t i;
     double f;
+    float single;
 } qd_value;
 
 /* First failure of a launch; later ones are dropped. A writer moves flag 0 -> 1 atomically, fills, then stores 2. */
@@ -23,7 +24,8 @@ struct qd_error {
     int32_t site;   /* index into the plan's table of messages */
     int32_t count;  /* values used */
     int32_t worker; /* who failed */
-    int64_t kinds;  /* bit k set: values[k] is a double, else an int64; bit 32 + k set: the bits of a uint64 */
+    int64_t kinds;  /* bit k set: values[k] is a double, else an int64; bit 32 + k set: the bits of a uint64.
+                       Bit 31 set: real numbers are floats. */
     qd_value values[QD_ERROR_VALUES];
 };
 

@@ -51,8 +51,9 @@ std::string standstill(const Block &block);
 // "thread 3", "threads 0-2, 7".
 std::string listed(const std::vector<uint32_t> &threads);
 
-const char *barrier_name(int kind);
-const char *op_name(int op, int warp, bool lockstep);
+// What the text of a function calls these.
+const char *barrier_name(const Function &function, int kind);
+const char *op_name(const Function &function, int op);
 
 // 0, or a status that `describe` knows.
 int launch(void *function, uint32_t grid, uint32_t block, uint32_t shared_bytes, void *stream, void **params);

@@ -9,7 +9,10 @@
 #ifndef QD_SIMT_ABI_H
 #define QD_SIMT_ABI_H
 
-#define QD_SIMT_ABI 2
+#define QD_SIMT_ABI 3
+
+/* Whose words the text has. */
+enum qd_simt_flavour { QD_SIMT_CUDA, QD_SIMT_HIP, QD_SIMT_METAL };
 
 /* What a thread may wait for in a barrier of the block. */
 enum qd_simt_barrier { QD_SIMT_BLOCK_SYNC, QD_SIMT_BLOCK_AND, QD_SIMT_BLOCK_OR, QD_SIMT_BLOCK_COUNT };
@@ -54,6 +57,7 @@ typedef struct qd_simt_module {
     unsigned char *shared, *shared_end; /* declared with sizes */
     unsigned char *dynamic;             /* the one without, null if there is none */
     unsigned int dynamic_room;
+    int flavour;
 } qd_simt_module;
 
 typedef struct qd_simt_entry {

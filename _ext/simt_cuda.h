@@ -1,4 +1,6 @@
 /* The operations of a warp as CUDA has them: each names the lanes that take part. Comes after simt_device.h. */
+#include "simt_builtins.h"
+#include "simt_math.h"
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 

@@ -66,7 +66,7 @@ Thread *waiting_thread(const char *call) {
 
 int barrier(int kind, int predicate) {
     Engine &e = engine();
-    Thread *self = waiting_thread(barrier_name(kind));
+    Thread *self = waiting_thread(barrier_name(*e.block.function, kind));
     self->what = static_cast<uint8_t>(kind);
     self->predicate = predicate;
     self->state = State::in_barrier;
@@ -89,10 +89,10 @@ __attribute__((noinline)) void note_calls(Thread *self, void **frame) {
 unsigned long long warp(int op, int lockstep, unsigned long long mask, unsigned long long value, int lane) {
     Engine &e = engine();
     const int width = e.block.function->warp;
-    Thread *self = waiting_thread(op_name(op, width, lockstep));
+    Thread *self = waiting_thread(op_name(*e.block.function, op));
     const uint32_t number = number_of(self);
     if (!lockstep && !(mask >> (number % width) & 1))
-        give_up("thread " + std::to_string(number) + " calls " + op_name(op, width, false) +
+        give_up("thread " + std::to_string(number) + " calls " + op_name(*e.block.function, op) +
                 " with a mask that leaves out its own lane");
     self->what = static_cast<uint8_t>(op);
     self->lockstep = lockstep;

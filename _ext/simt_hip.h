@@ -1,4 +1,6 @@
 /* The operations of a wave as HIP has them: the lanes that are together take part. Comes after simt_device.h. */
+#include "simt_builtins.h"
+#include "simt_math.h"
 #define __HIPCC__ 1
 #define __HIPCC_RTC__ 1
 #define __HIP_PLATFORM_AMD__ 1

@@ -55,25 +55,26 @@ std::string listed(const std::vector<uint32_t> &threads) {
     return text;
 }
 
-const char *barrier_name(int kind) {
+const char *barrier_name(const Function &function, int kind) {
+    if (function.entry->module->flavour == QD_SIMT_METAL) return "threadgroup_barrier";
     static const char *const names[] = {"__syncthreads", "__syncthreads_and", "__syncthreads_or",
                                         "__syncthreads_count"};
     return names[kind];
 }
 
-const char *op_name(int op, int warp, bool lockstep) {
-    static const char *const cuda[] = {"__syncwarp",       "__shfl_sync",      "__shfl_up_sync",   "__shfl_down_sync",
-                                       "__shfl_xor_sync",  "__ballot_sync",    "__all_sync",       "__any_sync",
-                                       "__uni_sync",       "__match_any_sync", "__match_all_sync", "__activemask"};
-    static const char *const hip[] = {"__builtin_amdgcn_wave_barrier", "__shfl", "__shfl_up", "__shfl_down",
-                                      "__shfl_xor", "__ballot", "__all", "__any", "__uni", "__match_any", "__match_all",
-                                      "__activemask"};
-    return (warp == 64 && lockstep ? hip : cuda)[op];
+const char *op_name(const Function &function, int op) {
+    static const char *const names[][QD_SIMT_ACTIVE + 1] = {
+        {"__syncwarp", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync", "__all_sync",
+         "__any_sync", "__uni_sync", "__match_any_sync", "__match_all_sync", "__activemask"},
+        {"__builtin_amdgcn_wave_barrier", "__shfl", "__shfl_up", "__shfl_down", "__shfl_xor", "__ballot", "__all", "__any",
+         "__uni", "__match_any", "__match_all", "__activemask"},
+        {"simdgroup_barrier", "simd_shuffle", "simd_shuffle_up", "simd_shuffle_down", "simd_shuffle_xor", "simd_ballot",
+         "simd_all", "simd_any", "simd_all", "simd_ballot", "simd_ballot", "simd_active_threads_mask"}};
+    return names[function.entry->module->flavour][op];
 }
 
 std::string standstill(const Block &block) {
     const Places places = places_of(block);
-    const int warp = block.function->warp;
     int kinds = 0, first = -1;
     for (int kind = 0; kind < 4; ++kind)
         if (!places.barrier[kind].empty()) {
@@ -83,7 +84,7 @@ std::string standstill(const Block &block) {
     if (kinds > 1) {
         std::string text;
         for (int kind = 0; kind < 4; ++kind)
-            add(text, places.barrier[kind], std::string("wait in ") + barrier_name(kind));
+            add(text, places.barrier[kind], std::string("wait in ") + barrier_name(*block.function, kind));
         return "its threads are in different barriers: " + text;
     }
     std::string others;
@@ -92,7 +93,7 @@ std::string standstill(const Block &block) {
         const Group &group = places.op[op];
         if (group.empty()) continue;
         const Thread &one = block.threads[group[0]];
-        const char *name = op_name(op, warp, one.lockstep);
+        const char *name = op_name(*block.function, op);
         const std::string where = one.lockstep ? name : masked(name, one.mask);
         add(others, group, std::string(group.size() == 1 ? "waits in " : "wait in ") + where);
     }
@@ -102,7 +103,7 @@ std::string standstill(const Block &block) {
         const State state = block.threads[t].state;
         if (state != State::in_barrier && state != State::left) missing.push_back(t);
     }
-    return listed(missing) + " never reached the " + barrier_name(first) + " where " + listed(places.barrier[first]) +
+    return listed(missing) + " never reached the " + barrier_name(*block.function, first) + " where " + listed(places.barrier[first]) +
            (places.barrier[first].size() == 1 ? " waits: " : " wait: ") + others;
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
@@ -22,7 +22,7 @@ class Subject:
     """What is measured: how it is called in the report, what to import, and with which interpreter.
 
     `ceiling`: the name of the ceiling that this subject measures in place of a case, or None. `root`: the checkout that
-    is imported, where the interpreter alone does not decide it.
+    is imported, where the interpreter alone does not decide it. `arch`: where its kernels run; None: as the run says.
     """
 
     label: str
@@ -31,6 +31,7 @@ class Subject:
     ours: bool
     ceiling: str | None = None
     root: Path | None = None
+    arch: str | None = None
 
 
 def _call(*command: str) -> None:
@@ -96,6 +97,11 @@ def peer(spec: str, python: str, wheels: Path | None) -> Subject:
     if not Path(found).is_relative_to(interpreter.parents[1]):
         raise BenchError(f"{spec} is imported from {found or 'nowhere'}, not from its own {interpreter.parents[1]}")
     return Subject(spec, match[1], interpreter, ours=False)
+
+
+def beside(mine: Subject, arch: str) -> Subject:
+    """The package of this checkout on another arch."""
+    return replace(mine, label=f"on {arch}", arch=arch)
 
 
 def before(python: str) -> Subject:

@@ -2,6 +2,7 @@
 
     python bench/run.py --peer quadrants==1.3.3 --peer taichi==1.7.4 [--only NAME] [--quick]
     python bench/run.py --arch cuda --peer quadrants==1.3.3 [--wheels DIR]
+    python bench/run.py --arch opencl --beside cuda
     python bench/run.py --before ../earlier/.venv/bin/python
 
 Every peer lives in a virtual environment under .bench-envs/. A case runs in one process per package; the processes
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases import Case, all_cases
-from environments import ENVS, BenchError, Subject, before, ceiling, has_package, ours, peer
+from environments import ENVS, BenchError, Subject, before, beside, ceiling, has_package, ours, peer
 from processes import Worker
 from report import Series, disagreement, notes, table, to_json
 
@@ -52,7 +53,7 @@ class Plan:
         if self.emulate and subject.ours:
             options["emulate"] = True
         return {
-            "arch": self.arch,
+            "arch": subject.arch or self.arch,
             "options": options,
             "size": case.size,
             "batch_seconds": case.batch_seconds,
@@ -140,6 +141,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--before", metavar="PYTHON", help="the interpreter that has an earlier state of this package")
     parser.add_argument("--arch", default="cpu", help="where kernels run, such as cuda (default: cpu)")
+    parser.add_argument("--beside", action="append", default=[], metavar="ARCH", help="measure ours there too")
     parser.add_argument("--rows", choices=("cpu", "gpu"), help="which table (default: that of the arch)")
     parser.add_argument("--emulate", action="store_true", help="run the text for the GPU on the CPU; implies --quick")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="cases whose name starts with NAME")
@@ -174,6 +176,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     if arguments.wheels is not None and not arguments.wheels.is_dir():
         raise BenchError(f"--wheels {arguments.wheels}: no such folder")
     subjects = [] if arguments.no_ours else [ours(arguments.python, arguments.wheels)]
+    subjects += [beside(mine, arch) for mine in subjects for arch in arguments.beside]
     subjects += [before(arguments.before)] if arguments.before else []
     subjects += [peer(spec, arguments.python, arguments.wheels) for spec in arguments.peer]
     if not subjects:

@@ -171,11 +171,11 @@ for _name in ("x64", "arm64"):
     register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
 for _arch in gpu:
     register_backend(_arch.name, _not_in_this_version)
-for _name in ("cuda", "amdgpu"):
+for _name in ("cuda", "amdgpu", "metal"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        (Extension.data64, Extension.adstack, Extension.assertion),
+        [Extension[_e] for _e in getattr(targets.of_arch(_name), "extensions", ())],
         _probe_of("quadrants.runtime.emulated"),
         _lacking_of(f"quadrants.runtime.{_name}"),
     )

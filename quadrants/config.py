@@ -166,6 +166,13 @@ def _rows() -> Iterable[Option]:
         ),
         plain("vk_api_version", str, "", "Vulkan version to ask for, as 1.3.0; empty chooses."),
         plain("external_metal_command_queue", int, 0, "Address of a foreign MTLCommandQueue.", check=_not_negative),
+        plain(
+            "external_opencl_command_queue",
+            int,
+            0,
+            "Address of a foreign cl_command_queue, with whose context and device kernels then run.",
+            check=_not_negative,
+        ),
         plain("external_metal_command_queue_is_torch_queue", bool, False, "That queue is the one of PyTorch."),
         # Automatic differentiation
         key("ad_stack_experimental_enabled", bool, False, "Allow loops that need a stack of saved values."),

@@ -100,6 +100,7 @@ class PyQuadrants:
         self.ndarrays: weakref.WeakSet = weakref.WeakSet()
         self.compilation_lock = threading.RLock()
         self.count_compiled: Callable[[], int] = lambda: 0
+        self.missing: set[_arch.Extension] = set()  # what the device has not, though its arch has
         self._prog: Program | None = None
         self._materializing = False
 
@@ -239,6 +240,7 @@ def reset() -> None:
         finally:
             _runtime._prog = None
             _runtime.arch = None
+            _runtime.missing = set()
             _runtime.options = CompileConfig()
             _runtime.side = SideOptions()
     for hook in list(_hooks["reset"]):
@@ -255,14 +257,15 @@ def dump_compile_config() -> None:
 
 
 def is_extension_enabled(ext: _arch.Extension) -> bool:
-    """Whether the current arch offers `ext` and the options allow it. QuadrantsRuntimeError without a runtime.
+    """Whether the current arch and its device offer `ext`, and the options allow it. QuadrantsRuntimeError without a
+    runtime.
 
     if qd.is_extension_enabled(qd.extension.adstack): ...
     """
     runtime = require_runtime()
     if ext is _arch.Extension.adstack and not runtime.options.ad_stack_experimental_enabled:
         return False
-    return _arch.is_extension_supported(runtime.arch, ext)
+    return ext not in runtime.missing and _arch.is_extension_supported(runtime.arch, ext)
 
 
 def init(

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import shutil
 import sys
 import tempfile
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -106,12 +108,50 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if _is_wanted(item) and _is_in_share(item)]
 
 
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
+    _ask_for_arch(item)
+    with _skip_what_is_lacking(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with _skip_what_is_lacking(item):
+        return (yield)
+
+
+def _ask_for_arch(item):
     if _arch_of(item) is not None or item.get_closest_marker("cpu_only"):
         return
     place = item.path.relative_to(_TESTS).parts if item.path.is_relative_to(_TESTS) else ()
     if len(place) > 1 and place[0] not in CPU_ONLY_FOLDERS:
         pytest.fail("take `arch` or `init` to run on every arch, or mark the test or file `cpu_only`", pytrace=False)
+
+
+# How kernels are refused that need a type which an arch without the extension data64 has not.
+_LACKING = re.compile(r"arch (\w+) has no (?:f64|atomic_\w+ on [iu]64)")
+
+
+@contextmanager
+def _skip_what_is_lacking(item):
+    """That refusal, and nothing else, is a skip: what the test is about does not exist on the arch."""
+    from quadrants.errors import QuadrantsTypeError
+
+    try:
+        yield
+    except QuadrantsTypeError as error:
+        found = _LACKING.search(str(error))
+        if found is None or found[1] != _arch_of(item) or _has_data64(found[1]):
+            raise
+        pytest.skip(str(error).strip().splitlines()[-1])
+
+
+def _has_data64(name: str) -> bool:
+    from quadrants import targets
+
+    target = targets.of_arch(name)
+    return target is None or "data64" in target.extensions
 
 
 @pytest.fixture(params=WANTED_ARCHS)

@@ -1,4 +1,4 @@
-"""Order between our launches and the work that torch or cupy do on the same array of the device.
+"""Order between our launches and the work that torch, cupy or pyopencl do on the same array of the device.
 
 Each package works on a stream of its own choice. Where that is not the stream of the launch, an event makes the launch
 wait for the package before it, and the package for the launch after it; the host waits for neither. The launch core
@@ -12,23 +12,48 @@ from typing import Any
 
 from quadrants._ext import core
 from quadrants.backends import registry
-from quadrants.lang.kinds import is_torch_tensor
+from quadrants.lang.kinds import is_opencl_array, is_torch_tensor
 
 _LEGACY = 1  # how `__cuda_array_interface__` and cupy may write the default stream that the driver calls 0
 
 
 def before_use(array: Any) -> None:
     """Have launches of this thread wait for what the array's package has put on its stream so far."""
-    theirs, ours = _stream_of(array), core.get_stream()
+    if is_opencl_array(array):
+        _gather(array)
+    theirs, ours = _stream_of(array), _own_stream()
     if theirs != ours:
         _wait(first=theirs, then=ours)
 
 
 def after_use(array: Any) -> None:
     """Have the package's stream wait for the launches of this thread so far."""
-    theirs, ours = _stream_of(array), core.get_stream()
+    theirs, ours = _stream_of(array), _own_stream()
     if theirs != ours:
         _wait(first=ours, then=theirs)
+    if is_opencl_array(array):
+        _note(array)
+
+
+def _own_stream() -> int:
+    """The handle of the stream of this thread's launches."""
+    return core.get_stream() or registry.with_device().default_stream
+
+
+def _gather(array: Any) -> None:
+    """Have the queue of a pyopencl array wait for what other queues still do to the array."""
+    elsewhere = [event for event in array.events if event.command_queue != array.queue]
+    if elsewhere:
+        sys.modules["pyopencl"].enqueue_barrier(array.queue, wait_for=elsewhere)
+
+
+def _note(array: Any) -> None:
+    """Tell a pyopencl array what its queue waits for, behind all that it knew of: other queues may use it next. Memory
+    without a queue would be freed under the launch.
+    """
+    array.events[:] = [sys.modules["pyopencl"].enqueue_marker(array.queue)]
+    if getattr(array.base_data, "_queue", None) is None:
+        registry.device().synchronize(core.get_stream())
 
 
 def _wait(first: int, then: int) -> None:
@@ -40,6 +65,8 @@ def _wait(first: int, then: int) -> None:
 
 def _stream_of(array: Any) -> int:
     """The driver's handle of the stream on which the array's package works now, on this thread."""
+    if is_opencl_array(array):
+        return int(array.queue.int_ptr)
     if is_torch_tensor(array):
         return int(sys.modules["torch"].cuda.current_stream(array.device).cuda_stream)
     if type(array).__module__.split(".")[0] == "cupy":

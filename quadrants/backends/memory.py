@@ -21,6 +21,11 @@ def borrow(nbytes: int) -> Any:
     return registry.with_device().borrow(nbytes)
 
 
+def borrowed(array: Any) -> Any:
+    """What has the `address` of an array of pyopencl, see `DeviceBackend.borrowed`. Needs a device."""
+    return registry.with_device().borrowed(array)
+
+
 def dlpack_device() -> tuple[int, int] | None:
     """DLPack's (device type, number) of that memory, None where no other package can address it."""
     return registry.current().dlpack_device

@@ -148,6 +148,11 @@ def not_an_array(annotation: Any, x: Any, name: str) -> QuadrantsRuntimeTypeErro
             f"Invalid type for argument {name}: a field cannot be converted into required type {_written(annotation)}; "
             "annotate the parameter with qd.template() or qd.Tensor to pass fields"
         )
+    if type(x).__module__.startswith("pyopencl."):
+        return QuadrantsRuntimeTypeError(
+            f"Invalid type for argument {name}, got {x!r}, which says nothing of shape and dtype; pass "
+            f"pyopencl.array.Array(queue, shape, dtype, data={name})"
+        )
     return QuadrantsRuntimeTypeError(
         f"Invalid type for argument {name}, got {x!r}; pass a qd.ndarray or an array of NumPy, torch or CuPy, as "
         "np.array(.., np.float32) makes one"

@@ -113,11 +113,11 @@ def _vulkan(found: list[str], missing: list[str]) -> None:
 
 
 def _metal(found: list[str], missing: list[str]) -> None:
-    if sys.platform != "darwin":
-        missing.append("macOS 14 or newer")
-        return
-    found.append("macOS")
-    _module("Metal", "pyobjc-framework-Metal", found, missing)
+    if sys.platform == "darwin":
+        found.append("macOS")
+    else:
+        missing.append("macOS 13 or newer")
+    missing.append("a runtime for devices, which is not written: qd.init(arch=qd.metal, emulate=True) runs its text")
 
 
 def _opencl(found: list[str], missing: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""NumPy and torch arrays as kernel arguments: what they are, where their memory is, what happens after the launch."""
+"""Arrays of other packages as kernel arguments: what they are, where their memory is, what happens after the launch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quadrants._ext.core import intern_token, set_array_producers
 from quadrants.data import dtypes, interop_torch, memory, staging
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import PRIMITIVES
-from quadrants.lang.kinds import is_cuda_array
+from quadrants.lang.kinds import is_cuda_array, is_opencl_array
 
 _MAX_INDEX = 2**31 - 1
 _CUDA = 2  # in DLPack's numbers
@@ -45,10 +45,12 @@ def torch_enabled() -> bool:
 
 
 def is_external(obj) -> bool:
-    """True for a NumPy array, for a torch tensor (unless disabled), and for what has `__cuda_array_interface__`."""
+    """True for a NumPy array, for a torch tensor (unless disabled), for what has `__cuda_array_interface__`, and for an
+    array of pyopencl.
+    """
     if isinstance(obj, np.ndarray):
         return True
-    return torch_enabled() if interop_torch.is_tensor(obj) else is_cuda_array(obj)
+    return torch_enabled() if interop_torch.is_tensor(obj) else is_cuda_array(obj) or is_opencl_array(obj)
 
 
 def producer(cls: type):
@@ -104,7 +106,7 @@ def dtype_and_ndim(obj, name: str = "") -> tuple:
 
 def _dtype(obj) -> tuple:
     """(DType or None, how the array calls it)."""
-    if isinstance(obj, np.ndarray) or is_cuda_array(obj):
+    if not interop_torch.is_tensor(obj):
         found = dtypes.BY_NUMPY_NAME.get(obj.dtype.name) if obj.dtype.isnative else None
         return found, obj.dtype if obj.dtype.isnative else obj.dtype.str
     kind = str(obj.dtype).removeprefix("torch.")
@@ -154,6 +156,8 @@ def describe_external(obj: Any, param: str = "", written: bool = True) -> Extern
         _check_writable(obj, param)
     if isinstance(obj, np.ndarray):
         described = _describe_numpy(obj, dtype, written)
+    elif is_opencl_array(obj):
+        described = _describe_opencl(obj, dtype, written, param)
     elif is_cuda_array(obj):
         described = _describe_cuda(obj, dtype, written, param)
     else:
@@ -218,6 +222,8 @@ def _advice_on_strides(obj) -> str:
     if isinstance(obj, np.ndarray):
         contiguous = obj.flags.c_contiguous or obj.flags.f_contiguous
         return "" if contiguous else "numpy arrays are not supported, please call np.ascontiguousarray(arr)"
+    if is_opencl_array(obj):
+        return "" if obj.flags.c_contiguous else "arrays are not supported, please make a C-contiguous copy"
     if is_cuda_array(obj):
         contiguous = _is_row_major(obj.__cuda_array_interface__)
         return "" if contiguous else "arrays are not supported, please make a C-contiguous copy"
@@ -354,3 +360,33 @@ def _is_row_major(interface: dict) -> bool:
             return False
         expected *= n
     return True
+
+
+# ---------------------------------------------------------------- arrays of pyopencl
+
+
+def _describe_opencl(array, dtype, written: bool, param: str) -> External:
+    """Memory with an address of its own is passed as it is. Buffers have none: they are copied."""
+    if array.queue is None:
+        raise ValueError(
+            f"Argument {param} is an array of pyopencl without a queue, which says when its values are there; pass "
+            f"{param}.with_queue(queue)"
+        )
+    shape = tuple(array.shape)
+    memory_of = memory.borrowed(array)
+    if memory_of is not None:
+        made = _shared(dtype, shape, memory_of.address + array.offset, array)
+        return made._replace(keepalive=(array, memory_of))
+    whole = _addressable(array)
+    host = whole.get()
+    finish = (lambda: whole.set(host)) if written else None
+    return External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
+
+
+def _addressable(array):
+    """The same array with memory that can be copied from any offset on: shared memory cannot, but as a buffer."""
+    shared = array.base_data
+    if array.offset == 0 or not hasattr(shared, "as_buffer"):
+        return array
+    buffer = shared.as_buffer(array.context)
+    return type(array)(array.queue, array.shape, array.dtype, data=buffer, offset=array.offset, events=array.events)

@@ -56,6 +56,15 @@ def borrow(nbytes: int):
     return memory.borrow(nbytes)
 
 
+def borrowed(array) -> Any:
+    """What has the `address` of an array of pyopencl, while that is kept; None where kernels do not reach it."""
+    if not on_device():
+        return None
+    from quadrants.backends import memory
+
+    return memory.borrowed(array)
+
+
 def is_device(buffer) -> bool:
     """True for what `allocate` gives on a device."""
     return not isinstance(buffer, Buffer)

@@ -13,6 +13,7 @@ from quadrants.ir.nodes import (
     Check,
     Extent,
     For,
+    Intrinsic,
     Module,
     Print,
     Rand,
@@ -53,13 +54,15 @@ def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bo
     return out
 
 
-def functions_with_lane(module: Module) -> set[str]:
-    """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call."""
+def functions_with_lane(module: Module, places: bool = False) -> set[str]:
+    """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call. places: also those
+    that ask where the thread is.
+    """
     params = {v.id for v in module.params}
     names: set[str] = set()
     for f in module.functions:
         for node in walk.walk(f.body):
-            if type(node) in _WITH_LANE:
+            if type(node) in _WITH_LANE or places and isinstance(node, Intrinsic):
                 names.add(f.name)
             elif isinstance(node, VarPlace) and (node.var.shared or node.var.id in params):
                 names.add(f.name)

@@ -52,7 +52,8 @@ def form_of(
         return Form("serial", 1, 1, 1)
     chosen = loop.config.block_dim if loop.config is not None else None
     usual = options.get("default_gpu_block_dim") or dialect.block_dim
-    larger = min(2 * usual, 1024)
+    largest = dialect.lacks.block_threads or 1024
+    usual, larger = min(usual, largest), min(2 * usual, largest)
     count = count_of(loop, layout, task.pre) if trips is None else trips
     if not loop.vars:
         return Form("stride" if task.reductions or count is None or heap else "flat", chosen or 1, count, count)

@@ -29,25 +29,29 @@ def element_type(prelude: Prelude, decl: ArrayDecl) -> str:
     return prelude.type(decl.type if elements(decl) > 1 else element_dtype(decl.type))
 
 
-def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "") -> list[Member]:
-    """The members of the argument block. address: the type of an address where that is no pointer."""
-    number = prelude.type(primitive(address)) if address else ""
+def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "", space: str = "") -> list[Member]:
+    """The members of the argument block. address: the type of an address where that is no pointer. space: the qualifier
+    of the memory that pointers lead to.
+    """
+    number = prelude.type(primitive(address)) if address else f"{space}char" if space else ""
     out: list[Member] = []
     for kind, what in layout.members:
         if kind == "pointer":
-            out.append(Member(what.name, number or element_type(prelude, what), pointer=not number))
+            out.append(
+                Member(what.name, number if address else space + element_type(prelude, what), pointer=not address)
+            )
         elif kind == "shape":
             out.append(Member(f"{what.name}_shape", prelude.type(i32), length=what.ndim))
         elif kind == "launch":
             out += [Member("qd_seed", prelude.type(u64)), Member("qd_launch", prelude.type(u64))]
         elif kind == "ring":
-            out.append(Member("qd_prints", number, pointer=not number))
+            out.append(Member("qd_prints", number, pointer=not address))
         elif kind == "times":
             out.append(Member("qd_times", prelude.type(f64), length=2 * what))
         elif kind == "status":
             out += [Member("qd_resume", prelude.type(i32)), Member("qd_yielded", prelude.type(i32))]
         elif kind == "heap":
-            out.append(Member(f"qd_{what}_heap", number, pointer=not number))
+            out.append(Member(f"qd_{what}_heap", number, pointer=not address))
         elif kind == "rows":
             out.append(Member(adstack_rows.rows_name(what), prelude.type(i64)))
         elif kind == "result":

@@ -79,7 +79,7 @@ def lane(p: Prelude, part: str = "lane") -> str:
     if part == "rng":
         return p.add("lane", "qd_rng", "rng", needs=(u32, u64))
     if part == "error":
-        return p.add("lane", "qd_error", "error", needs=(i32, i64, f64))
+        return p.add("lane", "qd_error", "error", needs=(i32, i64, p.spelling.failure_real))
     if part == "runtime":
         return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
     return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
@@ -156,6 +156,9 @@ def half_power(p: Prelude, t: DType, halves: int) -> str:
 
 
 def libm(p: Prelude, op: str, t: DType) -> str:
+    own = p.spelling.own.get(f"float.{op}", "")
+    if own:
+        return own
     name = ("fabs" if op == "abs" else op) + (p.spelling.float_suffix if t.bits == 32 else "")
     if p.spelling.libm:
         since = OPS[op].vectors if op in OPS else None
@@ -174,8 +177,9 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
     if op == "cas_narrow":
         return p.add(family, f"qd_cas_{t}{there}", "cas_narrow", t, *told, needs=(t, u32))
     if op == "add_whole":
-        name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t))
-        return p.add(family, name, "add_whole", t, needs=(t,))
+        name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t, space))
+        each = (family, "add", element_dtype(t), space)
+        return p.add(family, name, "add_whole", t, p.need(*each), *told, needs=(t, each))
     dtype = element_dtype(t)
     bitwise = op in ("and", "or", "xor", "cas")
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):

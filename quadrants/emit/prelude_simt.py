@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from quadrants.emit.prelude_spelling import unsigned
+from quadrants.emit.prelude_spelling import Spelling, unsigned
 from quadrants.ir.types import DType, f32, f64, i32, i64, u32, u64
 
 if TYPE_CHECKING:
@@ -36,6 +36,22 @@ if TYPE_CHECKING:
 SHUFFLES = ("shuffle", "shuffle_up", "shuffle_down", "shuffle_xor")
 SHUFFLED = (i32, u32, i64, u64, f32, f64)
 FOLDS = {"reduce": "shuffle_down", "reduce_all": "shuffle_xor", "inclusive": "shuffle_up", "segmented": "shuffle_up"}
+
+# Helpers that do without the place of the thread.
+_PLACELESS = ("sync", "mem_fence")
+_PLACED = {"block": ("thread_idx", "global_thread_idx")}
+
+
+def takes_lane(spelling: Spelling, family: str, op: str) -> bool:
+    """Whether a helper is handed the record of the thread, as it asks where that is."""
+    if not spelling.places_in_lane:
+        return False
+    return op not in _PLACELESS if family == "subgroup" else op in _PLACED.get(family, ())
+
+
+def _lane(p: Prelude, family: str, op: str) -> tuple[tuple[str, ...], ...]:
+    return (("lane",),) if takes_lane(p.spelling, family, op) else ()
+
 
 # Helpers that are functions of the dialect as they are.
 
@@ -48,7 +64,8 @@ def _plain(family: str) -> Callable[..., str]:
     """The rule of a family whose helpers take no parameters."""
 
     def rule(p: Prelude, op: str) -> str:
-        return _own(p, family, op) or p.add(family, f"qd_{family}_{op}", op, needs=(i32, u32, i64, u64))
+        needs = (i32, u32, i64, u64, *_lane(p, family, op))
+        return _own(p, family, op) or p.add(family, f"qd_{family}_{op}", op, needs=needs)
 
     return rule
 
@@ -62,12 +79,13 @@ def subgroup(p: Prelude, op: str, *params: Any) -> str:
     if op in ("ballot", "all", "any"):
         (log2,) = params
         tail = "" if log2 is None else f"_{2**log2}"
-        return p.add("subgroup", f"qd_{op}{tail}", op, log2, needs=(i32, u32, u64, *_tile(p, log2)))
+        needs = (i32, u32, u64, *_tile(p, log2), *_lane(p, "subgroup", op))
+        return p.add("subgroup", f"qd_{op}{tail}", op, log2, needs=needs)
     if op in FOLDS or op == "exclusive":
         return _fold(p, op, *params)
     if op == "tile_mask":
         return p.add("subgroup", f"qd_tile_mask_{2 ** params[0]}", "tile_mask", params[0], needs=(u32,))
-    return p.add("subgroup", f"qd_{op}", op, needs=(i32, u32))
+    return p.add("subgroup", f"qd_{op}", op, needs=(i32, u32, *_lane(p, "subgroup", op)))
 
 
 def _tile(p: Prelude, log2: int | None) -> tuple[tuple[Any, ...], ...]:

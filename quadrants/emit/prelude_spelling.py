@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from quadrants.ir.names import LIBRARY_NAMES, RESERVED
-from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType
+from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType, f32, f64
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -30,12 +30,15 @@ class Spelling:
     barrier; tile_masks: those of a part of them name each other. operators: tensors may have operators. libm: the
     functions of the C library have to be declared. lane_holds: what the record of a thread points to, besides the
     frame ("runtime" or "error"). signed_wraps: signed arithmetic that overflows wraps; else the compiler assumes that
-    none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there.
+    none does. own: what the dialect itself calls an operation of `prelude_simt`, by its name there, or as
+    `float.OP` a function of f32.
     long_suffix: of a literal of 64 bits. float_suffix: of the names of mathematical functions of f32. builtins: names
     of functions that the language has and a kernel's cannot have. float_atomics: the device adds to real numbers by
     itself. string: what a literal of text is handed over as, up to the name; "" where nothing prints it: its number is,
     and the host has the text. half_arithmetic: there are operations on
-    f16; else it is a format of memory.
+    f16; else it is a format of memory. private: qualifier of a thread's own memory, with a blank behind, where pointers
+    need one. places_in_lane: where a thread is, only its task is told:
+    the record of a thread keeps it, and helpers that want it are handed that.
     """
 
     dialect: str
@@ -62,11 +65,35 @@ class Spelling:
     float_atomics: bool = True
     string: str = "const char *"
     half_arithmetic: bool = True
+    private: str = ""
+    places_in_lane: bool = False
 
     @cached_property
     def names(self) -> dict[DType, str]:
         """The names of primitive types, by type."""
         return {PRIMITIVES[name]: text for name, text in self.types.items()}
+
+    @cached_property
+    def _without(self) -> dict[frozenset[str], Spelling]:
+        return {frozenset(): self}
+
+    def without(self, types: frozenset[str]) -> Spelling:
+        """The same without some types, always the same object: templates are kept by it."""
+        types = types.intersection(self.types)
+        if types not in self._without:
+            left = {name: text for name, text in self.types.items() if name not in types}
+            self._without[types] = replace(self, types=left)
+        return self._without[types]
+
+    @property
+    def failure_real(self) -> DType:
+        """How failed checks record real numbers."""
+        return f64 if f64 in self.names else f32
+
+    def kind_bits(self, kinds: str) -> int:
+        """The kinds of a failure's values, as `qd_abi.h` has them."""
+        bits = sum(1 << k + {"f": 0, "u": 32}[kind] for k, kind in enumerate(kinds) if kind != "i")
+        return bits | (self.failure_real is f32) << 31
 
     @cached_property
     def reserved(self) -> frozenset[str]:
@@ -92,11 +119,17 @@ class Spelling:
             "number": self.number,
             "modular": self.modular,
             "at": element_at,
-            "kind_bits": kind_bits,
+            "kind_bits": self.kind_bits,
+            "failure_real": self.names[self.failure_real],
             "narrow": self.narrow,
             "leave": self.leave,
             "ll": self.long_suffix,
             "string": self.string or "int ",
+            "private": self.private,
+            "lane_first": f"{self.private}qd_lane *lane, " if self.places_in_lane else "",
+            "lane_alone": f"{self.private}qd_lane *lane" if self.places_in_lane else "",
+            "with_lane": "lane, " if self.places_in_lane else "",
+            "only_lane": "lane" if self.places_in_lane else "",
             **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u1", "u32", "u64")},
         }
 
@@ -125,7 +158,7 @@ class Spelling:
 
     def function(self, name: str) -> str:
         """How a function of the user's is called."""
-        return f"qd_{name}" if name in self.builtins else name
+        return f"qd_{name}_" if name in self.builtins else name  # no helper's name ends so
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
@@ -153,11 +186,6 @@ def element_at(spelling: str, operands: Sequence[ValueType], i: int | str) -> st
         spelling = spelling[1:-1]
     names = zip("abcd", operands, strict=False)
     return spelling.format(**{x: f"{x}.v[{i}]" if isinstance(t, TensorType) else x for x, t in names})
-
-
-def kind_bits(kinds: str) -> int:
-    """The bit mask of a failure's values: bit k is set when value k is real, bit 32 + k when it is a u64."""
-    return sum(1 << k + {"f": 0, "u": 32}[kind] for k, kind in enumerate(kinds) if kind != "i")
 
 
 def unsigned(t: DType) -> DType:

@@ -13,6 +13,7 @@ from quadrants.emit.arithmetic import SignedArithmetic
 from quadrants.emit.constants import Constants
 from quadrants.emit.elementwise import Elementwise
 from quadrants.emit.operators import Operators
+from quadrants.emit.prelude_simt import takes_lane
 from quadrants.emit.printed import PrintedLines
 from quadrants.emit.text import Text
 from quadrants.ir import nodes as n
@@ -151,8 +152,14 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             return self.mapped_select(e)
         if isinstance(e.type, TensorType) and not (e.a.type == e.b.type == e.type):
             return self.mapped_select(e)
-        found = t_.select(self.text(e.cond), self.text(e.a), self.text(e.b))
+        found = t_.select(self.text(e.cond), self.chosen(e.a), self.chosen(e.b))
         return self.narrowed("neg", e.type, found) if e.type is f16 else found
+
+    def chosen(self, e: n.Expr) -> Text:
+        """A side of a choice. Where types tell of memory, that of a tensor or struct has to be a value, in none."""
+        if self.private_space and isinstance(e, n.Load) and not isinstance(e.type, DType):
+            return t_.call(self.type(e.type), self.text(e))
+        return self.text(e)
 
     def print_Cast(self, e: n.Cast) -> Text:
         if isinstance(e.type, TensorType):
@@ -213,7 +220,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
 
     def print_Builtin(self, e: n.Builtin) -> Text:
         if "." in e.name:
-            return t_.call(self.need(*e.name.split(".")))
+            return t_.call(self.need(*e.name.split(".")), *self.place_of_thread(e.name))
         return self.lane_member("worker")
 
     def print_Intrinsic(self, e: n.Intrinsic) -> Text:
@@ -222,7 +229,11 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             assert isinstance(place, n.PLACES)
             return t_.cast(self.type(e.type), t_.address(self.place(place)))
         name = self.need(*e.op.split("."), *e.params)
-        return t_.call(name, *[self.argument(a) for a in e.args])
+        return t_.call(name, *self.place_of_thread(e.op), *[self.argument(a) for a in e.args])
+
+    def place_of_thread(self, helper: str) -> list[Text]:
+        """What a helper is handed first that asks where the thread is."""
+        return [self.lane()] if takes_lane(self.dialect.spelling, *helper.split(".")) else []
 
     def print_Volatile(self, e: n.Volatile) -> Text:
         if e.type is f16:  # a class in some dialects: its bits are read
@@ -249,13 +260,18 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def place_VarPlace(self, p: n.VarPlace) -> Text:
         var = p.var
         if var.by_ref:
-            return t_.pointed(t_.name(var.name))
+            return t_.pointed(t_.name(var.name, self.private_space))
         if var.id in self.parameters:
             self.values[var.id] = var
         elif var.shared:
             self.uses_frame = True
             return t_.name(self.dialect.frame + var.name, self.dialect.space_device)
-        return t_.name(var.name)
+        return t_.name(var.name, self.private_space)
+
+    @property
+    def private_space(self) -> str:
+        """The qualifier of the memory of a thread's own variables."""
+        return self.dialect.spelling.private
 
     def place_MemberPlace(self, p: n.MemberPlace) -> Text:
         return t_.member(self.place(p.base), self.prelude.member(p.name))
@@ -283,7 +299,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
     def space(self, decl: n.ArrayDecl) -> str:
         """The qualifier of the memory that an array is in."""
         if decl.id in self.private_arrays:
-            return ""
+            return self.private_space
         return self.dialect.space_shared if decl.kind == "shared" else self.dialect.space_device
 
     def use_array(self, decl: n.ArrayDecl) -> None:

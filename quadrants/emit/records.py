@@ -144,7 +144,8 @@ class TripCount(NamedTuple):
 
 @dataclass(slots=True)
 class EmittedFunction:
-    """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it."""
+    """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it.
+    roomy: it has variables that are no matter of registers."""
 
     name: str
     result: str
@@ -154,6 +155,7 @@ class EmittedFunction:
     doc: str = ""
     lane: bool = False
     frame: bool = False
+    roomy: bool = False
 
 
 @dataclass(slots=True)

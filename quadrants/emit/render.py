@@ -21,7 +21,7 @@ from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.forms import form_of
-from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout
+from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout, leaves
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printed import PrintedLines
 from quadrants.emit.records import (
@@ -33,14 +33,19 @@ from quadrants.emit.records import (
 )
 from quadrants.emit.spelling import comment
 from quadrants.ir import cost
-from quadrants.ir.nodes import Atomic, Eval, For, Function, Module, Stmt, Task
+from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stmt, Task, Var
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, result_struct
+from quadrants.ir.walk import walk
 from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 
 if TYPE_CHECKING:
     from quadrants.emit.environment import Folders
+
+
+# More numbers than this in one variable are kept in memory, as a rule.
+_IN_REGISTERS = 16
 
 
 @dataclass(slots=True)
@@ -84,7 +89,7 @@ class Renderer:
         self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
-        self.needs_lane = features.functions_with_lane(module)
+        self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
         self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
@@ -113,13 +118,18 @@ class Renderer:
         return EmittedFunction(
             self.prelude.function(f.name),
             p.type(p.result) if p.result is not None else "",
-            [Parameter(p.type(v.type), v.name, v.by_ref, not (v.mutable or v.by_ref)) for v in f.params],
+            [self.parameter(p, v) for v in f.params],
             prologue.arguments(p, self.restrict if self.dialect.restrict_written else frozenset()),
             p.lines,
             comment(f.doc),
             lane=lane,
             frame=p.uses_frame,
+            roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in walk(f.body)),
         )
+
+    def parameter(self, p: BlockPrinter, var: Var) -> Parameter:
+        space = self.dialect.spelling.private if var.by_ref else ""
+        return Parameter(space + p.type(var.type), var.name, var.by_ref, not (var.mutable or var.by_ref))
 
     @property
     def serial_atomics(self) -> bool:
@@ -215,7 +225,7 @@ class Renderer:
             "contract": template_errors.CONTRACT,
             "kernel": module.name,
             "doc": comment(module.doc),
-            "args": members.of_args(self.layout, self.prelude, self.dialect.address),
+            "args": members.of_args(self.layout, self.prelude, self.dialect.address, self.dialect.space_device),
             "frame": self.frame_members(),
             "functions": functions,
             "tasks": tasks,

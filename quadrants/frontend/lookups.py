@@ -20,7 +20,7 @@ from quadrants.frontend.walker import HANDED_OVER, Walker
 from quadrants.lang import access, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
-from quadrants.lang.kinds import FIELD_KINDS, is_cuda_array, is_torch_tensor, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_external, kind_of
 from quadrants.lang.value import Value
 
 
@@ -113,10 +113,11 @@ class Lookups:
     def _host_index(self, base, indices):
         key = indices[0] if len(indices) == 1 else indices
         obj = base.obj if isinstance(base, ObjectRef) else base
-        if is_torch_tensor(obj) or is_cuda_array(obj):
+        if is_external(obj) and not isinstance(obj, np.ndarray):
+            what = f"{'An' if type_name(obj)[0] in 'AEIOU' else 'A'} {type_name(obj)}"
             raise QuadrantsCompilationError(
-                f"A {type_name(obj)} that is not a parameter cannot be read in a kernel; pass it as an argument "
-                "annotated with qd.types.ndarray()."
+                f"{what} that is not a parameter cannot be read in a kernel; pass it as an argument annotated with "
+                "qd.types.ndarray()."
             )
         if isinstance(base, ObjectRef):
             raise QuadrantsCompilationError(f"An object of type {type_name(obj)} cannot be indexed in a kernel.")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from quadrants.ir.lacks import Lacks
+
 
 class Abilities(NamedTuple):
     """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
     are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
     by a condition. thread_exit: a thread can end inside of a function. recursion: a function may call itself.
     half_arithmetic: there are operations on f16; else it is a format of memory. references: an argument by reference
-    may be in any memory.
+    may be in any memory. lacks: what the device has not of the rest.
     """
 
     device: bool = False
@@ -21,3 +23,4 @@ class Abilities(NamedTuple):
     recursion: bool = True
     half_arithmetic: bool = True
     references: bool = True
+    lacks: Lacks = Lacks()

@@ -75,7 +75,8 @@ class Evaluation:
         if size.op == "arg":
             return Cast(Load(VarPlace(size.of, size.of.type), size.of.type), i64)
         if size.op == "held":
-            return Load(VarPlace(size.of, i64), i64)
+            held = Load(VarPlace(size.of, size.of.type), size.of.type)
+            return held if size.of.type is i64 else Cast(held, i64)
         if size.op == "loop":
             var = self.loops[size.of.id]
             return Cast(Load(VarPlace(var, i32), i32), i64)

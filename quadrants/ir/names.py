@@ -76,6 +76,56 @@ shuffle shuffle2 sign sincos sinpi smoothstep step sub_sat tanpi upsample vload2
 vstore2 vstore3 vstore4 vstore8 vstore16 vstore_half wait_group_events write_mem_fence
 """
 
+METAL_KEYWORDS = (
+    """
+metal kernel vertex fragment device constant thread threadgroup threadgroup_imageblock half bfloat uchar ushort uint
+ulong size_t ptrdiff_t nullptr_t imageblock sampler texture1d texture2d texture3d texturecube depth2d depthcube array
+array_ref patch_control_point ray_data object_data mesh visible intersection simdgroup_matrix simd_vote mem_flags
+memory_order memory_order_relaxed memory_order_seq_cst thread_scope fast precise atomic atomic_int atomic_uint
+atomic_bool atomic_float atomic_ulong packed_half vec matrix as_type INFINITY NAN MAXFLOAT MAXHALF HUGE_VALF HUGE_VALH
+INT_MAX INT_MIN UINT_MAX CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN SHRT_MAX SHRT_MIN UCHAR_MAX USHRT_MAX LONG_MAX
+LONG_MIN ULONG_MAX FP_ILOGB0 FP_ILOGBNAN
+"""
+    + " ".join(
+        f"{stem}_{end}"
+        for stem in ("FLT", "HALF")
+        for end in "DIG MANT_DIG MAX_10_EXP MAX_EXP MIN_10_EXP MIN_EXP RADIX MAX MIN EPSILON".split()
+    )
+    + " "
+    + " ".join(
+        f"M_{of}_{end}"
+        for of in "E LOG2E LOG10E LN2 LN10 PI PI_2 PI_4 1_PI 2_PI 2_SQRTPI SQRT2 SQRT1_2".split()
+        for end in "FH"
+    )
+    + " "
+    + " ".join(
+        f"{packed}{stem}{count}"
+        for packed in ("", "packed_")
+        for stem in ("char uchar short ushort int uint long ulong float half bool bfloat".split())
+        for count in (2, 3, 4)
+    )
+    + " "
+    + " ".join(f"{stem}{n}x{m}" for stem in ("float", "half") for n in (2, 3, 4) for m in (2, 3, 4))
+)
+
+# Functions of Metal's standard library besides those of C's: names that a function of the user's cannot have there.
+METAL_FUNCTIONS = """
+abs absdiff addsat all any acosh asinh atanh atan2 ceil clamp clz copysign cospi cross ctz degrees determinant dfdx dfdy
+discard_fragment distance distance_squared divide dot exp10 extract_bits faceforward fdim fmax3 fmedian3 fmin3 fract
+fwidth hadd ilogb insert_bits is_null_texture isnormal isordered isunordered ldexp length length_squared mad24 madhi
+madsat max max3 median3 min min3 mix mul24 mulhi normalize popcount powr quad_all quad_any quad_ballot quad_broadcast
+quad_shuffle radians reflect refract reverse_bits rhadd rotate saturate select sign sincos sinpi smoothstep step subsat
+tanpi transpose unpack_unorm4x8_to_float pack_float_to_unorm4x8
+atomic_compare_exchange_weak_explicit atomic_exchange_explicit atomic_fetch_add_explicit atomic_fetch_and_explicit
+atomic_fetch_max_explicit atomic_fetch_min_explicit atomic_fetch_or_explicit atomic_fetch_sub_explicit
+atomic_fetch_xor_explicit atomic_load_explicit atomic_store_explicit atomic_thread_fence threadgroup_barrier
+simdgroup_barrier simd_active_threads_mask simd_all simd_and simd_any simd_ballot simd_broadcast simd_broadcast_first
+simd_is_first simd_is_helper_thread simd_max simd_min simd_or simd_prefix_exclusive_product simd_prefix_exclusive_sum
+simd_prefix_inclusive_product simd_prefix_inclusive_sum simd_product simd_shuffle simd_shuffle_and_fill_down
+simd_shuffle_and_fill_up simd_shuffle_down simd_shuffle_rotate_down simd_shuffle_rotate_up simd_shuffle_up
+simd_shuffle_xor simd_sum simd_xor
+"""
+
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
 OTHER = """
 half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end

@@ -87,7 +87,7 @@ def _name(var: Var, names: set[str]) -> None:
 
 
 def avoid(module: Module, taken: Set[str]) -> None:
-    """Put the prefix `qd_` to the variables and arrays of a kernel with names that are taken."""
+    """Name the variables and arrays of a kernel with names that are taken as no helper is."""
     found: list[Var | ArrayDecl] = [*module.params, *module.shared, *module.arrays]
     for task in module.tasks:
         found += _named(walk.walk([task.pre, task.body, [*task.reductions]]))
@@ -96,7 +96,7 @@ def avoid(module: Module, taken: Set[str]) -> None:
         found += [*function.params, *_named(walk.walk(function.body))]
     for x in found:
         if x.name in taken:
-            x.name = f"qd_{x.name}"
+            x.name = f"qd_{x.name}_"
 
 
 def _named(nodes: Iterable[Node]) -> list[Var | ArrayDecl]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import sys
 import weakref
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType
 from typing import Any
@@ -62,6 +63,12 @@ def is_torch_tensor(x) -> bool:
         if found:
             _tensors[t] = True
     return found
+
+
+def is_opencl_array(x) -> bool:
+    """True for an array of pyopencl. Does not import it."""
+    module = sys.modules.get("pyopencl.array")
+    return module is not None and isinstance(x, module.Array)
 
 
 def is_number(x) -> bool:
@@ -125,4 +132,4 @@ def _slots(t: type) -> tuple:
 
 def is_external(x) -> bool:
     """Whether it is an array of another package."""
-    return isinstance(x, np.ndarray) or is_torch_tensor(x) or is_cuda_array(x)
+    return isinstance(x, np.ndarray) or is_torch_tensor(x) or is_cuda_array(x) or is_opencl_array(x)

@@ -21,7 +21,7 @@ from quadrants.ir import rename
 from quadrants.ir.adstack_evaluation import Evaluation
 from quadrants.ir.adstack_heaps import of_task, split
 from quadrants.ir.adstack_size_trees import Size, reads_cells, walk
-from quadrants.ir.types import element_dtype, i32, i64, u1
+from quadrants.ir.types import DType, element_dtype, i32, i64, u1
 from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
 from quadrants.passes.adstack_rows import iterations
@@ -41,15 +41,17 @@ LIMIT = 1 << 24
 CLOSED = frozenset(("const", "extent", "arg", "add", "sub", "mul", "max", "most", "min", "div", "shift"))
 
 
-def size_stacks(module: n.Module) -> n.Module:
-    """Put tasks that find depths in front of those that need them, and list them in `module.sizings`."""
+def size_stacks(module: n.Module, narrow: bool = False) -> n.Module:
+    """Put tasks that find depths in front of those that need them, and list them in `module.sizings`. narrow: there are
+    atomics of 32 bits only, which hold every depth that memory could.
+    """
     tasks: list[n.Task] = []
     known: set[str] = set()
     for number, task in enumerate(module.tasks):
         if task.name not in known and _needs(module, [task]) != ([], []):
             # Once a launch, unless a task of it changes what is read.
             together = module.tasks[number : _next_write(module.tasks, number) + 1]
-            _put(module, tasks, *_needs(module, together))
+            _put(module, tasks, *_needs(module, together), i32 if narrow else i64)
             known.update(t.name for t in together)
         tasks.append(task)
     module.tasks = tasks
@@ -87,12 +89,14 @@ def _next_write(tasks: list[n.Task], number: int) -> int:
     return len(tasks)
 
 
-def _put(module: n.Module, tasks: list[n.Task], depths: list[n.StackDepth], counts: list[Count]) -> None:
+def _put(
+    module: n.Module, tasks: list[n.Task], depths: list[n.StackDepth], counts: list[Count], most: DType = i64
+) -> None:
     """Append the tasks that find these depths and counts."""
     begin = len(tasks)
     name = f"{module.name}_sizes{len(module.sizings) or ''}"
     names = rename.names_of(module)
-    maxima = _Maxima(sum(len(s.maxima) for s in module.sizings))
+    maxima = _Maxima(sum(len(s.maxima) for s in module.sizings), most)
     evaluation = Evaluation(guard=lambda count, known: _guard(module, count, known))
     body: list[n.Stmt] = []
     for depth in depths:
@@ -103,7 +107,7 @@ def _put(module: n.Module, tasks: list[n.Task], depths: list[n.StackDepth], coun
         rename.unique_names([loop], names)
         tasks.append(n.Task(f"{name}_max{k}", loop.kind, loop.body, loop, sizing=True))
         recognise_in(tasks[-1])
-    body += [n.Store(n.VarPlace(var, i64), n.Const(0, i64)) for var in maxima.vars]
+    body += [n.Store(n.VarPlace(var, most), n.Const(0, most)) for var in maxima.vars]
     rename.unique_names(body, names)
     tasks.append(n.Task(f"{name}_serial", "serial", body, sizing=True))
     variables = [d.var for d in depths] + [var for var, *_ in counts]
@@ -128,8 +132,9 @@ def _site(module: n.Module) -> int:
 class _Maxima:
     """Parallel loops for the parts of sizes that are maxima over long, rectangular ranges."""
 
-    def __init__(self, before: int):
+    def __init__(self, before: int, type: DType):
         self.before = before
+        self.type = type
         self.loops: list[n.For] = []
         self.vars: list[n.Var] = []
 
@@ -145,11 +150,14 @@ class _Maxima:
         return size
 
     def _loop(self, chain: Chain, body: Size) -> n.Var:
-        most = n.Var(f"qd_most{self.before + len(self.vars) or ''}", i64, True, shared=True)
+        t = self.type
+        most = n.Var(f"qd_most{self.before + len(self.vars) or ''}", t, True, shared=True)
         loops = {of: n.Var("i", i32, False, level=1) for _, _, of in chain}
         statements: list[n.Stmt] = []
         value = Evaluation(dict(loops)).value(body, statements)
-        statements.append(n.Eval(n.Atomic("max", n.VarPlace(most, i64), (value,), i64)))
+        if t is not i64:
+            value = n.Cast(n.Binary("min", value, n.Const(t.max, i64), i64), t)
+        statements.append(n.Eval(n.Atomic("max", n.VarPlace(most, t), (value,), t)))
         bounds = tuple((_bound(first), _bound(last)) for first, last, _ in chain)
         self.loops.append(n.For(tuple(loops.values()), bounds, statements, parallel=True))
         self.vars.append(most)

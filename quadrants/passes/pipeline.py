@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
+from typing import Any
 
 from quadrants.ir.abilities import Abilities
 from quadrants.ir.nodes import Module
@@ -13,6 +14,7 @@ from quadrants.passes.adstack_sizes import size_stacks
 from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.breaks_by_flag import breaks_by_flag
 from quadrants.passes.choices_by_branch import choices_by_branch
+from quadrants.passes.failures_as_singles import failures_as_singles
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.launch_values import compute_at_use
@@ -22,11 +24,13 @@ from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
+from quadrants.passes.refuse_lacking import refuse_lacking
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.writes import note_writes
 
+Step = Callable[[Module], Module]
 ALL = Abilities()
 PASSES = (
     split_tasks,
@@ -50,13 +54,17 @@ def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Modu
     return module
 
 
-def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
+def _lowering(able: Abilities) -> Iterator[Step]:
     """The passes that bring IR to what a target can say."""
     if not able.recursion:
         yield refuse_recursion
-    yield from (claim_gates, size_stacks) if able.device else (count_gates,)
+    if "f64" in able.lacks.types:
+        yield failures_as_singles
+    if able.lacks:
+        yield _told(refuse_lacking, lacks=able.lacks)
+    yield from _adstacks(able)
     yield guard_empty
-    yield update_wrapper(partial(lower_places, wide=able.wide_addresses, device=able.device), lower_places)
+    yield _told(lower_places, wide=able.wide_addresses, device=able.device)
     if not able.pointers:
         yield choices_by_branch
     if not able.references:
@@ -67,3 +75,17 @@ def _lowering(able: Abilities) -> Iterator[Callable[[Module], Module]]:
         yield breaks_by_flag
     if not able.half_arithmetic:
         yield halves_as_singles
+
+
+def _adstacks(able: Abilities) -> Iterator[Step]:
+    """Counting and maxima add up in i64, from many threads; both only save memory or time."""
+    if not able.device:
+        yield count_gates
+        return
+    if ("add", "i64") not in able.lacks.atomics:
+        yield claim_gates
+    yield _told(size_stacks, narrow=("max", "i64") in able.lacks.atomics)
+
+
+def _told(step: Callable[..., Module], **told: Any) -> Step:
+    return update_wrapper(partial(step, **told), step)

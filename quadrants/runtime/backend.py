@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quadrants import _logging, session
+from quadrants.arch import Extension
 from quadrants.emit import dialects, environment
+from quadrants.errors import QuadrantsTypeError
+from quadrants.ir.lacks import NARROWER, Lacks
 from quadrants.toolchain import cache
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ class Backend:
 
     def __init__(self, dialect: str):
         self.dialect = dialects.get(dialect)
+        if self.dialect.lacks:
+            self.do_without(self.dialect.lacks)
         cfg = session.cfg_in_force()
         if cfg.offline_cache and not cfg.offline_cache_file_path:
             _logging.warn(
@@ -39,6 +44,17 @@ class Backend:
             cfg.offline_cache_cleaning_factor,
         )
         environment.keep_in(self.cache)
+
+    def do_without(self, lacks: Lacks) -> None:
+        """Refuse kernels that need what the device lacks. QuadrantsTypeError where the default types are among it."""
+        for option in ("default_fp", "default_ip"):
+            name = getattr(session.cfg_in_force(), option).name
+            if name in lacks.types:
+                advice = f" Write qd.init({option}=qd.{NARROWER[name]}), or take another arch, such as qd.cpu."
+                raise QuadrantsTypeError(f"{option}=qd.{name}: {lacks.no_type(name)}.{advice}")
+        if "f64" in lacks.types:
+            session.require_runtime().missing.add(Extension.data64)
+        self.dialect = self.dialect.without(lacks)
 
     def synchronize(self) -> None:
         """Wait for the work of the default stream; a launch on the CPU has ended when it returns."""

@@ -57,6 +57,7 @@ class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
     device: Device
+    default_stream = 0  # the driver's handle of a queue of somebody else that is the default stream
     polls = True  # a kernel can tell the host that it failed while neither waits for the other
 
     def __init__(self, dialect: str, device: Device):
@@ -86,6 +87,10 @@ class DeviceBackend(Backend):
         """Memory of at least that size for the time of a launch, with anything in it; lent while the result is kept."""
         return Borrowed(self._scratch, nbytes)
 
+    def borrowed(self, array: Any) -> Any:
+        """What has the `address` of an array of pyopencl; None where kernels do not reach it."""
+        return None
+
     def exchange_event(self) -> int:
         """An event of the calling thread, for waits that are recorded at once."""
         events = self._events
@@ -101,8 +106,7 @@ class DeviceBackend(Backend):
     def plan(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, code: Any) -> Plan:
         """Describe to the launch core how to launch the tasks of that code."""
         self.device.refuse_capture(recipe.name)  # loading code would spoil the graph that is recorded
-        self._check_block(recipe)
-        self._check_shared(recipe)
+        self._check(recipe)
         handles, keepalive = self.functions(code, recipe)
         program = DeviceProgram(
             self.device,
@@ -134,6 +138,10 @@ class DeviceBackend(Backend):
         if launch.stacks and launch.form == "stride":
             most = min(most, max(1, MOST_ROWS // launch.block_dim))
         return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)
+
+    def _check(self, recipe: Recipe) -> None:
+        self._check_block(recipe)
+        self._check_shared(recipe)
 
     def _check_block(self, recipe: Recipe) -> None:
         most = self.device.attribute("argument_bytes")
@@ -173,7 +181,7 @@ class BinaryBackend(DeviceBackend):
 
     def identity(self, options: dict[str, Any]) -> str:
         """What decides the machine code of a text."""
-        return "\n".join((self.compiler.identity(), self.arch, *self.flags(options)))
+        return "\n".join((self.compiler.identity(), self.arch, repr(self.dialect.lacks), *self.flags(options)))
 
     def artifact(self, recipe: Recipe, text: str, options: dict[str, Any]) -> str:
         """The key under which the disk cache has the code of a text."""
@@ -182,6 +190,7 @@ class BinaryBackend(DeviceBackend):
     def build(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, text: str, options: dict[str, Any]) -> Plan:
         """Compile or load the text and describe to the launch core how to launch it."""
         name = self.dialect.name
+        self._check(recipe)
         with profiler.scope(f"compile {name.upper()}"):
             code = build.build_binary(name, text, recipe.name, self.arch, self.flags(options), self.cache)
         return self.plan(kernel, args, recipe, code)

@@ -1,4 +1,4 @@
-"""Devices that are not there: the text of CUDA or HIP, compiled for the CPU and run thread by thread.
+"""Devices that are not there: the text of CUDA, HIP or Metal, compiled for the CPU and run thread by thread.
 
 Barriers, warps, shared memory and atomics behave as on the device, so that wrong ones show; nothing else about it is
 fast.
@@ -31,7 +31,7 @@ def probe() -> bool:
 
 
 class EmulatedBackend(DeviceBackend):
-    """One of the two flavours, "cuda" or "hip". Its memory is host memory that only kernels and copies may touch."""
+    """A flavour: "cuda", "hip" or "metal". Its memory is host memory that only kernels and copies may touch."""
 
     dlpack_device = None
 
@@ -41,7 +41,7 @@ class EmulatedBackend(DeviceBackend):
         self.flavour = flavour
         target = cxx.target_of(flavour)
         self.warp = cxx.lanes_of(flavour)
-        limit, capability = simt.shared_limit(self.warp), target.emulated_capability
+        limit, capability = target.most_shared_bytes, target.emulated_capability
         device = emulated_device(flavour, simt.launch_address(), simt.describe_address(), limit, capability)
         super().__init__(flavour, device)
 

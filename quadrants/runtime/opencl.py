@@ -1,18 +1,20 @@
-"""The OpenCL backend: OpenCL C through the driver of the device, launched by libOpenCL.
+"""The OpenCL backend: OpenCL C through the driver of the device, launched through its loader.
 
 Context and programs are pyopencl's; memory, streams and launches are the launch core's.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quadrants import session
 from quadrants._ext import opencl as native
-from quadrants._ext.core import Device, Plan, device_of_table
+from quadrants._ext.core import Plan, device_of_table
 from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.ir.lacks import Lacks, all_atomics
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
 from quadrants.runtime.device import BinaryBackend
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 # A processor does the iterations of a thread, which are far apart, before those of the next one: what it reads for the
 # first is to be in its cache still for that. Few iterations a thread do that, and an odd distance.
 _BLOCKS_OF_CPU = 4093
+# The extensions that atomics of 64 bits belong to; the first has those that others are made of, too.
+_BASE, _EXTENDED = "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"
+_OF_EXTENDED = [(op, t) for op in ("min", "max", "and", "or", "xor") for t in ("i64", "u64")]
+# Threads of a block and bytes that they share, which nearly all devices have.
+_LEAST = (1024, 32 << 10)
 
 
 def probe() -> bool:
@@ -69,15 +76,34 @@ class OpenClBackend(BinaryBackend):
     polls = False  # nothing that host and device both see while a kernel runs
 
     def __init__(self) -> None:
-        found = _chosen()
-        super().__init__("opencl", _device(found))
+        found, queue = _given() if session.cfg_in_force().external_opencl_command_queue else (_chosen(), None)
+        self.place = found.place
+        opencl.give_back(self.place)
+        if queue is not None:
+            opencl.borrow(self.place, queue.context)
+            self.default_stream = queue.int_ptr
+        self.context = opencl.context(self.place)
+        self.opened = _opened(self.context, found, self.default_stream)
+        super().__init__("opencl", device_of_table("opencl", native.table_address(), self.opened))
+        self.do_without(_lacks(found.device))
         self.arch = found.chip
         self.is_cpu = found.is_cpu
         if found.is_cpu:  # which walks through memory in order best
             self.dialect = replace(self.dialect, batches=False)
 
+    def close(self) -> None:
+        """The runtime ends, and with it the use of a context of somebody else."""
+        super().close()
+        opencl.give_back(self.place)
+
+    def borrowed(self, array: Any) -> Any:
+        """What has the `address` of the memory of a pyopencl array, and keeps it within reach of kernels; None where it
+        has no address, or one of another context."""
+        address = opencl.address_of(array.base_data) if array.context == self.context else 0
+        return native.Borrowed(self.device, self.opened, address) if address else None
+
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
-        return opencl.flags(fast_math=bool(options["fast_math"]), optimised=options["opt_level"] != 0)
+        return opencl.flags(self.arch, fast_math=bool(options["fast_math"]), optimised=options["opt_level"] != 0)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
         try:
@@ -103,11 +129,43 @@ class _Refused(QuadrantsRuntimeError):
     """The driver does not take a binary."""
 
 
-def _device(found: opencl.Found) -> Device:
-    context = opencl.context(found.place)
+def _lacks(device: Any) -> Lacks:
+    has = opencl.extensions(device)
+    atomics = {} if _EXTENDED in has else dict.fromkeys(_OF_EXTENDED, _EXTENDED)
+    if _BASE not in has:
+        atomics |= all_atomics(("i64", "u64", "f64"), _BASE)
+    types = {} if "cl_khr_fp64" in has else {"f64": "cl_khr_fp64"}
+    name = f"arch opencl on {device.name.strip()}"
+    return Lacks(name, types, atomics, *map(_if_less, (device.max_work_group_size, device.local_mem_size), _LEAST))
+
+
+def _if_less(found: int, usual: int) -> int:
+    return found if found < usual else 0
+
+
+def _given() -> tuple[opencl.Found, Any]:
+    """The device and the queue that `qd.init` was given."""
+    found, queue = opencl.queue_at(session.cfg_in_force().external_opencl_command_queue)
+    in_order, times = opencl.features(queue)
+    wrong = ""
+    if found is None or found.lacking:
+        what = f"lacks {found.lacking}" if found is not None else "is only a part of one"
+        wrong = f"of {queue.device.name.strip()}, which {what}; give one of another device"
+    elif not in_order:
+        wrong = "out of order, and launches rely on order; give one that is in order"
+    elif session.cfg_in_force().kernel_profiler and not times:
+        flag = "pyopencl.command_queue_properties.PROFILING_ENABLE"
+        wrong = f"that notes no times, which kernel_profiler=True needs; make it with {flag}"
+    if found is None or wrong:
+        raise QuadrantsRuntimeError(f"external_opencl_command_queue is a queue {wrong}")
+    return found, queue
+
+
+def _opened(context: Any, found: opencl.Found, queue: int) -> int:
     timing = bool(session.cfg_in_force().kernel_profiler)
-    opened = native.opened(context.int_ptr, found.device.int_ptr, timing)
-    return device_of_table("opencl", native.table_address(), opened)
+    device, binding = found.device.int_ptr, os.fsencode(opencl.binding())
+    opened: int = native.opened(context.int_ptr, device, queue, timing, binding)
+    return opened
 
 
 registry.register(("opencl",), OpenClBackend)

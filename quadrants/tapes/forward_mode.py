@@ -7,6 +7,7 @@ import math
 from quadrants import session
 from quadrants._ext import core
 from quadrants.data.field import ScalarField
+from quadrants.data.matrix_field import MatrixField
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode, SNodeGradType
 from quadrants.tapes import recording
@@ -46,11 +47,11 @@ class FwdMode(core.Listener):
         losses = [_unwrapped(x) for x in (loss if isinstance(loss, (list, tuple)) else [loss])]
         param = _unwrapped(param)
         if not isinstance(param, ScalarField):
-            raise AssertionError(f"`param` of FwdMode must be one scalar field, not {type(param).__name__}")
+            raise AssertionError(f"`param` of FwdMode must be one scalar field, not {_named(param)}")
         for x in losses:
             if not isinstance(x, ScalarField):
                 raise AssertionError(
-                    f"`loss` of FwdMode must be a scalar field or a list of scalar fields, not {type(x).__name__}"
+                    f"`loss` of FwdMode must be a scalar field or a list of scalar fields, not {_named(x)}"
                 )
         self.loss = losses
         self.param = param
@@ -119,6 +120,12 @@ class FwdMode(core.Listener):
     def _record(self, kernel, args: tuple):
         self.insert(kernel)
         return kernel._in_mode(AutodiffMode.FORWARD)
+
+
+def _named(x) -> str:
+    if isinstance(x, MatrixField):
+        return f"a {x.n} x {x.m} MatrixField: write one of its components, such as x.get_scalar_field(0)"
+    return type(x).__name__
 
 
 def _unwrapped(x):

@@ -23,8 +23,9 @@ class Target(NamedTuple):
     host_memory: kernels see the memory of the host; then their threads have no lanes and no shared memory.
 
     subgroup: threads that exchange values without a barrier; 0: none do, None: the device says. block_threads: the most
-    of a block, None where there is no such limit. warps: `qd.simt.warp` works. shared_bytes: memory that every device
-    has for a block, None where only the device knows. most_shared_bytes: the most that a block may ask for at a launch.
+    of a block, None where there is no such limit. warps: `qd.simt.warp` works. block_votes: a barrier of the block
+    counts votes; else shared memory does. shared_bytes: memory that every device has for a block, None where only the
+    device knows. most_shared_bytes: the most that a block may ask for at a launch.
     emulated_capability: what the emulator says where it is asked for the compute capability of a device.
     """
 
@@ -43,6 +44,7 @@ class Target(NamedTuple):
     most_shared_bytes: int = 0
     block_threads: int | None = None
     warps: bool = False
+    block_votes: bool = True
     emulated_capability: int = 0
 
 

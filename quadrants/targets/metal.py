@@ -1,5 +1,9 @@
-"""Apple devices: the Metal shading language. Kernels cannot run there yet."""
+"""Apple devices: the Metal shading language. Kernels run on the emulator; no runtime of a device is written yet."""
 
 from quadrants.targets import Target
 
-TARGET = Target(archs=("metal",), dialect="msl", language="MSL", suffix="metal", subgroup=32, shared_bytes=32 << 10)
+TARGET = Target(
+    archs=("metal",), dialect="metal", language="MSL", suffix="metal", printing="quadrants.emit.dialects.msl",
+    backend="quadrants.runtime.metal", extensions=("adstack", "assertion"), subgroup=32, shared_bytes=32 << 10,
+    most_shared_bytes=32 << 10, block_threads=1024, block_votes=False,
+)  # fmt: skip

@@ -1,9 +1,10 @@
-"""CUDA and HIP text to code for this machine's CPU, for the SIMT emulator: through its C compiler, which knows C++ too.
+"""CUDA, HIP and Metal text to code for this machine's CPU, for the SIMT emulator: through its C compiler, which knows
+C++ too.
 
-simt_abi.h, simt_device.h, simt_math.h     the built-ins of device compilers (in the folder of the launch core)
-simt_cuda.h or simt_hip.h                  the operations of a warp
-the text                                   as the device compiler gets it, but for what C++ cannot say
-a record for each task                     what the emulator launches
+simt_abi.h, simt_device.h     how the emulator and a kernel find each other (in the folder of the launch core)
+simt_FLAVOUR.h                the built-ins of the device's compiler
+the text                      as that compiler gets it, but for what C++ cannot say
+a record for each task        what the emulator launches
 """
 
 from __future__ import annotations
@@ -30,13 +31,22 @@ if TYPE_CHECKING:
 _WAITS = re.compile(
     r"\b(?:__syncthreads(?:_and|_or|_count)?|__syncwarp|__shfl(?:_up|_down|_xor)?(?:_sync)?|__ballot(?:64|_sync)?"
     r"|__(?:all|any|uni)(?:_sync)?|__match_(?:any|all)_sync|__activemask"
-    r"|__builtin_amdgcn_(?:wave_barrier|s_barrier|ds_bpermute|read_exec))\s*\("
+    r"|__builtin_amdgcn_(?:wave_barrier|s_barrier|ds_bpermute|read_exec)"
+    r"|(?:threadgroup|simdgroup)_barrier|simd_(?:shuffle(?:_down)?|ballot))\s*\("
 )
 _DYNAMIC_ARRAY = re.compile(r"\bextern\s+__shared__\s+([^;\[\]]+)\[\s*\]\s*;")
 _SHARED = re.compile(r"\b__shared__\b")
 _STATIC_SHARED = re.compile(r"\bstatic\s+__shared__\b")
+# What Metal says beside names, its header, and its shared arrays, which are those of a kernel's own scope.
+_BESIDE = re.compile(r"\[\[[\w, ()]*\]\]")
+_LIBRARY = "#include <metal_stdlib>"
+_POOL = "[[threadgroup(0)]]"
+_OF_THREADGROUP = re.compile(r"^(\s*)threadgroup ([\w ]+(?:\[\w+\])?;)", re.MULTILINE)
 # The block of arguments is never written: all threads may read the same one.
 _BY_VALUE = re.compile(r"\b__grid_constant__\s+(\w+)\s+(\w+)")
+
+
+_INCLUDED = re.compile(r'^#include "(\w+\.h)"\n', re.MULTILINE)
 
 
 class Emulated(NamedTuple):
@@ -80,12 +90,14 @@ def cooperates(source: str) -> bool:
 
 
 def translation(source: str, entries: Sequence[str], flavour: str) -> str:
-    """The C++ text for kernel text of a flavour ("cuda", "hip") whose tasks are `entries`."""
-    dynamic = _DYNAMIC_ARRAY.search(source) is not None
+    """The C++ text for kernel text of a flavour ("cuda", "hip", "metal") whose tasks are `entries`."""
+    dynamic = _DYNAMIC_ARRAY.search(source) is not None or _POOL in source
     text = _DYNAMIC_ARRAY.sub(r"extern \1[] QD_SIMT_SAME;", source)
+    text = _OF_THREADGROUP.sub(r"\1__shared__ \2", _BESIDE.sub("", text.replace(_LIBRARY, "")))
     text = _STATIC_SHARED.sub("__shared__", text)
     text = _BY_VALUE.sub(r"__grid_constant__ \1 &\2", text)
     settings = [
+        f"#define QD_SIMT_FLAVOUR QD_SIMT_{flavour.upper()}",
         f"#define QD_SIMT_WARP {lanes_of(flavour)}",
         f"#define QD_SIMT_COOPERATIVE {int(cooperates(source))}",
     ]
@@ -103,11 +115,13 @@ def header(flavour: str) -> str:
     from quadrants._ext import __path__ as folders
 
     folder = next(iter(folders))
-    parts = []
-    for name in ("simt_abi", "simt_device", "simt_math", f"simt_{flavour}"):
-        with open(os.path.join(folder, f"{name}.h"), encoding="utf-8") as file:
-            parts.append(file.read())
-    return "".join(parts)
+    return "".join(_file(folder, f"{name}.h") for name in ("simt_abi", "simt_device", f"simt_{flavour}"))
+
+
+def _file(folder: str, name: str) -> str:
+    """A file with those that it includes in place."""
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return _INCLUDED.sub(lambda found: _file(folder, found[1]), file.read())
 
 
 def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:

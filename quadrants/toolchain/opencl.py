@@ -64,12 +64,52 @@ def chosen() -> Found | None:
     return min(able, key=lambda one: one.is_cpu, default=None)
 
 
-@cache
+_own: dict[str, Any] = {}  # the contexts of devices, by place
+_borrowed: dict[str, Any] = {}  # those of others that are used instead
+
+
 def context(place: str) -> Any:
-    """The context of a device, the same one for the life of the process."""
+    """The context of a device: one that was borrowed, or its own, the same one for the life of the process."""
     import pyopencl
 
-    return pyopencl.Context([_at(place).device])
+    if place in _borrowed:
+        return _borrowed[place]
+    return _own.get(place) or _own.setdefault(place, pyopencl.Context([_at(place).device]))
+
+
+def borrow(place: str, of: Any) -> None:
+    """Make programs for a device in the context `of` until `give_back`."""
+    _borrowed[place] = of
+
+
+def give_back(place: str) -> None:
+    """Make programs for a device in its own context again."""
+    _borrowed.pop(place, None)
+
+
+def queue_at(address: int) -> tuple[Found | None, Any]:
+    """The cl_command_queue at an address, behind the device that it is of; None where that is not among `devices`."""
+    known = devices()
+    import pyopencl
+
+    queue = pyopencl.CommandQueue.from_int_ptr(address)
+    return next((one for one in known if one.device == queue.device), None), queue
+
+
+def address_of(memory: Any) -> int:
+    """The address that host and device give what an object of pyopencl has; 0 where there is none."""
+    import pyopencl
+
+    return memory.svm_ptr if isinstance(memory, pyopencl.SVMPointer) else 0
+
+
+def features(queue: Any) -> tuple[bool, bool]:
+    """Whether a queue does its work in order, and whether it notes times."""
+    import pyopencl
+
+    flags = pyopencl.command_queue_properties
+    asked = queue.properties
+    return not asked & flags.OUT_OF_ORDER_EXEC_MODE_ENABLE, bool(asked & flags.PROFILING_ENABLE)
 
 
 def find() -> tuple[str, tuple[int, ...]]:
@@ -80,18 +120,28 @@ def find() -> tuple[str, tuple[int, ...]]:
     return str(pyopencl.__file__), tuple(pyopencl.VERSION)
 
 
+def binding() -> str:
+    """The path of the library by which pyopencl calls the loader of OpenCL."""
+    from pyopencl import _cl
+
+    return str(_cl.__file__)
+
+
 def identity() -> str:
     """Text for cache keys. What else decides a binary is in the name of the device: see `Found.chip`."""
     find()
     return "opencl"
 
 
-def flags(*, fast_math: bool = True, optimised: bool = True) -> tuple[str, ...]:
-    """The options that decide the machine code of a text. NaN and infinity keep their meaning in any case, and so do
-    subnormal numbers: drivers may take them for 0 if they are told so, or may not, and constants could not follow.
+def flags(chip: str, *, fast_math: bool = True, optimised: bool = True) -> tuple[str, ...]:
+    """The options that decide the machine code of a text on the device of that `Found.chip`. NaN and infinity keep
+    their meaning in any case, and so do subnormal numbers: drivers may take them for 0 if they are told so, or may not,
+    and constants could not follow.
     """
     fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
-    return ("-cl-std=CL1.2", *fast, *(() if optimised else ("-cl-opt-disable",)))
+    slow = () if optimised else ("-cl-opt-disable",)
+    device = _of_chip(chip).device
+    return ("-cl-std=CL1.2", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
 
 
 def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> bytes:
@@ -114,8 +164,36 @@ def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> b
         on = f"kernel '{name}' (dialect opencl, {chip}, {size})"
         text = f"The OpenCL driver failed on {on}.\n{quoted(log, 'the driver')}"
         raise CompileError(text, kernel=name, dialect="opencl", log=log) from None
-    binary: bytes = program.get_info(pyopencl.program_info.BINARIES)[0]
+    # A context that was borrowed may have other devices, for which there is none.
+    binary: bytes = next(filter(None, program.get_info(pyopencl.program_info.BINARIES)))
     return binary
+
+
+def _quotients(device: Any, fast_math: bool) -> tuple[str, ...]:
+    """How f32 is divided. Devices of NVIDIA take twice the time for quotients that are rounded as they should be: with
+    `fast_math` only those of `//` are, for which texts have the instruction."""
+    import pyopencl
+
+    if fast_math and _is_nvidia(device):
+        return ()
+    exact = device.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+    return ("-cl-fp32-correctly-rounded-divide-sqrt",) if exact else ()
+
+
+def extensions(device: Any) -> frozenset[str]:
+    """The names of what a device has beyond OpenCL C 1.2."""
+    return frozenset(device.extensions.split())
+
+
+def _is_nvidia(device: Any) -> bool:
+    return "cl_nv_device_attribute_query" in extensions(device)
+
+
+def _capability(device: Any) -> tuple[str, ...]:
+    """What tells a text which instructions a device of NVIDIA has."""
+    if not _is_nvidia(device):
+        return ()
+    return (f"-DQD_COMPUTE_CAPABILITY={device.compute_capability_major_nv}{device.compute_capability_minor_nv}",)
 
 
 def load(binary: bytes, chip: str) -> Any:
@@ -164,9 +242,10 @@ def _at(place: str) -> Found:
 
 def _of_chip(chip: str) -> Found:
     one = chosen()
-    if one is not None and one.chip == chip:
+    if one is not None and one.chip == chip and not _borrowed:
         return one
-    found = next((one for one in devices() if one.chip == chip), None)
+    alike = [one for one in devices() if one.chip == chip]
+    found = min(alike, key=lambda one: one.place not in _borrowed, default=None)
     if found is None:
         raise ToolchainError(f"there is no OpenCL device '{chip}' here")
     return found

@@ -143,6 +143,7 @@ print("the end")
 """
 
 
+@pytest.mark.runtime(exclude=("metal",))  # which has no f64
 def test_a_process_may_end_with_an_overflow_that_nobody_heard_of(arch_environment, tmp_path):
     path = tmp_path / "ends.py"
     path.write_text(PROGRAM)

@@ -21,7 +21,8 @@ def run(x: qd.f32) -> qd.f32:
     return helper(x) + GLOBAL
 """
 SKELETONS = {
-    "cpu": "c/task.c.j2", "cuda": "cuda/task.cu.j2", "amdgpu": "hip/task.hip.j2", "opencl": "opencl/task.cl.j2"
+    "cpu": "c/task.c.j2", "cuda": "cuda/task.cu.j2", "amdgpu": "hip/task.hip.j2", "opencl": "opencl/task.cl.j2",
+    "metal": "metal/task.metal.j2",
 }  # fmt: skip
 BASE = {"captured": "GLOBAL = 1.0", "callee": "x * 2.0", "decoration": ""}
 

@@ -55,7 +55,7 @@ print("right")
 def templates(tmp_path):
     """A template of the user's, which is kept in the cache too."""
     (tmp_path / "mine").mkdir()
-    for name in ("c/task.c.j2", "cuda/task.cu.j2", "hip/task.hip.j2", "opencl/task.cl.j2"):
+    for name in ("c/task.c.j2", "cuda/task.cu.j2", "hip/task.hip.j2", "metal/task.metal.j2", "opencl/task.cl.j2"):
         (tmp_path / "mine" / name).parent.mkdir()
         (tmp_path / "mine" / name).write_text('{% extends "builtin/' + name + '" %}')
     return tmp_path / "mine"

@@ -9,7 +9,7 @@ import pytest
 
 import quadrants as qd
 
-GPUS = ("cuda", "amdgpu", "opencl")
+GPUS = ("cuda", "amdgpu", "metal", "opencl")
 
 
 @qd.kernel

@@ -63,5 +63,17 @@ def compare(ours: dict, wanted: dict, tolerance: tuple[float, float]) -> list[st
 def differences(name: str, arch: str, extra_path: str) -> list[str]:
     """What a program shows under this package, in a process of its own, and its record does not."""
     wanted = json.loads(expectation(name).read_text())
-    ours = run_program(sys.executable, "quadrants", name, beyond=True, arch=arch, extra_path=extra_path)
+    try:
+        ours = run_program(sys.executable, "quadrants", name, beyond=True, arch=arch, extra_path=extra_path)
+    except RuntimeError as error:
+        _refused(str(error).splitlines())
+        raise
     return compare(ours, wanted, module_tolerance(name))
+
+
+def _refused(lines: list[str]) -> None:
+    """Raise what the process ended with, where a kernel has types that do not fit the arch."""
+    from quadrants.errors import QuadrantsTypeError
+
+    if any(line.removeprefix("quadrants.errors.").startswith("QuadrantsTypeError") for line in lines):
+        raise QuadrantsTypeError(lines[-1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-import jedi
 import pytest
 
 import quadrants as qd
@@ -13,11 +12,12 @@ from quadrants.lang.simt import folds
 
 from .public import MODULES, called, names
 
+jedi = pytest.importorskip("jedi", reason="needs the package jedi")
 PROJECT = jedi.Project(Path(qd.__file__).parents[1])
 DECORATORS = ("kernel", "func", "pyfunc", "real_func")
 
 
-def script(last: str) -> jedi.Script:
+def script(last: str):
     return jedi.Script(f"import quadrants as qd\n{last}", project=PROJECT)
 
 

@@ -9,7 +9,8 @@ import pytest
 
 import quadrants as qd
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "differential")]
+_TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_TESTS / folder) for folder in ("emit", "differential", "prelude")]
 
 
 @pytest.fixture(autouse=True)

@@ -63,7 +63,7 @@ GOLDEN = Path(__file__).resolve().parent / "golden"
 
 
 def golden_texts() -> dict:
-    """File name -> text of both kernels in C, CUDA and HIP, with default options but four threads."""
+    """File name -> text of both kernels in C, CUDA, HIP and Metal, with default options but four threads."""
     qd.init(arch=qd.cpu, offline_cache=False, cpu_max_num_threads=4)
     try:
         x = np.zeros(8, np.float32)
@@ -72,7 +72,7 @@ def golden_texts() -> dict:
         return {
             f"{name}.{suffix}": kernel.source(*args, arch=dialect)
             for name, (kernel, args) in calls.items()
-            for suffix, dialect in (("c", "c"), ("cu", "cuda"), ("hip", "hip"))
+            for suffix, dialect in (("c", "c"), ("cu", "cuda"), ("hip", "hip"), ("metal", "metal"))
         }
     finally:
         qd.reset()

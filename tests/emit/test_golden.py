@@ -18,8 +18,10 @@ def texts():
     return golden_texts()
 
 
-@pytest.mark.parametrize("name", [f"{name}.{suffix}" for name in ("saxpy", "mpm") for suffix in ("c", "cu", "hip")])
-def test_text(texts, name):
+@pytest.mark.parametrize("suffix", ["c", "cu", "hip", "metal"])
+@pytest.mark.parametrize("kernel", ["saxpy", "mpm"])
+def test_text(texts, kernel, suffix):
+    name = f"{kernel}.{suffix}"
     assert texts[name] == (GOLDEN / name).read_text(), "the generated code changed: run tests/emit/update_golden.py"
 
 

@@ -19,10 +19,13 @@ STOPPED = re.compile(
 )
 
 
+LACKING = re.compile(r"arch \w+ has no (f64|atomic_\w+ on [iu]64)\b")
+
+
 @dataclass
 class Outcome:
     """kind: "ok", "stopped" (by a check, as modelled), "open" (the language leaves the result open), "unmodelled",
-    "differs", "refused".
+    "differs", "refused", "lacking" (for a type that the arch has not).
 
     `sign` tells findings apart: a smaller program is the same finding if it has the same sign.
     """
@@ -77,6 +80,8 @@ def stopped(text: str, options: dict, arch: execute.Arch, check: Refused) -> Out
 def refused(error: BaseException) -> Outcome:
     told = str(error).strip()
     last = told.splitlines()[-1] if told else ""
+    if type(error).__name__ == "QuadrantsTypeError" and LACKING.search(last):
+        return Outcome("lacking", general(last))
     known = re.search(r"error: (.*)", told)
     return Outcome("refused", f"{type(error).__name__}: {general(known.group(1) if known else last)}", told[-3000:])
 

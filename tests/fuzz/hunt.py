@@ -96,7 +96,7 @@ class Hunt:
         with self._lock:
             self.programs += 1
             self.kinds[answer["kind"]] += 1
-            if answer["kind"] in ("ok", "open", "unmodelled", "stopped"):
+            if answer["kind"] in ("ok", "open", "unmodelled", "stopped", "lacking"):
                 self.reasons[answer["sign"]] += answer["kind"] != "ok"
                 return
             found = Finding(answer["seed"], arch, answer["kind"], answer["sign"], answer["detail"], self.programs)

@@ -19,7 +19,8 @@ def test_programs(arch_name):
     hunt = Hunt(100, seed, (arch,), subject="exact", jobs=2, out=told)
     findings = hunt.run()
     assert not findings, f"QD_FUZZ_SEED={seed}\n{hunt.summary()}\n{told.getvalue()}"
-    assert hunt.kinds["ok"] > 80, hunt.summary()
+    count = 100 - hunt.kinds["lacking"]
+    assert count > 20 and hunt.kinds["ok"] > 0.8 * count, hunt.summary()
 
 
 @pytest.mark.slow

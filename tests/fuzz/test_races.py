@@ -19,6 +19,7 @@ SEED = os.environ.get("QD_AD_SEED", "0")
 
 
 @pytest.mark.slow
+@pytest.mark.runtime(exclude=("metal",))  # which has no f64, in which they compute
 def test_loops_are_refused_exactly_where_iterations_meet(arch_name, capsys):
     name = arch_name if arch_name == "cpu" or os.environ.get("QD_EMULATE") == "1" else f"{arch_name}-real"
     seed = random.SystemRandom().randrange(10**9) if SEED == "new" else int(SEED)

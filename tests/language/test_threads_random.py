@@ -121,8 +121,8 @@ def test_kernels_from_many_threads(arch):
     results = {}
 
     @qd.kernel
-    def shared(n: qd.i32) -> qd.i64:
-        s = qd.i64(0)
+    def shared(n: qd.i32) -> qd.i32:
+        s = 0
         for i in range(n):
             s += i
         return s

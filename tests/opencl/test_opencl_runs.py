@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,15 @@ def test_a_sum_goes_through_the_frame(opencl):
     total = saxpy(1000, 0.5, x, y)
     assert (y == 1 + x).all() and total == y.sum()
     assert saxpy(0, 0.5, x, y) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which libraries are loaded")
+def test_launches_go_through_the_loader_of_pyopencl(opencl):
+    opencl()
+    saxpy(1, 0.5, np.ones(1, np.float32), np.ones(1, np.float32))
+    with open("/proc/self/maps") as maps:
+        loaders = {line.split()[-1] for line in maps if "libOpenCL" in line}
+    assert len(loaders) == 1
 
 
 @pytest.mark.parametrize("dtype", [qd.i32, qd.u32, qd.i64, qd.u64, qd.f32, qd.f64, qd.i8, qd.u16])

@@ -27,11 +27,15 @@ DECLARES = (
 
 def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5), (2, 3))):
     """A list of every request that the rules allow, for a few shapes."""
-    known = [t for name, t in PRIMITIVES.items() if name in dialects.get(dialect).spelling.types]
-    prints = [("print",)] if dialects.get(dialect).spelling.string else [("print", "record", k) for k in ("", "iIqQfd")]
+    spelling = dialects.get(dialect).spelling
+    known = [t for name, t in PRIMITIVES.items() if name in spelling.types]
+    kinds = "iIqQfd" if f64 in known else "iIqQf"
+    prints = [("print",)] if spelling.string else [("print", "record", k) for k in ("", kinds)]
+    # Where a language has no pointers without a space, each family has those that it is for.
+    spaces = {"atomic": ("device ", "threadgroup "), "plain": ("device ", "thread ")} if spelling.private else {}
     requests = [("lane",), *prints, ("random", "begin"), ("check", "fail", ""), ("check", "fail", "iif")]
     requests += [("random", "draw", t) for t in (f16, f32, f64, i32, u32, i64, u64) if t in known]
-    requests += [("random", "normal", t) for t in (f32, f64)]
+    requests += [("random", "normal", t) for t in (f32, f64) if t in known]
     for t in known:
         ops = {*FLOAT_OPS, *LIBM, "rawmod", "isnan", "isinf"} if t in REAL else INT_OPS
         if t is f16 and not dialects.get(dialect).spelling.half_arithmetic:
@@ -43,11 +47,14 @@ def everything(dialect, shapes=((2,), (3,), (17,), (2, 2), (3, 3), (4, 4), (5, 5
         requests += [("check", op, t) for op in ("add", "sub", "mul", "shl") if t.kind in "iu"]
         requests += [("check", op, t) for op in ("floordiv", "raw_div") if t.kind == "i"]
         for family in ("atomic", "plain"):
+            if family == "atomic" and ("add", str(t)) in dialects.get(dialect).lacks.atomics:
+                continue
             for op in (*UPDATES, "cas"):
                 if t not in REAL or op not in ("and", "or", "xor", "cas"):
-                    requests.append((family, op, t))
-                    if op != "cas":
-                        requests.append((family, op, vector(3, t)))
+                    for space in spaces.get(family, ("",)):
+                        requests.append((family, op, t, space))
+                        if op != "cas":
+                            requests.append((family, op, vector(3, t), space))
         types = [vector(*s, t) if len(s) == 1 else matrix(*s, t) for s in shapes]
         for a in types:
             requests.append(("map", "add", "({a} + {b})", a, a, t))
@@ -67,10 +74,13 @@ def test_every_request_renders_with_all_it_uses_before_it(dialect):
     """One by one: nothing that a helper calls or names may be missing, or come after it."""
     spelling = dialects.get(dialect).spelling
     undeclared = {text for name, text in spelling.types.items() if name not in spelling.declared}
+    # Functions of the language and of the skeleton, and their namespaces.
+    undeclared |= {*spelling.own.values(), *(text.partition("::")[0] for text in spelling.own.values())}
     if dialect != "c":
         undeclared |= {f"{name}f" for name in (*LIBM, "fabs")}
     inner = StructType((("v", vector(3, f32)), ("n", i64)), "Inner")
-    extra = [("struct", StructType((("inner", inner), ("m", matrix(2, 2, f64))), "Outer"))]
+    real = f64 if "f64" in spelling.types else f32
+    extra = [("struct", StructType((("inner", inner), ("m", matrix(2, 2, real))), "Outer"))]
     least = Prelude(dialects.get(dialect).spelling).need("float", "min", f32)
     extra.append(("map", "min", least + "({a}, {b})", *[vector(3, f32)] * 3))
     for request in [*extra, *everything(dialect, shapes=((3,), (5, 5)))]:

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 import pytest
 from tree import ROOT, name
 
+from quadrants import arch
+from quadrants.errors import QuadrantsTypeError
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
@@ -46,9 +49,13 @@ ALL = [program for page in PAGES for program in programs(page)]
 def test_a_program_of_the_documentation_runs(arch_name, program, tmp_path):
     if "import torch" in program.text:
         pytest.importorskip("torch", reason="the program needs torch (pip install torch)")
+    if "import pyopencl" in program.text and not arch.is_arch_supported(arch.Arch("opencl")):
+        pytest.skip("the program needs an OpenCL device: apt install pocl-opencl-icd, pip install pyopencl")
     file = tmp_path / "program.py"
     file.write_text(program.text.replace("arch=qd.cpu", f"arch=qd.{arch_name}, enable_fallback=False"))
     done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    if "quadrants.errors.QuadrantsTypeError: " in done.stderr:
+        raise QuadrantsTypeError(done.stderr)  # a skip where it says that the arch has not what the program is about
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr, done.stderr
     if program.output is not None:
@@ -74,6 +81,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
         *between,
         wanted[1],
         "make test-simt",
+        "make test-simt",  # Metal
         "make test-opencl",
         "make bench-ratios",
     ]

@@ -145,15 +145,62 @@ def test_that_does_not_say():
 
 @pytest.mark.parametrize(
     ("archs", "passed", "deselected"),
-    [("cpu", 4, []), ("metal", 1, ["once", "of_the_cpu", "not_say"]), ("cpu,metal", 5, [])],
+    [("cpu", 4, []), ("vulkan", 1, ["once", "of_the_cpu", "not_say"]), ("cpu,vulkan", 5, [])],
 )
 def test_tests_take_an_arch_or_are_about_the_cpu(run, tmp_path, archs, passed, deselected):
-    """Metal stands for an arch that cannot run here: that fails, and what takes its name only still passes."""
+    """Vulkan stands for an arch that cannot run here: that fails, and what takes its name only still passes."""
     (tmp_path / "language").mkdir()
     (tmp_path / "language" / "test_in_folder.py").write_text(FOLDER_OF_TESTS)
     done = run("", "language", "-rA", QD_WANTED_ARCHS=archs, QD_EMULATE="1")
     assert f"{passed} passed," in done.stdout, done.stdout + done.stderr
-    assert ("test_with_options[metal]" in done.stdout) == ("metal" in archs)
-    assert ("is not supported" in done.stdout) == ("metal" in archs)
+    assert ("test_with_options[vulkan]" in done.stdout) == ("vulkan" in archs)
+    assert ("is not supported" in done.stdout) == ("vulkan" in archs)
     assert ("take `arch` or `init`" in done.stdout) == ("cpu" in archs)
     assert not any(f"test_{name}" in done.stdout for name in deselected)
+
+
+LACKING = """
+import pytest, quadrants as qd
+
+@pytest.fixture
+def x(arch):
+    return qd.field(qd.f64, 3)
+
+def test_needs_f64(x):
+    @qd.kernel
+    def fill():
+        for i in x:
+            x[i] = 1
+
+    fill()
+
+@pytest.mark.runtime(default_fp=qd.f64)
+def test_starts_with_f64(arch):
+    assert arch
+
+def test_another_refusal(arch):
+    @qd.kernel
+    def wrong(x: qd.i32):
+        x.real = 1
+
+    wrong(1)
+
+def test_the_words_in_another_error(arch):
+    raise ValueError("arch metal has no f64")
+
+@pytest.mark.cpu_only
+def test_of_no_arch():
+    raise qd.QuadrantsTypeError("arch metal has no f64")
+"""
+
+
+def test_what_an_arch_lacks_is_skipped_with_the_refusal_and_nothing_else_is(run):
+    done = run(LACKING, "-rsf", QD_WANTED_ARCHS="metal,cpu", QD_EMULATE="1")
+    assert "2 skipped" in done.stdout, done.stdout + done.stderr
+    assert "is of type f64, and arch metal has no f64. Use f32 instead" in done.stdout
+    assert "default_fp=qd.f64: arch metal has no f64" in done.stdout
+    failed = {line.split("::")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("FAILED")}
+    assert failed == {
+        "test_another_refusal[metal]", "test_another_refusal[cpu]", "test_the_words_in_another_error[metal]",
+        "test_the_words_in_another_error[cpu]", "test_of_no_arch",
+    }  # fmt: skip

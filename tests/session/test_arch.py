@@ -84,7 +84,7 @@ def test_what_an_arch_lacks_is_in_the_warning_and_in_the_error(backends, capfd, 
     expected = {
         arch.cuda: "cuda lacks a driver: install it; a device",
         arch.amdgpu: "amdgpu does not run here",
-        arch.metal: "metal is not in this version",
+        arch.vulkan: "vulkan is not in this version",
         arch.python: "python is hidden: unset QD_ENABLE_PYTHON",
         other: f"{other.name} is another processor than this one ({arch.cpu.name}): write qd.cpu",
         Arch("cudda"): "No package here has the arch 'cudda' (did you mean 'cuda'?)",
@@ -97,8 +97,8 @@ def test_what_an_arch_lacks_is_in_the_warning_and_in_the_error(backends, capfd, 
         with pytest.raises(RuntimeError) as caught:
             session.init(arch=wanted, enable_fallback=False)
         assert str(caught.value).endswith(f"is not supported. {reason}")
-    session.init(arch=[arch.cuda, arch.metal])
-    assert ". cuda lacks a driver: install it; a device. metal is not in this version\n" in capfd.readouterr().err
+    session.init(arch=[arch.cuda, arch.vulkan])
+    assert ". cuda lacks a driver: install it; a device. vulkan is not in this version\n" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["cuda", "amdgpu"])

@@ -38,6 +38,7 @@ CFG_DEFAULTS = dict(
     experimental_auto_mesh_local=False,
     external_metal_command_queue=0,
     external_metal_command_queue_is_torch_queue=False,
+    external_opencl_command_queue=0,
     fast_math=True,
     flatten_if=False,
     force_scalarize_matrix=False,

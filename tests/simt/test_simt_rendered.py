@@ -15,8 +15,8 @@ from quadrants.emit import dialects, sample
 from quadrants.emit.render import render
 
 EMIT = Path(__file__).resolve().parents[1] / "emit"
-FLAVOURS = pytest.mark.parametrize("flavour", ["cuda", "hip"])
-SUFFIXES = {"cuda": "cu", "hip": "hip"}
+FLAVOURS = pytest.mark.parametrize("flavour", ["cuda", "hip", "metal"])
+SUFFIXES = {"cuda": "cu", "hip": "hip", "metal": "metal"}
 
 
 def golden(file, kernel, flavour):
@@ -121,9 +121,15 @@ def test_every_helper_of_the_preludes_compiles():
 
     from quadrants.emit.prelude import Prelude
 
-    for flavour in ("cuda", "hip"):
+    entries = {
+        "cuda": 'extern "C" __global__ void k() {}',
+        "hip": 'extern "C" __global__ void k() {}',
+        "metal": "struct A {};\n[[kernel]] void k(constant A &a, device A *b, uint3, uint3, uint3, uint3, ushort) {}",
+    }
+    before = {"metal": "#include <metal_stdlib>\nusing namespace metal;\nnamespace qd_real = metal::fast;\n"}
+    for flavour, entry in entries.items():
         prelude = Prelude(dialects.get(flavour).spelling)
         for request in everything(flavour, shapes=((2,),)):
             prelude.need(*request)
         text = prelude.render(ENVIRONMENT).replace("__device__ static inline", "__device__")
-        Program(text + '\nextern "C" __global__ void k() {}', "k", flavour=flavour)
+        Program(f"{before.get(flavour, '')}{text}\n{entry}", "k", flavour=flavour)

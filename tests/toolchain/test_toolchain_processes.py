@@ -126,7 +126,8 @@ def test_processes_that_compile_the_same_kernels_at_once(python, tmp_path):
     root = str(tmp_path / "cache")
     counts = [finish(child) for child in [python(BUILD, root, "3", SOURCE) for _ in range(4)]]
     assert all(sum(count) == 3 for count in counts)
-    assert DiskCache(root).info().entries == 4  # three libraries and the compiler's probe
+    libraries = [name for _, _, names in os.walk(root) for name in names if name.endswith(".so")]
+    assert len(libraries) == 3  # beside what the compilers of the machine answered
     assert finish(python(BUILD, root, "3", SOURCE)) == [0, 3]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from quadrants import targets
 from quadrants.emit.prelude_spelling import Spelling
 from quadrants.ir.abilities import Abilities
+from quadrants.ir.lacks import Lacks
 from quadrants.ir.types import PRIMITIVES
 
 
@@ -38,7 +39,7 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers, recursion, references: see `Abilities`.
+    goto, pointers, recursion, references, lacks: see `Abilities`; `without` gives a record what its device lacks.
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     wide: the signed integer of 64 bits, as printf is handed one.
@@ -86,6 +87,7 @@ class Dialect:
     address: str = ""
     wide: str = "long long"
     batches: bool = True
+    lacks: Lacks = Lacks()
 
     @property
     def signed_wraps(self) -> bool:
@@ -104,7 +106,12 @@ class Dialect:
             recursion=self.recursion,
             half_arithmetic=self.spelling.half_arithmetic,
             references=self.references,
+            lacks=self.lacks,
         )
+
+    def without(self, lacks: Lacks) -> Dialect:
+        """The dialect for a device that lacks something, besides what all lack."""
+        return replace(self, lacks=self.lacks.joined(lacks), spelling=self.spelling.without(frozenset(lacks.types)))
 
 
 # What the languages of the C family share.

@@ -30,7 +30,7 @@ def sync():
 def _sync_with(op: str, predicate):
     tracer = at.in_block(f"block.{op}")
     p = at.predicate(predicate, f"block.{op}")
-    return tracer.intrinsic(f"block.{op}", (p,), i32) if at.has_lanes(tracer) else _counted(tracer, op, p)
+    return tracer.intrinsic(f"block.{op}", (p,), i32) if at.votes_at_barriers(tracer) else _counted(tracer, op, p)
 
 
 def _counted(tracer, op: str, p):

@@ -40,6 +40,12 @@ def has_lanes(tracer) -> bool:
     return target is None or target.subgroup != 0
 
 
+def votes_at_barriers(tracer) -> bool:
+    """Whether a kernel is traced for a target whose barriers of a block count votes."""
+    target = targets.of_arch(tracer.arch_name)
+    return target is None or target.block_votes
+
+
 def tracer_of(what: str):
     """The tracer at work. `what` is the public name of the operation that needs it."""
     tracer = scope.current()

@@ -173,8 +173,8 @@ __device__ static inline void qd_atomic_add_vec2_f32(qd_vec2_f32 *p, qd_vec2_f32
 #if __CUDA_ARCH__ >= 900
     atomicAdd((float2 *)p, make_float2(x.v[0], x.v[1]));
 #else
-    atomicAdd(&p->v[0], x.v[0]);
-    atomicAdd(&p->v[1], x.v[1]);
+    qd_atomic_add_f32(&p->v[0], x.v[0]);
+    qd_atomic_add_f32(&p->v[1], x.v[1]);
 #endif
 }
 
