@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 help:
 	@echo "make demo       run the mpm88 example"
-	@echo "make test       all tests (test-fast: without the slow ones)"
+	@echo "make test       all tests (test-fast: a quarter of those that are not slow; SHARE=1: all of these)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu; also metal)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
@@ -40,8 +40,10 @@ build: $(READY)
 test: build
 	$(RUN)/python -m pytest -n 2 --dist loadfile
 
+# One test in SHARE, other ones after each commit, and all of tests/project, which is about the tree itself.
+test-fast: SHARE ?= 4
 test-fast: build
-	$(RUN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
 
 # Kernels as CUDA, HIP and Metal text, run by the SIMT emulator on the CPU; no GPU is needed.
 test-simt: ARCHS ?= cuda,amdgpu
