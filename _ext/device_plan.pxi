@@ -5,6 +5,18 @@ cdef extern from "<memory>" namespace "std" nogil:
         T *get()
         void reset(T *)
 
+cdef extern from "launch_graph.hpp" namespace "qd" nogil:
+    cdef cppclass LaunchGraphs:
+        void use(int32_t after, void *condition)
+
+    cdef struct GraphCounts:
+        int64_t alive
+        int64_t builds
+        int64_t last_tasks
+        bint last_was_built
+
+    GraphCounts graphs_now "qd::graph_counts"()
+
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef cppclass DeviceTask:
         void *function
@@ -47,6 +59,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint early
         bint timed
         unique_ptr[AdstackPlan] adstack
+        LaunchGraphs graphs
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -95,6 +108,8 @@ cdef class DeviceProgram:
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
     numbers from this size on have rows for the iterations that pass the gate of their task only.
+    graph_after: launches on a stream before its tasks are launched as one graph, where the device has such; -1: they never
+    are. condition: the function that decides on the device whether a loop of that graph runs again, 0 where the host does.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""
     cdef readonly Device device
@@ -115,7 +130,7 @@ cdef class DeviceProgram:
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
                  polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False,
                  local_tasks=(), regions=(), stacks=None, task_stacks=(), gate_bytes=0, ring_offset=-1, ring_bytes=0,
-                 lines=(), keepalive=None):
+                 lines=(), graph_after=-1, condition=0, keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -153,6 +168,10 @@ cdef class DeviceProgram:
             kernel.tasks[at].local = True
         for kind, begin, end, parent, flag_offset, random in regions:
             self.add_region(kind, begin, end, parent, flag_offset, random)
+        if graph_after >= 0 and device.api.has_graphs():
+            if stacks is not None or timed or waits:
+                raise ValueError("a kernel with stacks, with times or that prints is launched task by task")
+            kernel.graphs.use(graph_after, <void *> <size_t> condition)
         if stacks is not None:
             kernel.adstack.reset(new AdstackPlan())
             describe_adstack(kernel.adstack.get(), stacks, task_stacks, gate_bytes, kernel.tasks.size(), frame_bytes,
@@ -311,3 +330,10 @@ cdef class DeviceProgram:
         if task < 0:
             return f"kernel {plan.name}, or work before it,"
         return f"the launch of task {self.kernel.tasks[task].name.c_str().decode()} of kernel {plan.name}"
+
+
+def graph_counts():
+    """Graphs of this process: how many there are, how many were ever made, and of the last launch on a device the tasks
+    that it had in a graph (0: it was none) and whether that graph was there before it."""
+    cdef GraphCounts now = graphs_now()
+    return now.alive, now.builds, now.last_tasks, now.last_was_built

@@ -52,7 +52,7 @@ _IN_REGISTERS = 16
 class Rendered:
     """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
 
-    early: every task waits itself for the work before it, so that it may start while that ends.
+    early: every task waits itself for the work before it, so that it may start while that ends. decides: see `Recipe`.
     """
 
     text: str
@@ -67,6 +67,7 @@ class Rendered:
     stacks: StackPlan | None = None
     early: bool = False
     kept: KeptDepths | None = None
+    decides: str = ""
 
 
 class Renderer:
@@ -251,12 +252,14 @@ class Renderer:
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
+            looped = self.dialect.loop_condition and any(region.kind == "loop" for region in around)
+            decides = env.get_template(self.dialect.loop_condition).render() if looped else ""
         launches = tuple(_launch(t) for t in tasks if t.form)
         # A user's template may leave the call out, and then its tasks must not start early.
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(),
+            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
         )  # fmt: skip
 
     def effort(self) -> int:
