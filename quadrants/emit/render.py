@@ -200,7 +200,9 @@ class Renderer:
             task.reductions.append(Accumulator(var.name, self.prelude.type(var.type), parts, warp, block))
         if t.reductions:
             task.unroll = features.unroll(t)
-        if task.loop is not None and len(task.loop) > 1 and not _is_narrow(task.count):
+        # An empty axis makes the count 0 also where another one is only known at run time.
+        axes = task.loop or ()
+        if len(axes) > 1 and not (_is_narrow(task.count) and prologue.constant_count(axes) is not None):
             task.take_axis = self.prelude.need("index", "take_axis")
 
     def body_depth(self, loop: For) -> int:
