@@ -40,6 +40,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         size_t end
         int64_t flag_offset
         bint random
+        int64_t ended_offset
 
     cdef cppclass DeviceKernel:
         DeviceKernel() except +
@@ -102,8 +103,8 @@ cdef class DeviceProgram:
     itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
     seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
-    of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
-    inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
+    of the region around, offset of the address of the flag in the argument block, draws random numbers, offset in the
+    frame of what tells its tasks that the loop has ended or -1)`, outer before inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
     number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
@@ -167,8 +168,8 @@ cdef class DeviceProgram:
             self.add_task(name, function, block, shared_bytes, most_blocks, count)
         for at in local_tasks:
             kernel.tasks[at].local = True
-        for kind, begin, end, parent, flag_offset, random in regions:
-            self.add_region(kind, begin, end, parent, flag_offset, random)
+        for description in regions:
+            self.add_region(description)
         if graph_after >= 0 and device.api.has_graphs():
             if stacks is not None or timed or waits:
                 raise ValueError("a kernel with stacks, with times or that prints is launched task by task")
@@ -178,9 +179,10 @@ cdef class DeviceProgram:
             describe_adstack(kernel.adstack.get(), stacks, task_stacks, gate_bytes, kernel.tasks.size(), frame_bytes,
                              block_bytes)
 
-    cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
+    cdef add_region(self, tuple description):
         cdef DeviceRegion region
         cdef size_t last = self.kernel.tasks.size()
+        kind, begin, end, parent, flag_offset, random, ended_offset = description
         region.kind = RegionKind.other
         if kind == "loop":
             region.kind = RegionKind.loop
@@ -192,7 +194,10 @@ cdef class DeviceProgram:
         if region.kind != RegionKind.other and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
             raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
         region.begin, region.end = begin, end
+        if ended_offset >= 0 and ended_offset + 4 > self.frame_bytes:
+            raise ValueError(f"what ends a {kind} is at offset {ended_offset} of a frame of {self.frame_bytes} bytes")
         region.parent, region.flag_offset, region.random = parent, flag_offset, random
+        region.ended_offset = ended_offset
         self.kernel.regions.push_back(region)
 
     cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):

@@ -43,6 +43,9 @@ bool describable(const DeviceKernel &kernel) {
     return true;
 }
 
+// How many passes are launched at once, by the tasks of one.
+int passes_of(size_t tasks) { return tasks <= 2 ? 8 : tasks <= 4 ? 4 : 2; }
+
 }  // namespace
 
 GraphCounts graph_counts() { return {alive, builds, last_tasks, last_was_built}; }
@@ -104,7 +107,7 @@ int LaunchGraph::inside(int32_t region, size_t begin, size_t end) {
 
 int LaunchGraph::tasks_between(size_t begin, size_t end) {
     int status = 0;
-    for (size_t at = begin; status == 0 && at < end; ++at) status = add({at, none, 0, 0});
+    for (size_t at = begin; status == 0 && at < end; ++at) status = add({at, none, 0, false, false, 0});
     return status;
 }
 
@@ -114,14 +117,24 @@ int LaunchGraph::loop(size_t region) {
     uint64_t handle = 0;
     int status = api_->condition(self_, graph_, &handle);
     if (status == 0) status = inside(static_cast<int32_t>(region), found.begin, found.end);
-    if (status == 0) status = decide(region, handle);
+    if (status == 0) status = add({none, region, handle, false, false, 0});
     if (status == 0) status = api_->open_loop(self_, graph_, handle);
-    if (status == 0) status = inside(static_cast<int32_t>(region), found.begin, found.end);
-    if (status == 0) status = decide(region, handle);
+    if (status == 0) status = passes(region, handle);
     return status ? status : api_->close_loop(self_, graph_);
 }
 
-int LaunchGraph::decide(size_t region, uint64_t handle) { return add({none, region, handle, 0}); }
+// What runs each time: several passes where their tasks can find out that they come too late, as to go round again
+// takes the device longer than a few tasks that do nothing.
+int LaunchGraph::passes(size_t region, uint64_t handle) {
+    const DeviceRegion &found = kernel_->regions[region];
+    const int count = found.ended_offset < 0 ? 1 : passes_of(found.end - found.begin);
+    int status = 0;
+    for (int pass = 1; status == 0 && pass <= count; ++pass) {
+        status = inside(static_cast<int32_t>(region), found.begin, found.end);
+        if (status == 0) status = add({none, region, handle, count > 1, pass < count, 0});
+    }
+    return status;
+}
 
 int LaunchGraph::add(const Node &node) {
     nodes_.push_back(node);
@@ -154,12 +167,15 @@ int LaunchGraph::update() {
 template <class Use>
 int LaunchGraph::described(const Node &node, uint32_t grid, Use use) const {
     if (node.task == none) {
-        uint64_t handle = node.handle, flag, record = 0;
-        std::memcpy(&flag, launch_->block + kernel_->regions[node.region].flag_offset, sizeof flag);
+        const DeviceRegion &region = kernel_->regions[node.region];
+        uint64_t handle = node.handle, flag, record = 0, ended = 0;
+        uint32_t more = node.more;
+        std::memcpy(&flag, launch_->block + region.flag_offset, sizeof flag);
         if (kernel_->error_offset >= 0) record = launch_->memory.frame + static_cast<uint64_t>(kernel_->error_offset);
-        void *params[] = {&handle, &flag, &record};
-        const size_t sizes[] = {sizeof handle, sizeof flag, sizeof record};
-        return use(qd_graph_task{kernel_->graphs.condition(), 1, 1, 0, kernel_->early, 3, params, sizes});
+        if (node.ahead) ended = launch_->memory.frame + static_cast<uint64_t>(region.ended_offset);
+        void *params[] = {&handle, &flag, &record, &ended, &more};
+        const size_t sizes[] = {sizeof handle, sizeof flag, sizeof record, sizeof ended, sizeof more};
+        return use(qd_graph_task{kernel_->graphs.condition(), 1, 1, 0, kernel_->early, 5, params, sizes});
     }
     const DeviceTask &task = kernel_->tasks[node.task];
     uint64_t block = launch_->memory.block, frame = launch_->memory.frame;

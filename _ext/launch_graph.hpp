@@ -39,13 +39,15 @@ class LaunchGraph {
         size_t task;
         size_t region;
         uint64_t handle;
+        bool ahead;  // of a loop with passes that are launched before it is known whether they are wanted
+        bool more;   // such a pass follows
         uint32_t grid;  // 0: left out
     };
 
     int inside(int32_t region, size_t begin, size_t end);
     int tasks_between(size_t begin, size_t end);
     int loop(size_t region);
-    int decide(size_t region, uint64_t handle);
+    int passes(size_t region, uint64_t handle);
     int add(const Node &node);
     int update();
 

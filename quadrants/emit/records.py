@@ -198,3 +198,4 @@ class EmittedTask:
     counting: Counting | None = None
     stacks: tuple[HeapStack, ...] = ()
     gate: GatePlaces | None = None
+    ended: str = ""

@@ -87,7 +87,8 @@ class Renderer:
             profile=profile, heaps=self.adstack.heaps, depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
         self.lines = PrintedLines()
-        self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
+        self.ended = regions.loops_ahead(module) if dialect.loop_condition else {}
+        self.frame = self.adstack.frame = frame_layout(module, self.ended, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
@@ -175,6 +176,7 @@ class Renderer:
             collective=t.collective, stays=t.stays, idle=t.idle,
             shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
+            ended=self.end_of(t),
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone
@@ -182,6 +184,14 @@ class Renderer:
             if form.name:
                 self.complete(task, t)
         return task
+
+    def end_of(self, t: Task) -> str:
+        """What tells a task that the loop around it has ended, "" where it does not look."""
+        for number, var in self.ended.items():
+            around = self.module.regions[number]
+            if any(t is task for task in self.module.tasks[around.begin : around.end]):
+                return f"{self.dialect.frame}{var.name}"
+        return ""
 
     def disjoint(self, t: Task) -> Set[int]:
         """The arrays whose pointers are said to meet no other in the text of a task."""
@@ -221,7 +231,8 @@ class Renderer:
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
         launch = self.trip_counts()
-        around = regions.launch_regions(module, self.layout, tasks)
+        ended = self.frame.ended if self.frame is not None else {}
+        around = regions.launch_regions(module, self.layout, tasks, ended)
         plan = self.adstack.plan()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
@@ -257,6 +268,11 @@ class Renderer:
             looped = self.dialect.loop_condition and any(region.kind == "loop" for region in around)
             decides = env.get_template(self.dialect.loop_condition).render() if looped else ""
         launches = tuple(_launch(t) for t in tasks if t.form)
+        if any(
+            t.ended and text.count(f"if ({t.ended}) return;") < sum(t.ended == u.ended for u in tasks) for t in tasks
+        ):
+            # A user's template may leave that out, and then no pass is launched ahead.
+            around = regions.launch_regions(module, self.layout, tasks, {})
         # A user's template may leave the call out, and then its tasks must not start early.
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(

@@ -16,7 +16,8 @@ from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 # struct qd_error: four int32, the kinds, 24 values of 8 bytes; and the address of the notice.
 ERROR_SIZE = 4 * 4 + 8 + 24 * 8 + 8
 
-# The task of `Recipe.decides`: of the handle of a loop, the address of its flag, and that of a failure record or 0.
+# The task of `Recipe.decides`: of the handle of a loop, the addresses of its flag, of a failure record or 0, and of
+# what tells passes that they come too late or 0, and whether such a pass follows.
 LOOP_CONDITION = "qd_loop_condition"
 
 

@@ -373,3 +373,79 @@ def test_variables_that_leave_loops_to_the_host(variable, arch_environment, tmp_
         [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
     )
     assert done.stdout.strip().endswith("[63, 63, 63] 0"), done.stderr
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3, 5, 8, 9])
+def test_every_number_of_passes(native, flag, tasks):
+    """Several passes are launched before it is known whether they are wanted; none but these leaves a trace."""
+
+    @qd.kernel(graph=True)
+    def passes(x: INTS, sums: INTS, left: FLAG):
+        while qd.graph.do_while(left):
+            for i in x:
+                x[i] += 1
+                if i == 0:
+                    left[()] -= 1
+            for _ in qd.static(range(tasks - 1)):
+                for i in x:
+                    qd.atomic_add(sums[0], x[i])
+        for i in range(1):
+            sums[1] += 1
+
+    n = 0
+    for count in (1, 2, 3, 7, 8, 9, 10, 16, 17, 18, 33):
+        x, sums = qd.ndarray(qd.i32, (3,)), qd.ndarray(qd.i32, (2,))
+        for _ in range(2):
+            left = flag(count)
+            passes(x, sums, left)
+            assert left.to_numpy() == 0
+        n = 2 * count
+        assert x.to_numpy().tolist() == [n] * 3
+        assert sums.to_numpy().tolist() == [(tasks - 1) * 3 * n * (n + 1) // 2, 2]
+
+
+@pytest.mark.runtime(debug=True)
+@pytest.mark.parametrize("bad", [1, 2, 3, 8, 9, 10, 17])
+def test_a_check_that_fails_in_any_pass_leaves_the_next_launch_whole(native, flag, bad):
+    @qd.kernel(graph=True)
+    def fails(x: INTS, left: FLAG, bad: qd.i32):
+        while qd.graph.do_while(left):
+            for i in range(1):
+                x[0] += 1
+                assert x[0] != bad
+            for i in range(1):
+                left[()] -= 1
+
+    x = qd.ndarray(qd.i32, (1,))
+    for _ in range(2):
+        x.fill(0)
+        with pytest.raises(AssertionError):
+            fails(x, flag(20), bad)
+        assert x.to_numpy().tolist() == [bad]
+        x.fill(0)
+        fails(x, flag(20), 99)
+        assert x.to_numpy().tolist() == [20]
+
+
+def test_a_template_that_does_not_look_whether_the_loop_has_ended(init, flag, tmp_path):
+    """A user's skeleton may leave out what tasks of passes launched ahead begin with: then none is launched ahead."""
+    folder = tmp_path / "cuda"
+    folder.mkdir()
+    (folder / "task.cu.j2").write_text(
+        '{% extends "builtin/cuda/task.cu.j2" %}\n'
+        "{% block task_head %}{{ super() | replace('if (frame->qd_ended) return;', '') }}{% endblock %}\n"
+    )
+    init(template_path=[str(tmp_path)])
+
+    @qd.kernel(graph=True)
+    def count(x: INTS, left: FLAG):
+        while qd.graph.do_while(left):
+            for i in x:
+                x[i] += 1
+            left[()] -= 1
+
+    for passes in (1, 2, 9):
+        x, left = qd.ndarray(qd.i32, (3,)), qd.ndarray(qd.i32, ())
+        left.fill(passes)
+        count(x, left)
+        assert x.to_numpy().tolist() == [passes] * 3 and left.to_numpy() == 0
