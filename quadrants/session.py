@@ -294,7 +294,7 @@ def init(
     if "default_up" in kwargs:
         raise KeyError("'default_up' is always the unsigned type of 'default_ip'. Please set 'default_ip' instead.")
     # Copied before the reset: the values may be read off the configuration that is about to die.
-    given = copy.deepcopy(kwargs)
+    given = {name: list(value) if isinstance(value, list) else value for name, value in kwargs.items()}
     given.update(print_non_pure=print_non_pure, src_ll_cache=src_ll_cache)
     given.update((k, v) for k, v in (("default_fp", default_fp), ("default_ip", default_ip)) if v is not None)
     arch = copy.copy(arch)
@@ -308,6 +308,7 @@ def init(
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
         _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")
         startup.refuse_load_with_cache(cfg, side)
+        startup.warn_without_effect(cfg, given, chosen)
         if _test_mode:
             return side
         startup.settle(cfg, chosen)

@@ -258,6 +258,8 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, opencl):
     monkeypatch.setenv("QD_OPENCL_DEVICE", "9:9")
     with pytest.raises(ValueError, match="should be one of <platform>:<device>: 0:0"):
         compiler.chosen()
+    with pytest.raises(ValueError, match="Invalid QD_OPENCL_DEVICE=9:9"):
+        qd.init(arch=[qd.opencl, qd.cpu])
 
 
 def test_a_processor_is_no_gpu(opencl):
@@ -279,8 +281,12 @@ def test_recursion_is_refused_with_the_calls(opencl):
         return factorial(n)
 
     opencl()
-    with pytest.raises(qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"):
+    with pytest.raises(
+        qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"
+    ) as told:
         run(3)
+    assert 'test_opencl_runs.py", line' in str(told.value) and "return n * factorial(n - 1)" in str(told.value)
+    assert "functions of arch opencl" in str(told.value) and "qd.func" not in str(told.value)
 
 
 @qd.func
