@@ -383,7 +383,7 @@ def tag_unplaced(field: Field, needs_grad: bool, needs_dual: bool) -> None:
     wanted += [field.grad] if needs_grad else []
     wanted += [field.dual] if needs_dual else []
     for part in wanted:
-        part._site = site
+        exhaustion.keep_site(part, site)
         snode.declare(part)
 
 

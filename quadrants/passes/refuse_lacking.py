@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.lacks import NARROWER, Lacks
@@ -57,8 +57,9 @@ class _Check:
             self.refuse(f"{text}. Ask for {most} or fewer.", _loc_of(task), QuadrantsCompilationError)
         if room and task.shared_bytes > room:
             arrays = ", ".join(f"'{array.label or array.name}'" for array, _ in task.shared_arrays)
-            text = f"{arrays}: {task.shared_bytes} bytes shared by a block, and {self.lacks.device} has {room} for one"
-            self.refuse(f"{text}. Make them smaller.", _loc_of(task), QuadrantsCompilationError)
+            text = f"Requested dynamic shared memory size of {task.shared_bytes} bytes, but the device supports max "
+            text += f"capacity of {room} bytes. That is what a block has for {arrays} on {self.lacks.device}"
+            self.refuse(f"{text}. Make them smaller.", _loc_of(task), QuadrantsRuntimeError)
 
     def value(self, t: ValueType, what: n.Node | n.Var | n.ArrayDecl, loc: n.Loc | None) -> None:
         for name in _primitives(t):
