@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from quadrants import session, targets
+from quadrants import session, spelling, targets
+from quadrants.arch import Arch, cpu
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -73,12 +74,23 @@ def arch_of(dialect: str) -> str:
 
 
 def dialect_name(arch: Any = None) -> str:
-    """The dialect of an arch constant, an arch name or a dialect name; None means the current arch."""
+    """The dialect of an arch constant, an arch name or a dialect name; None means the current arch.
+
+    TypeError for what is none of these, ValueError where there is no dialect.
+    """
     if arch is None:
         arch = session.require_runtime().arch
-    name = arch if isinstance(arch, str) else arch.name
+    if not isinstance(arch, (str, Arch)):
+        raise TypeError(f"arch must be one arch, such as qd.cuda, or the name of one, not {arch!r}")
+    name = cpu.name if arch == "cpu" else arch if isinstance(arch, str) else arch.name
     target = targets.of_arch(name)
-    return target.dialect if target is not None and target.backend else name
+    dialect = target.dialect if target is not None and target.backend else name
+    if not any(dialect == one.dialect and one.printing for one in targets.known()):
+        printed = [one for one in targets.known() if one.printing]
+        known = ["cpu" if one.host_memory else one.archs[0] for one in printed]
+        hint = spelling.hint(name, known)
+        raise ValueError(f"No text of kernels is written for arch {name!r}{hint}; there is one for {', '.join(known)}")
+    return dialect
 
 
 def _clear() -> None:

@@ -153,7 +153,7 @@ def flags(chip: str, *, fast_math: bool = True, optimised: bool = True) -> tuple
     fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
     slow = () if optimised else ("-cl-opt-disable",)
     device = _of_chip(chip).device
-    return ("-cl-std=CL1.2", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
+    return ("-cl-std=CL1.2", "-w", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
 
 
 def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> bytes:

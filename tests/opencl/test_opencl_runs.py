@@ -246,6 +246,14 @@ def test_a_text_with_an_error_is_told_with_the_words_of_the_driver(opencl):
     assert caught.value.kernel == "f" and caught.value.dialect == "opencl"
 
 
+def test_warnings_of_the_driver_are_no_business_of_the_user(opencl, capfd):
+    opencl()
+    chip = compiler.chosen().chip
+    compiler.compile("#warning of this\nkernel void f(global int *x) { x[0] = 1; }", "f", chip, compiler.flags(chip))
+    out = capfd.readouterr()
+    assert "warning" not in out.err + out.out
+
+
 def test_a_binary_that_the_driver_does_not_take_is_none(opencl):
     opencl()
     chip = compiler.chosen().chip
