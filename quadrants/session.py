@@ -313,9 +313,19 @@ def init(
             return side
         startup.settle(cfg, chosen)
         _start(cfg, side)
+    except Exception as error:
+        if given.get("print_full_traceback") or not _is_users(error):
+            raise
+        raise error.with_traceback(None) from error.__cause__  # how the runtime is made says nothing to a user
     finally:
         if folder is not None and _current_folder() != folder:
             os.chdir(folder)
+
+
+def _is_users(error: Exception) -> bool:
+    from quadrants import tracebacks  # a program without errors does without
+
+    return tracebacks.end_at_the_call(error)
 
 
 def _start(cfg: CompileConfig, side: SideOptions) -> None:
