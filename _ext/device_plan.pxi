@@ -108,8 +108,9 @@ cdef class DeviceProgram:
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
     numbers from this size on have rows for the iterations that pass the gate of their task only.
-    graph_after: launches on a stream before its tasks are launched as one graph, where the device has such; -1: they never
-    are. condition: the function that decides on the device whether a loop of that graph runs again, 0 where the host does.
+    graph_after: launches on a stream before its tasks are launched as one graph, where the device has such; -1: they
+    never are. condition: the function that decides on the device whether a loop of that graph runs again, 0 where the
+    host does.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""
     cdef readonly Device device

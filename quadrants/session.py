@@ -393,3 +393,4 @@ def _configure_core(cfg: CompileConfig) -> None:
     core.set_threads(max(1, cfg.cpu_max_num_threads))
     core.set_seed(cfg.random_seed & 0xFFFFFFFFFFFFFFFF)
     _runtime.prog._reset_max_reducer_dispatch_count()
+    _runtime.prog._count_graphs_from_here()
