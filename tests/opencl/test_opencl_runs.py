@@ -225,6 +225,15 @@ def test_subgroups_are_refused(opencl):
     with pytest.raises(qd.QuadrantsTypeError, match="arch opencl has no subgroups"):
         lanes(np.zeros(4, np.int32))
 
+    @qd.kernel
+    def tiles(x: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for i in x:
+            t = qd.simt.Tile16x16.zeros()
+            x[i] = qd.i32(t.r[0])
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match=r"subgroups, .* Current arch is Arch.opencl, which has none"):
+        tiles(np.zeros(4, np.int32))
+
 
 def test_memory_is_used_again(opencl):
     opencl()
