@@ -18,7 +18,7 @@ class Program:
         self._ndarrays = ndarrays
         self.compile_seconds = 0.0
         self.graph_checkpoints = 0
-        self._builds_before = _graph_counts()[1]
+        self._builds_before = 0
         self.graph_last_yield = -1
         self._maxima_before = 0
         self.device_name = ""
@@ -83,6 +83,9 @@ class Program:
     def _get_max_reducer_dispatch_count(self) -> int:
         """Maxima over arrays that tasks of a device have worked out for the depths of stacks; 0 on a CPU."""
         return _maxima() - self._maxima_before
+
+    def _count_graphs_from_here(self) -> None:
+        self._builds_before = _graph_counts()[1]
 
     def _reset_max_reducer_dispatch_count(self) -> None:
         self._maxima_before = _maxima()

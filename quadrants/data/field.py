@@ -384,7 +384,8 @@ def tag_unplaced(field: Field, needs_grad: bool, needs_dual: bool) -> None:
     wanted += [(field.grad, "grad")] if needs_grad else []
     wanted += [(field.dual, "dual")] if needs_dual else []
     for part, which in wanted:
-        part._site, part._role = site, which
+        exhaustion.keep_site(part, site)
+        part._role = which
         snode.declare(part)
 
 

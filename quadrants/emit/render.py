@@ -92,6 +92,7 @@ class Renderer:
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
+        self.called_early = features.called_early(module)
         self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
@@ -127,6 +128,7 @@ class Renderer:
             lane=lane,
             frame=p.uses_frame,
             roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in walk(f.body)),
+            early=f.name in self.called_early,
         )
 
     def parameter(self, p: BlockPrinter, var: Var) -> Parameter:

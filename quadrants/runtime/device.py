@@ -11,6 +11,7 @@ from quadrants import _logging as logging
 from quadrants import profiler, session, targets
 from quadrants._ext.core import DeviceBuffer, DeviceProgram, Plan, device_count
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.ir.lacks import Lacks
 from quadrants.launch.adstack_plan import MOST_ROWS
 from quadrants.launch.recipe import LOOP_CONDITION, Recipe
 from quadrants.runtime import bindings
@@ -57,6 +58,12 @@ def _ring_bytes() -> int:
     return int(chosen or 1 << 20)
 
 
+def _most_shared(device: Device) -> int:
+    """Bytes that the threads of a block may share."""
+    most: int = device.attribute("max_shared_bytes")
+    return most
+
+
 class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
@@ -67,6 +74,7 @@ class DeviceBackend(Backend):
     def __init__(self, dialect: str, device: Device):
         super().__init__(dialect)
         self.device = device
+        self.dialect = self.dialect.without(Lacks(self.dialect.abilities.arch, shared_bytes=_most_shared(device)))
         self._events = threading.local()
         self._scratch = _Scratch(device)
         self.multiprocessors = device.attribute("multiprocessors")
@@ -182,12 +190,13 @@ class DeviceBackend(Backend):
             )
 
     def _check_shared(self, recipe: Recipe) -> None:
-        most = self.device.attribute("max_shared_bytes")
+        """Of what a larger device has kept; else `passes.refuse_lacking` says it, with the line."""
+        most = _most_shared(self.device)
         for launch in recipe.launches:
             if launch.shared_bytes > most:
                 raise QuadrantsRuntimeError(
-                    f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
-                    f"capacity of {most} bytes."
+                    f"kernel {recipe.name}: Requested dynamic shared memory size of {launch.shared_bytes} bytes, but "
+                    f"the device supports max capacity of {most} bytes."
                 )
 
     def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:

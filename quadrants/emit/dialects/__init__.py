@@ -100,7 +100,9 @@ class Dialect:
     @property
     def abilities(self) -> Abilities:
         """What passes know of the language."""
+        target = targets.of_dialect(self.name)
         return Abilities(
+            arch=self.lacks.device or f"arch {target.archs[0] if target is not None else self.name}",
             device=self.launches,
             wide_addresses=self.signed_wraps,
             goto=self.goto,
