@@ -34,7 +34,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "PrefixSumExecutor": _SCAN,
         "parallel_sort": "`qd.algorithms.sort`",
         "reduce_by_key_add": "`qd.atomic_add(sums[key], value)` in a kernel",
-        "select": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
     },
     "linalg": {
         "LinearOperator": _SPARSE,

@@ -10,12 +10,13 @@ from quadrants.algorithms.scratch import (
     select_scratch_slots,
     sort_scratch_slots,
 )
+from quadrants.algorithms.selecting import select
 from quadrants.algorithms.sorting import sort
 
 __all__ = [
     "exclusive_scan_add", "exclusive_scan_max", "exclusive_scan_min", "exclusive_scan_scratch_slots", "reduce_add",
-    "reduce_by_key_scratch_slots", "reduce_max", "reduce_min", "reduce_scratch_slots", "select_scratch_slots", "sort",
-    "sort_scratch_slots",
+    "reduce_by_key_scratch_slots", "reduce_max", "reduce_min", "reduce_scratch_slots", "select",
+    "select_scratch_slots", "sort", "sort_scratch_slots",
 ]  # fmt: skip
 
 __getattr__ = absent.names_of("algorithms", globals())
