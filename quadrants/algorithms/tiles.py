@@ -18,7 +18,10 @@ def number_of(n, tile: qd.template()):
 
 
 @qd.func
-def next_tile(scratch: qd.template(), number, previous, tiles, blocks: qd.template(), word: qd.template()):
+def next_tile(
+    scratch: qd.template(), number, previous, tiles, blocks: qd.template(), word: qd.template(),
+    ticket: qd.template() = 0,
+):  # fmt: skip
     """The next tile of block `number` after `previous`, -1 at first; `tiles` or more where there is no more."""
     result = previous + blocks
     if qd.static(choices.chained()):
@@ -27,7 +30,7 @@ def next_tile(scratch: qd.template(), number, previous, tiles, blocks: qd.templa
         if block.thread_idx() == 0:
             box[0] = 0 if previous < 0 else tiles
             if tiles > 1:
-                box[0] = qd.cast(qd.atomic_add(scratch[0], qd.cast(1, word)), qd.i32)
+                box[0] = qd.cast(qd.atomic_add(scratch[ticket], qd.cast(1, word)), qd.i32)
         block.sync()
         result = box[0]
     else:
