@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from quadrants import spelling
 
 _PAGE = "docs/guide/absent_names.md"
-_SCAN = "the scans of `qd.simt.block`, or `np.cumsum` on the host"
 _SPARSE = "scipy.sparse on `x.to_numpy()`, or a conjugate gradient of kernels that apply the matrix"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
 _PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
@@ -29,11 +28,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "experimental": "`qd.real_func` for `qd.experimental.real_func`",
         "sparse": _DENSE,
         "sparse_matrix_builder": _SPARSE,
-    },
-    "algorithms": {
-        "PrefixSumExecutor": _SCAN,
-        "parallel_sort": "`qd.algorithms.sort`",
-        "reduce_by_key_add": "`qd.atomic_add(sums[key], value)` in a kernel",
     },
     "linalg": {
         "LinearOperator": _SPARSE,
