@@ -41,14 +41,21 @@ def slots(tiles):
 
 
 @qd.func
-def clear(scratch: qd.template(), used: qd.template(), blocks: qd.template(), word: qd.template()):
-    """Zero in the first `used` slots; one task."""
+def clear(
+    scratch: qd.template(), n: qd.template(), tile: qd.template(), blocks: qd.template(), word: qd.template(),
+    fixed: qd.template() = 0, each: qd.template() = 0,
+):  # fmt: skip
+    """Zero in the slots that more than one tile uses: `fixed` and `each` a tile, or those of the chain; one task."""
     qd.loop_config(block_dim=THREADS)
     for i in range(blocks * THREADS):
-        at = i
-        while at < used:
-            scratch[at] = qd.cast(0, word)
-            at += blocks * THREADS
+        if n > tile:
+            used = fixed + each * ((n - 1) // tile + 1)
+            if qd.static(each == 0):
+                used = slots((n - 1) // tile + 1)
+            at = i
+            while at < used:
+                scratch[at] = qd.cast(0, word)
+                at += blocks * THREADS
 
 
 @qd.func

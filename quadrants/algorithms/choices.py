@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import quadrants as qd
-from quadrants import targets
-from quadrants.lang import kernel_hook
+from quadrants import session, targets
+from quadrants.lang import impl, kernel_hook
 from quadrants.lang.simt import kernel_scope
 from quadrants.lang.simt.subgroup import group_size
 
@@ -43,7 +43,15 @@ def choices() -> Choices:
     if target is None or target.host_memory:
         return Choices(True, False, 0, 0)
     lanes = group_size() if target.subgroup != 0 else 0
-    return Choices(False, target.progress and lanes in (32, 64), lanes, target.most_shared_bytes)
+    return Choices(False, target.progress and lanes in (32, 64), lanes, _shared_bytes(target))
+
+
+def _shared_bytes(target: targets.Target) -> int:
+    """Those of the device at work, if the kernel is for that one."""
+    name = kernel_scope.arch_name()
+    if session.require_runtime().arch.name != name:
+        return target.most_shared_bytes
+    return min(impl.device_query(name, "max_shared_memory_bytes", target.most_shared_bytes), target.most_shared_bytes)
 
 
 def host() -> bool:

@@ -140,8 +140,7 @@ def _on_device(keys_in: qd.template(), values_in: qd.template(), keys_out: qd.te
     blocks = qd.static(choices.blocks(log256_max_n, TILE))
     if qd.static(blocks > 1):
         if qd.static(choices.chained()):
-            used = chain.slots(tiles.number_of(n, TILE)) * (n > TILE)
-            chain.clear(scratch, used, qd.min(blocks, 256), qd.u32)
+            chain.clear(scratch, n, TILE, qd.static(min(blocks, 256)), qd.u32)
         else:
             _totals(keys_in, scratch, n, blocks)
             tiles.accumulate(scratch, n, TILE, "add", qd.i32)

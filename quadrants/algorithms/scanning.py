@@ -67,32 +67,32 @@ def _scan_tile(arr: qd.template(), out: qd.template(), scratch: qd.template(), a
     items = qd.static(choices.items(dtype))
     tile = qd.static(items * THREADS)
     places = block.SharedArray((tile + tile // 32,), dtype)
+    first = at * tile + thread
+    # Places of element j of the thread: in the order of loads, and of the array.
+    striped = thread + (thread >> 5)
+    blocked = thread * items + ((thread * items) >> 5)
     values = qd.Vector.zero(dtype, items)
     for j in qd.static(range(items)):
         values[j] = folds.identity(how, dtype)
         if j * THREADS + thread < left:
-            values[j] = arr[at * tile + (j * THREADS + thread)]
+            values[j] = arr[first + j * THREADS]
     for j in qd.static(range(items)):
-        k = j * THREADS + thread
-        places[k + (k >> 5)] = values[j]
+        places[striped + j * (THREADS + THREADS // 32)] = values[j]
     block.sync()
     own = folds.identity(how, dtype)
     for j in qd.static(range(items)):
-        k = thread * items + j
-        values[j] = places[k + (k >> 5)]
+        values[j] = places[blocked + j]
         own = folds.combine(own, values[j], how)
     in_block = folds.before_thread(own, THREADS, how, dtype)
     carried = tiles.before(scratch, at, count, folds.combine(in_block, own, how), how, dtype)
     carried = folds.combine(carried, in_block, how)
     for j in qd.static(range(items)):
-        k = thread * items + j
-        places[k + (k >> 5)] = carried
+        places[blocked + j] = carried
         carried = folds.combine(carried, values[j], how)
     block.sync()
     for j in qd.static(range(items)):
-        k = j * THREADS + thread
-        if k < left:
-            out[at * tile + k] = places[k + (k >> 5)]
+        if j * THREADS + thread < left:
+            out[first + j * THREADS] = places[striped + j * (THREADS + THREADS // 32)]
 
 
 @qd.func
@@ -103,7 +103,7 @@ def _on_device(arr: qd.template(), out: qd.template(), scratch: qd.template(), n
     blocks = qd.static(choices.blocks(log256_max_n, tile))
     if qd.static(blocks > 1):
         if qd.static(choices.chained()):
-            chain.clear(scratch, chain.slots(tiles.number_of(n, tile)) * (n > tile), qd.min(blocks, 256), word)
+            chain.clear(scratch, n, tile, qd.static(min(blocks, 256)), word)
         else:
             _totals(arr, scratch, n, dtype, how, blocks)
             tiles.accumulate(scratch, n, tile, how, dtype)

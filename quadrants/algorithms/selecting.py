@@ -89,19 +89,19 @@ def _select_tile(arr: qd.template(), flags: qd.template(), out: qd.template(), n
     """The flags change places in shared memory, then the indices of what is selected do, in order."""
     places = block.SharedArray((TILE + TILE // 32,), qd.i32)
     total = block.SharedArray((1,), qd.i32)
+    first = at * TILE
+    striped = thread + (thread >> 5)
+    blocked = thread * ITEMS + ((thread * ITEMS) >> 5)
     own = qd.Vector.zero(qd.i32, ITEMS)
     for j in qd.static(range(ITEMS)):
-        k = j * THREADS + thread
-        if k < left:
-            own[j] = flags[at * TILE + k]
+        if j * THREADS + thread < left:
+            own[j] = flags[first + thread + j * THREADS]
     for j in qd.static(range(ITEMS)):
-        k = j * THREADS + thread
-        places[k + (k >> 5)] = own[j]
+        places[striped + j * (THREADS + THREADS // 32)] = own[j]
     block.sync()
     sum_own = 0
     for j in qd.static(range(ITEMS)):
-        k = thread * ITEMS + j
-        own[j] = places[k + (k >> 5)]
+        own[j] = places[blocked + j]
         sum_own += own[j]
     in_block = block.exclusive_add(sum_own, THREADS, qd.i32)
     # All have read their flags: the scan had a barrier.
@@ -118,7 +118,7 @@ def _select_tile(arr: qd.template(), flags: qd.template(), out: qd.template(), n
         num_out[0] = before + total[0]
     k = thread
     while k < total[0]:
-        out[before + k] = arr[at * TILE + places[k]]
+        out[before + k] = arr[first + places[k]]
         k += THREADS
 
 
@@ -128,8 +128,7 @@ def _on_device(arr: qd.template(), flags: qd.template(), out: qd.template(), num
     blocks = qd.static(choices.blocks(log256_max_n, TILE))
     if qd.static(blocks > 1):
         if qd.static(choices.chained()):
-            used = chain.slots(tiles.number_of(n, TILE)) * (n > TILE)
-            chain.clear(scratch, used, qd.min(blocks, 256), qd.u32)
+            chain.clear(scratch, n, TILE, qd.static(min(blocks, 256)), qd.u32)
         else:
             _totals(flags, scratch, n, blocks)
             tiles.accumulate(scratch, n, TILE, "add", qd.i32)

@@ -23,6 +23,12 @@ def ordered(bits, key_dtype: qd.template()):
     return result
 
 
+def last(key_dtype) -> int:
+    """The bits of the key that no key goes after."""
+    bits = int(key_dtype.bits)
+    return (1 << bits) - 1 if key_dtype in (qd.u32, qd.u64) else (1 << (bits - 1)) - 1
+
+
 @qd.func
 def digit(bits, shift: qd.template(), key_dtype: qd.template()):
     return qd.i32((ordered(bits, key_dtype) >> shift) & (DIGITS - 1))

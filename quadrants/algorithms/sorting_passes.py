@@ -16,7 +16,7 @@ from __future__ import annotations
 import quadrants as qd
 from quadrants.algorithms import chain, choices, sorting_tiles, tiles
 from quadrants.algorithms.choices import THREADS
-from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit
+from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit, last
 
 block = qd.simt.block
 subgroup = qd.simt.subgroup
@@ -51,10 +51,11 @@ def _histograms(keys: qd.template(), scratch: qd.template(), n: qd.template(), p
             at = i // threads
             while at < count:
                 left = n - at * tile
+                first = at * tile + thread
                 bits = qd.Vector.zero(word, group.items)
                 for j in qd.static(range(group.items)):
                     if j * threads + thread < left:
-                        bits[j] = qd.bit_cast(keys[at * tile + (j * threads + thread)], word)
+                        bits[j] = qd.bit_cast(keys[first + j * threads], word)
                 for j in qd.static(range(group.items)):
                     if j * threads + thread < left:
                         for p in qd.static(range(passes)):
@@ -180,17 +181,16 @@ def _one_pass(
                 for k in range(DIGITS // group.lanes):
                     counts[k * threads + thread] = qd.u32(0)
                 bits = qd.Vector.zero(word, items)
-                digits = qd.Vector.zero(qd.i32, items)
                 ranks = qd.Vector.zero(qd.i32, items)
-                first = part * (group.lanes * items) + lane
+                in_tile = part * (group.lanes * items) + lane
+                first = at * tile + in_tile
                 for j in qd.static(range(items)):
                     # What is missing in the last tile goes behind everything else.
-                    digits[j] = DIGITS - 1
-                    if first + j * group.lanes < left:
-                        bits[j] = qd.bit_cast(source[at * tile + (first + j * group.lanes)], word)
-                        digits[j] = digit(bits[j], shift, key_dtype)
+                    bits[j] = word(qd.static(last(key_dtype)))
+                    if in_tile + j * group.lanes < left:
+                        bits[j] = qd.bit_cast(source[first + j * group.lanes], word)
                 block.sync()
-                sorting_tiles.rank(digits, ranks, counts, seen, lane, part, group, _mask(group))
+                sorting_tiles.rank(bits, ranks, counts, seen, lane, part, group, _mask(group), shift, key_dtype)
                 block.sync()
                 own = qd.u32(0)
                 if thread < DIGITS:
@@ -205,7 +205,8 @@ def _one_pass(
                     starts[thread] = start
                 block.sync()
                 for j in qd.static(range(items)):
-                    ranks[j] += qd.i32(starts[digits[j]] + counts[part * DIGITS + digits[j]])
+                    d = digit(bits[j], shift, key_dtype)
+                    ranks[j] += qd.i32(starts[d] + counts[part * DIGITS + d])
                     places[ranks[j]] = bits[j]
                 if thread < DIGITS:
                     before = qd.u32(0)
@@ -221,18 +222,19 @@ def _one_pass(
                     if count == 1:
                         shifts[thread] = qd.u32(0)
                 block.sync()
+                places_to = qd.Vector.zero(qd.i32, items)
                 for j in qd.static(range(items)):
                     k = j * threads + thread
                     if k < left:
                         moved = places[k]
                         to = qd.i32(shifts[digit(moved, shift, key_dtype)]) + k
                         target[to] = qd.bit_cast(moved, key_dtype)
-                        digits[j] = to
+                        places_to[j] = to
                 if qd.static(has_values):
                     held = qd.Vector.zero(source_values.dtype, items)
                     for j in qd.static(range(items)):
-                        if first + j * group.lanes < left:
-                            held[j] = source_values[at * tile + (first + j * group.lanes)]
+                        if in_tile + j * group.lanes < left:
+                            held[j] = source_values[first + j * group.lanes]
                     if qd.static(sorting_tiles.is_shared(key_dtype, source_values.dtype, has_values)):
                         block.sync()  # all have taken their keys
                         for j in qd.static(range(items)):
@@ -240,7 +242,7 @@ def _one_pass(
                         block.sync()
                         for j in qd.static(range(items)):
                             if j * threads + thread < left:
-                                target_values[digits[j]] = qd.bit_cast(
+                                target_values[places_to[j]] = qd.bit_cast(
                                     places[j * threads + thread], source_values.dtype
                                 )
                     else:
@@ -250,7 +252,7 @@ def _one_pass(
                         block.sync()
                         for j in qd.static(range(items)):
                             if j * threads + thread < left:
-                                target_values[digits[j]] = others[j * threads + thread]
+                                target_values[places_to[j]] = others[j * threads + thread]
                 if qd.static(group.chained):
                     at = tiles.next_tile(scratch, i // threads, at, count, blocks, qd.u32, number)
                 else:
@@ -268,8 +270,9 @@ def on_device(
     blocks = qd.static(group.blocks(log256_max_n))
     passes = qd.static(end_bit // DIGIT_BITS)
     if qd.static(group.chained and blocks > 1):
-        used = (passes * (1 + DIGITS) + 2 * DIGITS * tiles.number_of(n, group.tile)) * (n > group.tile)
-        chain.clear(scratch, used, qd.min(blocks, 256), qd.u32)
+        chain.clear(
+            scratch, n, group.tile, qd.static(min(blocks, 256)), qd.u32, passes * (1 + DIGITS), 2 * DIGITS
+        )  # fmt: skip
         _histograms(keys, scratch, n, passes, key_dtype, group, blocks)
     for p in qd.static(range(0, passes, 2)):
         if qd.static(not group.chained and blocks > 1):

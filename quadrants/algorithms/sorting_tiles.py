@@ -15,7 +15,7 @@ from typing import NamedTuple
 import quadrants as qd
 from quadrants.algorithms import choices
 from quadrants.algorithms.choices import MOST_BLOCKS
-from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS
+from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit
 
 block = qd.simt.block
 subgroup = qd.simt.subgroup
@@ -49,7 +49,10 @@ def shape(key_dtype, value_dtype, has_values: bool) -> Shape:
     found = choices.choices()
     wide = choices.width(key_dtype) > 32 or (has_values and choices.width(value_dtype) > 32)
     votes = found.lanes in (32, 64)
-    if found.chained and found.shared_bytes >= 64 << 10:
+    if found.chained and found.shared_bytes >= 96 << 10:
+        # With 1,024 threads a compiler gives each 64 registers, which is enough, and two thirds of what it takes else.
+        return Shape(1024, 4 if wide else 8, found.lanes, True, True)
+    if found.chained and found.shared_bytes >= 64 << 10 and found.lanes == 64:
         return Shape(512, 8 if wide else 16, found.lanes, True, True)
     items = 8 if votes else 4
     return Shape(256, items // 2 if wide else items, found.lanes if votes else 32, votes, False)
@@ -70,12 +73,12 @@ def _in_order(group: qd.template()):
 
 
 @qd.func
-def rank(digits: qd.template(), ranks: qd.template(), counts: qd.template(), seen: qd.template(), lane, part,
-         group: qd.template(), mask: qd.template()):  # fmt: skip
-    """ranks[j] of digits[j], and in counts[part, d] how many keys of the part have digit d. counts is 0 before."""
+def rank(bits: qd.template(), ranks: qd.template(), counts: qd.template(), seen: qd.template(), lane, part,
+         group: qd.template(), mask: qd.template(), shift: qd.template(), key_dtype: qd.template()):  # fmt: skip
+    """ranks[j] of key bits[j], and in counts[part, d] how many keys of the part have digit d. counts is 0 before."""
     mine = qd.cast(1, mask) << qd.cast(lane, mask)
     for j in qd.static(range(group.items)):
-        d = digits[j]
+        d = digit(bits[j], shift, key_dtype)
         slot = part * DIGITS + d
         lanes = mine
         if qd.static(group.votes):
@@ -101,9 +104,11 @@ def rank(digits: qd.template(), ranks: qd.template(), counts: qd.template(), see
 @qd.func
 def add_up(counts: qd.template(), d, group: qd.template()):
     """counts[p, d] = keys with digit d in the parts before p. How many there are in all."""
+    seen = qd.Vector.zero(qd.u32, group.parts)
+    for p in qd.static(range(group.parts)):
+        seen[p] = counts[p * DIGITS + d]
     total = qd.u32(0)
-    for p in range(group.parts):
-        count = counts[p * DIGITS + d]
+    for p in qd.static(range(group.parts)):
         counts[p * DIGITS + d] = total
-        total += count
+        total += seen[p]
     return total

@@ -11,13 +11,13 @@ al = qd.algorithms
 N = 5000
 
 
-def test_every_algorithm_in_one_graph(arch):
+def test_every_algorithm_in_graphs(arch):
     x, y, z, tmp, flags, found = (qd.field(qd.i32, N) for _ in range(6))
     out, count, number = qd.field(qd.i32, 4), qd.field(qd.i32, 1), qd.field(qd.i32, ())
     s = qd.field(qd.u32, al.sort_scratch_slots(N, 2))
 
     @qd.kernel(graph=True)
-    def all_of_them():
+    def folds():
         for i in range(N):
             x[i] = (i * 7919) % 1009
             flags[i] = x[i] % 3 == 0
@@ -26,13 +26,17 @@ def test_every_algorithm_in_one_graph(arch):
         al.reduce_add(x, out, s, count[0], qd.i32, 2)
         al.exclusive_scan_max(x, y, s, count[0], qd.i32, 2)
         al.select(x, flags, found, num_out=flags, scratch=s, n=0, log256_max_n=2)
+
+    @qd.kernel(graph=True)
+    def by_key():
         al.sort(x, tmp, x, tmp, s, number, qd.i32, False, 32, 2)
         al.reduce_by_key_add(x, x, tmp, z, found, s, count[0], qd.i32, 2)
 
     start = (np.arange(N) * 7919) % 1009
     for n in (N, 0, 1, 257, 4097):
         count[0] = n
-        all_of_them()
+        folds()
+        by_key()
         ordered = np.sort(start[:n])
         keys, amounts = np.unique(ordered, return_counts=True)
         assert (out[0], found[0], flags[0]) == (start[:n].sum(), len(keys), 0)
