@@ -236,15 +236,15 @@ def _one_pass(
                         if in_tile + j * group.lanes < left:
                             held[j] = source_values[first + j * group.lanes]
                     if qd.static(sorting_tiles.is_shared(key_dtype, source_values.dtype, has_values)):
+                        value_word = choices.word(source_values.dtype)
                         block.sync()  # all have taken their keys
                         for j in qd.static(range(items)):
-                            places[ranks[j]] = qd.bit_cast(held[j], word)
+                            places[ranks[j]] = qd.cast(qd.bit_cast(held[j], value_word), word)
                         block.sync()
                         for j in qd.static(range(items)):
                             if j * threads + thread < left:
-                                target_values[places_to[j]] = qd.bit_cast(
-                                    places[j * threads + thread], source_values.dtype
-                                )
+                                moved_value = qd.cast(places[j * threads + thread], value_word)
+                                target_values[places_to[j]] = qd.bit_cast(moved_value, source_values.dtype)
                     else:
                         others = block.SharedArray((tile,), source_values.dtype)
                         for j in qd.static(range(items)):

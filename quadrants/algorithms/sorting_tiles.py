@@ -60,7 +60,7 @@ def shape(key_dtype, value_dtype, has_values: bool) -> Shape:
 
 def is_shared(key_dtype, value_dtype, has_values: bool) -> bool:
     """Whether values can be where keys were in shared memory."""
-    return has_values and choices.width(value_dtype) == choices.width(key_dtype)
+    return has_values and 8 <= choices.width(value_dtype) <= choices.width(key_dtype)
 
 
 @qd.func
