@@ -262,7 +262,8 @@ def main() -> None:
     options = parser.parse_args()
     qd.init(arch=getattr(qd, options.arch), enable_fallback=False, log_level=qd.ERROR)
     peer = peer_of(options.arch)
-    print(f"{'case':<12}{'elements':>10}{'ours ms':>11}{'theirs ms':>11}{'ours GB/s':>11}  ratio to {peer and peer[0]}")
+    against = f"ratio to {peer[0]}" if peer else ""
+    print(f"{'case':<12}{'elements':>10}{'ours ms':>11}{'theirs ms':>11}{'ours GB/s':>11}  {against}")
     for case in CASES:
         if options.only not in case.name:
             continue

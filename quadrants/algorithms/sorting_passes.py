@@ -164,12 +164,12 @@ def _one_pass(
             places = block.SharedArray((tile,), word)
             part, lane = thread // group.lanes, thread % group.lanes
             # Keys of the array with smaller digits than that of the thread.
-            smaller = qd.u32(0)
-            if count > 1:
-                often = qd.u32(0)
-                if thread < DIGITS:
-                    often = scratch[(passes + number * DIGITS if group.chained else DIGITS * count) + thread]
-                smaller = block.exclusive_add(often, threads, qd.u32)
+            often = qd.u32(0)
+            if thread < DIGITS and count > 1:
+                often = scratch[qd.static(passes + number * DIGITS if group.chained else 0) + thread]
+                if qd.static(not group.chained):
+                    often = scratch[DIGITS * count + thread]
+            smaller = block.exclusive_add(often, threads, qd.u32)
             # Where this pass tells, and where the next one will.
             words = passes * (1 + DIGITS) + number % 2 * DIGITS * count
             next_words = passes * (1 + DIGITS) + (number + 1) % 2 * DIGITS * count
