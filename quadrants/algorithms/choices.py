@@ -48,10 +48,10 @@ def choices() -> Choices:
 
 def _shared_bytes(target: targets.Target) -> int:
     """Those of the device at work, if the kernel is for that one."""
-    name = kernel_scope.arch_name()
-    if session.require_runtime().arch.name != name:
-        return target.most_shared_bytes
-    return min(impl.device_query(name, "max_shared_memory_bytes", target.most_shared_bytes), target.most_shared_bytes)
+    most = target.most_shared_bytes
+    if targets.of_arch(session.require_runtime().arch.name) is not target:
+        return most
+    return min(impl.device_query(kernel_scope.arch_name(), "max_shared_memory_bytes", most), most)
 
 
 def host() -> bool:

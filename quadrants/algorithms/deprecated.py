@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 import quadrants as qd
+from quadrants import caller
 from quadrants.algorithms.choices import RUN
 from quadrants.errors import QuadrantsIndexError, QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 
@@ -54,9 +53,7 @@ def parallel_sort(keys, values=None) -> None:
 
         qd.algorithms.parallel_sort(keys, values)
     """
-    warnings.warn(
-        "qd.algorithms.parallel_sort is deprecated; use qd.algorithms.sort in a kernel", DeprecationWarning, 2
-    )
+    caller.warn("qd.algorithms.parallel_sort is deprecated; use qd.algorithms.sort in a kernel", DeprecationWarning)
     _check("parallel_sort", "keys", keys)
     moved = keys
     if values is not None:
@@ -110,10 +107,9 @@ class PrefixSumExecutor:
     """
 
     def __init__(self, length: int):
-        warnings.warn(
+        caller.warn(
             "qd.algorithms.PrefixSumExecutor is deprecated; use qd.algorithms.exclusive_scan_add in a kernel",
             DeprecationWarning,
-            2,
         )
         if length < 1:
             raise QuadrantsRuntimeError(f"qd.algorithms.PrefixSumExecutor: length must be at least 1, got {length}")
@@ -127,13 +123,13 @@ class PrefixSumExecutor:
             input_arr: (at least length,) a field of i32.
 
         Errors:
-            RuntimeError: another dtype, or fewer elements.
+            QuadrantsRuntimeError: another dtype, or fewer elements.
 
             executor.run(x)
         """
         _check("PrefixSumExecutor", "input_arr", input_arr)
         if input_arr.dtype is not qd.i32:
-            raise RuntimeError("Only qd.i32 type is supported for prefix sum.")
+            raise QuadrantsRuntimeError("Only qd.i32 type is supported for prefix sum.")
         if input_arr.shape[0] < self.sorting_length:
             raise QuadrantsRuntimeError(
                 f"qd.algorithms.PrefixSumExecutor: input_arr has {input_arr.shape[0]} elements, and the executor "
