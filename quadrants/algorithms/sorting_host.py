@@ -80,11 +80,18 @@ def _scatter(
                     if place & (line - 1) == line - 1:
                         begin = place - (line - 1)
                         if begin >= starts[d]:
-                            for slot in range(line):
-                                target[begin + slot] = qd.bit_cast(held[d * line + slot], key_dtype)
+                            # All loads before all stores: then a compiler needs no proof that they do not overlap.
+                            whole = qd.Vector.zero(word, line)
+                            for slot in qd.static(range(line)):
+                                whole[slot] = held[d * line + slot]
+                            for slot in qd.static(range(line)):
+                                target[begin + slot] = qd.bit_cast(whole[slot], key_dtype)
                             if qd.static(has_values):
-                                for slot in range(line):
-                                    target_values[begin + slot] = values_held[d * line + slot]
+                                values = qd.Vector.zero(source_values.dtype, line)
+                                for slot in qd.static(range(line)):
+                                    values[slot] = values_held[d * line + slot]
+                                for slot in qd.static(range(line)):
+                                    target_values[begin + slot] = values[slot]
                         else:
                             _put(
                                 held,
