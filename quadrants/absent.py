@@ -11,8 +11,6 @@ from typing import Any, NoReturn
 from quadrants import spelling
 
 _PAGE = "docs/guide/absent_names.md"
-_LOOP = "a loop in a kernel, which makes a reduction of `total[None] += x[i]`"
-_SCAN = "the scans of `qd.simt.block`, or `np.cumsum` on the host"
 _SPARSE = "scipy.sparse on `x.to_numpy()`, or a conjugate gradient of kernels that apply the matrix"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
 _PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
@@ -30,22 +28,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "experimental": "`qd.real_func` for `qd.experimental.real_func`",
         "sparse": _DENSE,
         "sparse_matrix_builder": _SPARSE,
-    },
-    "algorithms": {
-        "PrefixSumExecutor": _SCAN,
-        "exclusive_scan_add": _SCAN,
-        "exclusive_scan_max": _SCAN,
-        "exclusive_scan_min": _SCAN,
-        "exclusive_scan_scratch_slots": _SCAN,
-        "parallel_sort": "`qd.algorithms.sort`",
-        "reduce_add": _LOOP,
-        "reduce_by_key_add": "`qd.atomic_add(sums[key], value)` in a kernel",
-        "reduce_by_key_scratch_slots": "`qd.atomic_add(sums[key], value)` in a kernel",
-        "reduce_max": _LOOP,
-        "reduce_min": _LOOP,
-        "reduce_scratch_slots": _LOOP,
-        "select": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
-        "select_scratch_slots": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
     },
     "linalg": {
         "LinearOperator": _SPARSE,

@@ -22,7 +22,8 @@ class Target(NamedTuple):
     function `probe` tells whether that is possible here. extensions: names of `qd.extension` that it has.
     host_memory: kernels see the memory of the host; then their threads have no lanes and no shared memory.
 
-    subgroup: threads that exchange values without a barrier; 0: none do, None: the device says. block_threads: the most
+    subgroup: threads that exchange values without a barrier; 0: none do, None: the device says. progress: a block that
+    has begun goes on while others wait for it, however many there are. block_threads: the most
     of a block, None where there is no such limit. warps: `qd.simt.warp` works. block_votes: a barrier of the block
     counts votes; else shared memory does. shared_bytes: memory that every device has for a block, None where only the
     device knows. most_shared_bytes: the most that a block may ask for at a launch.
@@ -41,6 +42,7 @@ class Target(NamedTuple):
     extensions: tuple[str, ...] = ()
     host_memory: bool = False
     subgroup: int | None = None
+    progress: bool = False
     shared_bytes: int | None = None
     most_shared_bytes: int = 0
     block_threads: int | None = None

@@ -109,3 +109,95 @@ def test_sort_scratch_slots():
         slots(1, 5)
     with pytest.raises(ValueError, match="below 1"):
         slots(1, 0)
+
+
+# Tiles of 1,024 to 8,192 keys, and more of them than one, on every arch.
+SIZES = (2, 511, 1025, 4096, 8191, 8192, 8193, 33000)
+
+
+@pytest.mark.parametrize("name", sorted(DTYPES))
+def test_sort_of_several_tiles(arch, name):
+    dtype = DTYPES[name]
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        bits = rng.integers(0, 2 ** (8 * dtype().itemsize), n, dtype=f"u{dtype().itemsize}")
+        keys = bits.view(dtype)
+        if name.startswith("f"):
+            keys = np.where(np.isnan(keys), dtype(-0.0), keys)
+        keys[: n // 2] = keys[n - n // 2 :]  # every key twice
+        got, values = run(keys, getattr(qd, name), levels=2 if n % 2 else 3)
+        expected = np.argsort(keys, kind="stable")
+        # -0.0 goes before 0.0, where NumPy takes them for equal; there is no 0.0 among these.
+        np.testing.assert_array_equal(values, expected, f"{n} keys")
+        assert got.tobytes() == keys[expected].tobytes()
+
+
+def test_sort_of_keys_that_are_alike(arch):
+    for keys in (
+        np.zeros(9000, np.uint32),
+        np.full(9000, 2**32 - 1, np.uint32),
+        np.arange(9000, dtype=np.uint32)[::-1],
+    ):
+        got, values = run(np.ascontiguousarray(keys), qd.u32)
+        expected = np.argsort(keys, kind="stable")
+        np.testing.assert_array_equal(values, expected)
+        np.testing.assert_array_equal(got, keys[expected])
+
+
+@pytest.mark.parametrize("value", ["u8", "f16", "f32", "u64", "f64"])
+@pytest.mark.parametrize("key", ["u32", "u64"])
+def test_sort_moves_values_of_every_width(arch, key, value):
+    n = 9000
+    k, tk = (qd.field(getattr(qd, key), n) for _ in range(2))
+    v, tv = (qd.field(getattr(qd, value), n) for _ in range(2))
+    s, count = qd.field(qd.u32, qd.algorithms.sort_scratch_slots(n, 2)), qd.field(qd.i32, ())
+
+    @qd.kernel
+    def order():
+        qd.algorithms.sort(k, tk, v, tv, s, count, getattr(qd, key), True, 16, 2)
+
+    keys = np.random.default_rng(4).integers(0, 5000, n).astype(DTYPES[key])
+    values = (np.arange(n) % 251).astype(v.to_numpy().dtype)
+    k.from_numpy(keys)
+    v.from_numpy(values)
+    count[None] = n
+    order()
+    expected = np.argsort(keys, kind="stable")
+    np.testing.assert_array_equal(k.to_numpy(), keys[expected])
+    np.testing.assert_array_equal(v.to_numpy(), values[expected])
+
+
+def test_sort_takes_a_number_as_its_count_and_serves_all_counts(arch):
+    k, tk = qd.field(qd.i32, 20000), qd.field(qd.i32, 20000)
+    s = qd.field(qd.u32, qd.algorithms.sort_scratch_slots(20000, 2))
+
+    @qd.kernel
+    def order(n: qd.i32):
+        for i in range(20000):
+            k[i] = (i * 7919) % 20011 - 9000
+        qd.algorithms.sort(k, tk, k, tk, s, n, qd.i32, False, 32, 2)
+        for i in range(20000):
+            k[i] += 1
+
+    start = (np.arange(20000) * 7919) % 20011 - 9000
+    for n in (20000, 0, 1, 8192, 8193, 300):
+        order(n)
+        np.testing.assert_array_equal(k.to_numpy(), np.concatenate([np.sort(start[:n]), start[n:]]) + 1)
+
+
+@pytest.mark.cpu_only
+def test_sort_refuses_its_own_arrays_as_workspace(arch):
+    k, n = qd.field(qd.f16, 4), qd.field(qd.i32, ())
+
+    @qd.kernel
+    def same():
+        qd.algorithms.sort(k, k, k, k, k, n, qd.u32, False, 16, 1)
+
+    @qd.kernel
+    def halves():
+        qd.algorithms.sort(k, k, k, k, k, n, qd.f16, False, 16, 1)
+
+    with pytest.raises(qd.QuadrantsCompilationError, match="workspaces of their own"):
+        same()
+    with pytest.raises(qd.QuadrantsCompilationError, match="sort key dtype f16 not supported"):
+        halves()

@@ -60,9 +60,9 @@ def test_the_page_has_all_of_them():
 def test_in_a_kernel(arch):
     @qd.kernel
     def run():
-        qd.algorithms.parallel_sort(1)
+        qd.experimental(1)
 
-    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.algorithms.sort`"):
+    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.real_func`"):
         run()
 
 

@@ -1,0 +1,114 @@
+"""What the threads of a block do to sort a tile of keys by one digit, in shared memory.
+
+    keys        part 0 of the block: item 0 of lanes 0 .. L-1, item 1, ...    part 1: ...
+    rank        earlier keys of the part with the same digit: counted by the lanes that have it, item by item
+    place       keys of the tile with smaller digits + those of earlier parts + rank
+
+A part is a subgroup. Where lanes exchange nothing without a barrier, it is 32 threads that gather in shared memory who
+has a digit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import quadrants as qd
+from quadrants.algorithms import choices
+from quadrants.algorithms.choices import MOST_BLOCKS
+from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit
+
+block = qd.simt.block
+subgroup = qd.simt.subgroup
+
+
+class Shape(NamedTuple):
+    """threads: of a block. items: keys of a thread. lanes: threads of a part. votes: lanes tell each other without
+    memory who has a digit. chained: a pass is one task.
+    """
+
+    threads: int
+    items: int
+    lanes: int
+    votes: bool
+    chained: bool
+
+    @property
+    def tile(self) -> int:
+        return self.threads * self.items
+
+    @property
+    def parts(self) -> int:
+        return self.threads // self.lanes
+
+    def blocks(self, log256_max_n: int) -> int:
+        return int(max(1, min(MOST_BLOCKS, 256**log256_max_n // self.tile)))
+
+
+def shape(key_dtype, value_dtype, has_values: bool) -> Shape:
+    """That of a sort. A large tile makes long runs of neighbours in the result, and takes much shared memory."""
+    found = choices.choices()
+    wide = choices.width(key_dtype) > 32 or (has_values and choices.width(value_dtype) > 32)
+    votes = found.lanes in (32, 64)
+    if found.chained and found.shared_bytes >= 96 << 10:
+        # With 1,024 threads a compiler gives each 64 registers, which is enough, and two thirds of what it takes else.
+        return Shape(1024, 4 if wide else 8, found.lanes, True, True)
+    if found.chained and found.shared_bytes >= 64 << 10 and found.lanes == 64:
+        return Shape(512, 8 if wide else 16, found.lanes, True, True)
+    items = 8 if votes else 4
+    return Shape(256, items // 2 if wide else items, found.lanes if votes else 32, votes, False)
+
+
+def is_shared(key_dtype, value_dtype, has_values: bool) -> bool:
+    """Whether values can be where keys were in shared memory."""
+    return has_values and 8 <= choices.width(value_dtype) <= choices.width(key_dtype)
+
+
+@qd.func
+def _in_order(group: qd.template()):
+    """All lanes of a part have come here."""
+    if qd.static(group.votes):
+        subgroup.sync()
+    else:
+        block.sync()
+
+
+@qd.func
+def rank(bits: qd.template(), ranks: qd.template(), counts: qd.template(), seen: qd.template(), lane, part,
+         group: qd.template(), mask: qd.template(), shift: qd.template(), key_dtype: qd.template()):  # fmt: skip
+    """ranks[j] of key bits[j], and in counts[part, d] how many keys of the part have digit d. counts is 0 before."""
+    mine = qd.cast(1, mask) << qd.cast(lane, mask)
+    for j in qd.static(range(group.items)):
+        d = digit(bits[j], shift, key_dtype)
+        slot = part * DIGITS + d
+        lanes = mine
+        if qd.static(group.votes):
+            lanes = ~qd.cast(0, mask)
+            for b in qd.static(range(DIGIT_BITS)):
+                bit = (d >> b) & 1
+                lanes &= qd.cast(subgroup.ballot(bit), mask) ^ (qd.cast(bit, mask) - qd.cast(1, mask))
+        else:
+            qd.atomic_or(seen[slot], mine)
+            block.sync()
+            lanes = seen[slot]
+        earlier = qd.cast(qd.math.popcnt(lanes & (mine - qd.cast(1, mask))), qd.u32)
+        before = counts[slot]
+        ranks[j] = qd.i32(before + earlier)
+        _in_order(group)
+        if earlier == 0:
+            counts[slot] = before + qd.cast(qd.math.popcnt(lanes), qd.u32)
+            if qd.static(not group.votes):
+                seen[slot] = mine ^ mine
+        _in_order(group)
+
+
+@qd.func
+def add_up(counts: qd.template(), d, group: qd.template()):
+    """counts[p, d] = keys with digit d in the parts before p. How many there are in all."""
+    seen = qd.Vector.zero(qd.u32, group.parts)
+    for p in qd.static(range(group.parts)):
+        seen[p] = counts[p * DIGITS + d]
+    total = qd.u32(0)
+    for p in qd.static(range(group.parts)):
+        counts[p * DIGITS + d] = total
+        total += seen[p]
+    return total
