@@ -75,6 +75,9 @@ typedef struct qd_device_api {
     const char *(*describe)(void *self, int status);
     /* Nothing uses the device any more. Null where nothing is to be done. */
     void (*close)(void *self);
+
+    /* The tasks of a launch are all on the stream: they may start. Null where each starts by itself. */
+    int (*submit)(void *self, void *stream);
 } qd_device_api;
 
 #endif
