@@ -1,6 +1,7 @@
 // Memory of a device of Metal that its host sees too, and what kernels must be told of.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,17 +39,10 @@ class Memory {
 
     template <class Over>
     void reclaim(Over over) {
-        size_t kept = 0;
-        for (Freed &one : freed_) {
-            bool free = true;
-            for (const Use &use : one.uses) free = free && over(use);
-            if (free) {
-                pool_.release(one.address);
-            } else {
-                freed_[kept++] = std::move(one);
-            }
-        }
-        freed_.resize(kept);
+        const auto used = [&](const Freed &one) { return !std::all_of(one.uses.begin(), one.uses.end(), over); };
+        const auto free = std::partition(freed_.begin(), freed_.end(), used);
+        for (auto one = free; one != freed_.end(); ++one) pool_.release(one->address);
+        freed_.erase(free, freed_.end());
     }
 
     // Null members for an address that is not of ours.

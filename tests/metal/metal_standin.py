@@ -205,14 +205,16 @@ def _compiled(source: str):
     from quadrants.toolchain import build, cc, cxx, errors
     from quadrants.toolchain.cache import DiskCache
 
-    names = _TASK.findall(source)
+    names, compiled = _TASK.findall(source), build.statistics.compiled
     kept = DiskCache(os.environ.get("QD_OFFLINE_CACHE_FILE_PATH"), 1 << 30, "lru", 0.25)
     try:
         code = build.load_simt(source, "standin", names, "metal", cc.CcOptions(False, 1), kept)
     except errors.CompileError as error:
+        build.statistics.compiled = compiled
         place = _LINE.search(error.log)
         wrong = f"program_source:{place[1]}:{place[2]}: error: {place[3]}" if place else error.log
         return None, Described(f"Compilation failed: \n\n{wrong}\n")
+    build.statistics.compiled = compiled  # that of the package counted this text already
     made = [simt.make_function(code.address(name), cxx.lanes_of("metal"), code.cooperative, name) for name in names]
     texts = (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
     tasks = (ctypes.c_void_p * len(names))(*made)

@@ -1,11 +1,12 @@
-"""The tests that depend on the arch, on Metal's driver and its stand-in:
+"""The tests that depend on the arch, on Metal's driver and the stand-in of Apple's libraries: `make test-metal`, or
 
-    PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal python -m pytest -p standin_plugin tests/language
-
-A test that starts processes of its own finds no device there.
+PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal python -m pytest -p standin_plugin tests/language
 """
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import metal_standin
 import pytest
@@ -14,10 +15,12 @@ _patch = pytest.MonkeyPatch()
 
 
 def pytest_configure(config):
+    here = Path(__file__).parent
+    _patch.setenv("PYTHONPATH", os.pathsep.join((str(here), str(here / "children"))))
     config.standin = metal_standin.install(_patch)
 
 
-def pytest_unconfigure(config):
+def pytest_unconfigure():
     _patch.undo()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 
 import metal_signatures
 import numpy as np
@@ -171,6 +172,16 @@ def test_bytes_of_any_number(apple, standin, nbytes):
     assert (z.to_numpy() == values ^ 255).all() and (y.to_numpy() == values[::-1] ^ 255).all()
     y.fill(3)
     assert (y.to_numpy() == 3).all()
+
+
+def test_copies_on_their_way_keep_what_they_copy(x, standin):
+    from quadrants._ext.core import DeviceBuffer
+
+    target = DeviceBuffer(registry.device(), 4 * N)
+    add(x, 1)
+    for at in range(N):
+        target.store(4 * at, np.array([at + 1], np.int32))
+    assert (target.fetch(0, 4 * N).view(np.int32) == np.arange(1, N + 1)).all()
 
 
 def test_many_small_copies_do_not_keep_their_memory(x, standin):
@@ -391,3 +402,27 @@ def test_a_queue_of_another_device_is_refused(apple, standin):
         apple(external_metal_command_queue=queue)
     standin.release(queue)
     standin.release(other)
+
+
+# ---------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_threads_with_streams_of_their_own(x, standin, eager):
+    standin.eager(eager)
+    arrays = [qd.ndarray(qd.i32, (N,)) for _ in range(4)]
+    found: list = []
+
+    def work(array):
+        with qd.create_stream() as stream:
+            for _ in range(100):
+                add(array, 1, qd_stream=stream)
+            stream.synchronize()
+            found.append(array.to_numpy().tolist() == [100] * N)
+
+    threads = [threading.Thread(target=work, args=(array,)) for array in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 4

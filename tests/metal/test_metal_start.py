@@ -6,6 +6,7 @@ import builtins
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import metal_standin
 import numpy as np
@@ -91,6 +92,7 @@ def test_libraries_that_are_not_there(standin, apple, monkeypatch):
 
 PROGRAM = """
 import sys
+from pathlib import Path
 import numpy as np
 import quadrants as qd
 
@@ -176,3 +178,30 @@ def test_a_kept_text_is_compiled_once_in_each_process(apple, monkeypatch, tmp_pa
     apple(offline_cache_file_path=str(tmp_path))
     scale(x)
     assert len(compiled) == 2 and compiled[0] == compiled[1] and x.tolist() == [3] * 3
+
+
+# ---------------------------------------------------------------- the build
+
+
+@pytest.mark.slow
+def test_the_driver_compiles_for_macos(tmp_path):
+    pytest.importorskip("ziglang", reason="needs ziglang, which has the headers of macOS: pip install ziglang")
+    folder = Path(__file__).parents[2] / "_ext"
+    sources = [path for pattern in ("driver_metal*.cpp", "metal_*.cpp") for path in sorted(folder.glob(pattern))]
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "c++",
+        "-target",
+        "aarch64-macos",
+        "-std=c++17",
+        "-Wall",
+        "-Werror",
+        "-c",
+    ]
+    for source in sources:
+        made = tmp_path / f"{source.stem}.o"
+        done = subprocess.run([*command, source, "-o", made], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and made.exists(), done.stderr
+    assert len(sources) == 6
