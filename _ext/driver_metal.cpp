@@ -204,18 +204,6 @@ const qd_device_api table = {
     event_destroy, nullptr, nullptr, describe, close, submit,
 };
 
-uint64_t retain_buffer(void *opened, void *buffer) {
-    Turn turn(opened);
-    const Id known = static_cast<Id>(buffer);
-    turn.opened.memory.retain(known);
-    return say.address(known);
-}
-
-void release_buffer(void *opened, void *buffer) {
-    Turn turn(opened);
-    turn.opened.memory.release(static_cast<Id>(buffer));
-}
-
 void *open(const Given &given, const char **why) {
     static std::mutex gate;
     std::lock_guard<std::mutex> alone(gate);

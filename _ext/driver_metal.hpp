@@ -34,10 +34,5 @@ void *open(const Given &given, const char **why);
 // Threads of a threadgroup that the pipeline of a function can have.
 uint64_t most_threads(void *function);
 
-// Launches may use an id<MTLBuffer> of somebody else until it is released as often as it was retained. Its address for
-// kernels, 0 where it has none.
-uint64_t retain_buffer(void *opened, void *buffer);
-void release_buffer(void *opened, void *buffer);
-
 }  // namespace metal
 }  // namespace qd

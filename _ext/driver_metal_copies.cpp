@@ -22,6 +22,7 @@ Status until_idle(Turn *turn, Stream *stream) {
 
 // Kernel times are those of command buffers, and a copy is no part of a kernel.
 void put(const Opened &opened, Stream *stream) {
+    stream->copied();
     if (opened.timing) stream->commit();
     stream->commit_if_idle();
 }

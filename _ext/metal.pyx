@@ -1,7 +1,6 @@
 # cython: language_level=3
 """Devices of Metal, for `quadrants._ext.core.device_of_table`."""
 
-cimport cython
 from libc.stdint cimport uint64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -32,8 +31,6 @@ cdef extern from "driver_metal.hpp" namespace "qd::metal" nogil:
     const qd_device_api table
     void *open_device "qd::metal::open"(const Given &given, const char **why)
     uint64_t threads_of "qd::metal::most_threads"(void *function)
-    uint64_t retain_buffer(void *opened, void *buffer)
-    void release_buffer(void *opened, void *buffer)
 
 
 def table_address():
@@ -78,20 +75,3 @@ def messages():
         one = all_of_them[0][at]
         found.append((one.selector.decode(), one.types.decode()))
     return found
-
-
-@cython.no_gc
-cdef class Borrowed:
-    """An id<MTLBuffer> of somebody else: launches may use it as long as this lives. `address`: its address for kernels.
-    device: the one that was made with `opened`."""
-    cdef object device
-    cdef size_t opened
-    cdef size_t buffer
-    cdef readonly uint64_t address
-
-    def __cinit__(self, device, size_t opened, size_t buffer, /):
-        self.device, self.opened, self.buffer = device, opened, buffer
-        self.address = retain_buffer(<void *> opened, <void *> buffer)
-
-    def __dealloc__(self):
-        release_buffer(<void *> self.opened, <void *> self.buffer)

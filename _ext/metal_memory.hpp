@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "device_pool.hpp"
@@ -33,7 +32,6 @@ class Memory {
 
     // 0 where there is none.
     uint64_t allocate(size_t bytes) { return pool_.allocate(bytes); }
-    void release(uint64_t address) { pool_.release(address); }
     // The memory goes when `over(use)` holds for each of these.
     void release_after(uint64_t address, std::vector<Use> uses) { freed_.push_back({address, std::move(uses)}); }
 
@@ -53,27 +51,15 @@ class Memory {
         return {block->buffer, offset, block->contents + offset};
     }
 
-    // MTLBuffers of somebody else that kernels may reach, counted.
-    void retain(Id buffer) {
-        if (foreign_[buffer]++ == 0) ++foreign_version_;
-    }
-    void release(Id buffer) {
-        auto found = foreign_.find(buffer);
-        if (found == foreign_.end() || --found->second > 0) return;
-        foreign_.erase(found);
-        ++foreign_version_;
-    }
-
     // All that kernels may reach; the version grows whenever that is something else.
     const std::vector<Id> &buffers() {
         if (listed_ == version()) return list_;
         list_.clear();
         for (const Block &block : pool_.blocks()) list_.push_back(block.buffer);
-        for (const auto &one : foreign_) list_.push_back(one.first);
         listed_ = version();
         return list_;
     }
-    uint64_t version() const { return 1 + pool_.version() + foreign_version_; }
+    uint64_t version() const { return 1 + pool_.version(); }
 
   private:
     struct Block {
@@ -113,8 +99,6 @@ class Memory {
 
     Pool<Buffers> pool_;
     std::vector<Freed> freed_;
-    std::map<Id, int> foreign_;
-    uint64_t foreign_version_ = 0;
     std::vector<Id> list_;
     uint64_t listed_ = 0;
 };

@@ -11,7 +11,7 @@ constexpr uint64_t serial = 0;             // MTLDispatchTypeSerial
 constexpr uint64_t read_and_write = 1 | 2;  // MTLResourceUsageRead, MTLResourceUsageWrite
 constexpr uint64_t completed = 4;          // MTLCommandBufferStatusCompleted
 constexpr uint64_t in_error = 5;           // MTLCommandBufferStatusError
-constexpr size_t most_tasks = 64;          // of a command buffer
+constexpr int most_parts = 64;             // of a command buffer
 constexpr size_t most_names = 8;
 constexpr auto polling = std::chrono::microseconds(50);  // a thread that sleeps wakes late
 
@@ -84,7 +84,11 @@ Id Stream::copies() {
 void Stream::launched(const TaskName &task) {
     ++tasks_in_encoder_;
     tasks_.push_back(task);
-    if (tasks_.size() >= most_tasks) commit();
+    copied();
+}
+
+void Stream::copied() {
+    if (++parts_ >= most_parts) commit();
 }
 
 bool Stream::wait_for(Id timeline, uint64_t value) {
@@ -108,6 +112,7 @@ void Stream::commit() {
     flight_.push_back({std::move(commands_), committed_, std::move(tasks_)});
     commands_ = Ref();
     tasks_.clear();
+    parts_ = 0;
     retire();
 }
 

@@ -44,8 +44,9 @@ class Stream {
     // grows whenever that is something else.
     Id compute(const std::vector<Id> &used, uint64_t version);
     Id copies();
-    // A task was put on the encoder `compute`.
+    // A task was put on the encoder `compute`, or a copy on `copies`.
     void launched(const TaskName &task);
+    void copied();
     // Whether the encoder has a task whose results the next one may read.
     bool follows() const { return encoder_ && !copies_ && tasks_in_encoder_ > 0; }
     // Later work waits for the value of the timeline of another stream.
@@ -94,7 +95,7 @@ class Stream {
     Ref commands_, encoder_;
     bool copies_ = false;
     uint64_t version_ = 0;
-    int tasks_in_encoder_ = 0;
+    int tasks_in_encoder_ = 0, parts_ = 0;  // parts: tasks and copies of the command buffer
     std::vector<TaskName> tasks_;
     std::vector<Moment *> waiting_;
 };

@@ -59,10 +59,7 @@ def library() -> ctypes.CDLL:
     found._path = str(path)
     for name in ("standin_log", "standin_complaints", "standin_alive", "standin_signatures"):
         getattr(found, name).restype = ctypes.c_char_p
-    for name in (
-        "MTLCreateSystemDefaultDevice", "standin_library", "standin_queue", "standin_other_device", "standin_buffer",
-        "standin_contents",
-    ):  # fmt: skip
+    for name in ("MTLCreateSystemDefaultDevice", "standin_library", "standin_queue", "standin_other_device"):
         getattr(found, name).restype = ctypes.c_void_p
     _run_tasks_by_the_emulator(found)
     return found

@@ -6,17 +6,31 @@ PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal python -m pytest -p standin_plugin 
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import metal_standin
 import pytest
 
 _patch = pytest.MonkeyPatch()
+_HERE = Path(__file__).parent
+
+
+class _Popen(subprocess.Popen):
+    """Processes whose environment a test makes have the stand-in too."""
+
+    def __init__(self, *args, env=None, **options):
+        env = dict(os.environ if env is None else env)
+        super().__init__(*args, env=env | {"PYTHONPATH": _path(env.get("PYTHONPATH"))}, **options)
+
+
+def _path(rest: str | None) -> str:
+    return os.pathsep.join(filter(None, (str(_HERE), str(_HERE / "children"), rest)))
 
 
 def pytest_configure(config):
-    here = Path(__file__).parent
-    _patch.setenv("PYTHONPATH", os.pathsep.join((str(here), str(here / "children"))))
+    _patch.setenv("PYTHONPATH", _path(None))
+    _patch.setattr(subprocess, "Popen", _Popen)
     config.standin = metal_standin.install(_patch)
 
 

@@ -181,6 +181,8 @@ def test_copies_on_their_way_keep_what_they_copy(x, standin):
     add(x, 1)
     for at in range(N):
         target.store(4 * at, np.array([at + 1], np.int32))
+    commits = events(standin, "commit")
+    assert len(commits) == 1 + N // 64  # a command buffer has 64 copies at most, too
     assert (target.fetch(0, 4 * N).view(np.int32) == np.arange(1, N + 1)).all()
 
 

@@ -91,9 +91,6 @@ Object *standin_library(uint64_t count, const char *const *names, void *const *t
 Object *standin_queue(Object *device) { return new_queue(static_cast<Device *>(device), nullptr); }
 Object *standin_other_device() { return new Device; }
 
-Object *standin_buffer(Object *device, uint64_t bytes) { return new Buffer(static_cast<Device *>(device), bytes); }
-void *standin_contents(Object *buffer) { return static_cast<Buffer *>(buffer)->host; }
-
 void standin_runs_tasks(Launch launch, Describe describe) {
     settings.launch = launch;
     settings.describe = describe;
