@@ -32,6 +32,7 @@ def extensions():
             "_ext/driver.cpp",
             "_ext/hosted.cpp",
             "_ext/device_launch.cpp",
+            "_ext/launch_graph.cpp",
             "_ext/counts.cpp",
             "_ext/adstack_heaps.cpp",
             "_ext/adstack_host.cpp",

@@ -71,6 +71,11 @@ class Device {
     bool knows_owners() const { return table_->owner != nullptr; }
     int owner(int32_t *ordinal, uint64_t address) const { return table_->owner(self_, ordinal, address); }
 
+    // Null where tasks are launched one by one. Called with `self()`.
+    const qd_graph_api *graphs() const { return table_->graphs ? table_->graphs(self_) : nullptr; }
+    bool has_graphs() const { return graphs() != nullptr; }
+    void *self() const { return self_; }
+
   private:
     const qd_device_api *table_;
     void *self_;

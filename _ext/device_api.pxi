@@ -45,6 +45,7 @@ cdef extern from "device.hpp" namespace "qd" nogil:
         bint knows_owners()
         int owner(int32_t *ordinal, uint64_t address)
         const char *describe(int status)
+        bint has_graphs()
 
 cdef extern from "driver.hpp" namespace "qd" nogil:
     NativeDevice *find_driver "qd::driver"(const char *vendor, int32_t ordinal, const char **why)

@@ -240,6 +240,15 @@ int walk(DeviceKernel *kernel, DeviceRun *launch, Timer *timer, bool *waited) {
     return status;
 }
 
+// All tasks as one graph. done: whether it was.
+int start_graph(DeviceKernel *kernel, const DeviceRun &launch, bool *done) {
+    int32_t recorded = 0;
+    int status = 0;
+    // A graph with loops cannot become a part of another one.
+    if (launch.stream && kernel->api->records_streams()) status = kernel->api->is_capturing(&recorded, launch.stream);
+    return status || recorded ? status : kernel->graphs.start(*kernel, launch, done);
+}
+
 // What was printed in memory, also by a launch that failed.
 int print_lines(const DeviceKernel &kernel, const DeviceRun &launch) {
     std::string lines;
@@ -253,6 +262,8 @@ int print_lines(const DeviceKernel &kernel, const DeviceRun &launch) {
 int64_t iterations(const DeviceTask &task, const char *block) {
     return evaluate(task.count, block);
 }
+
+uint32_t blocks_of(const DeviceTask &task, const char *block) { return extent_of(task, block).blocks; }
 
 size_t landing_bytes(const DeviceKernel &kernel) {
     const size_t most = kernel.adstack ? kernel.adstack->landing_bytes() : 0;
@@ -270,7 +281,7 @@ int Crossing::order(const Device *api, void *first, void *then) {
 int run(DeviceKernel *kernel, DeviceRun *launch) {
     const Device *api = kernel->api;
     std::unique_lock<std::mutex> alone(kernel->gate, std::defer_lock);
-    if (launch->memory.frame || launch->memory.landing) alone.lock();
+    if (launch->memory.frame || launch->memory.landing || kernel->graphs.wanted()) alone.lock();
     int status = 0;
     launch->failed = -1;
     launch->hit = false;
@@ -287,7 +298,10 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
     Timer timer(api, kernel->tasks.size(), kernel->timed);
     bool waited = false;
     const auto walk_tasks = kernel->adstack ? walk<StackedTasks> : walk<Tasks>;
-    if (status == 0) status = walk_tasks(kernel, launch, &timer, &waited);
+    bool started = false;
+    if (status == 0 && kernel->graphs.wanted()) status = start_graph(kernel, *launch, &started);
+    if (!started) count_launch_without_graph();
+    if (status == 0 && !started) status = walk_tasks(kernel, launch, &timer, &waited);
     // What tasks before it left in the failure record is of no interest any more, unless launches before it may have left it.
     if (status == stopped) {
         const uint64_t record = frame + static_cast<uint64_t>(kernel->error_offset);

@@ -11,6 +11,7 @@
 #include "counts.hpp"
 #include "device_regions.hpp"
 #include "device.hpp"
+#include "launch_graph.hpp"
 #include "print_ring.hpp"
 
 namespace qd {
@@ -43,7 +44,9 @@ struct DeviceKernel {
     bool early = false;         // its tasks wait themselves for the work before them
     bool timed = false;         // begin and end of every task are wanted
     std::unique_ptr<AdstackPlan> adstack;  // null where no task has stacks in a heap
-    // Tasks of two launches on one stream must not mix where they share a frame.
+    LaunchGraphs graphs;
+    // Tasks of two launches on one stream must not mix where they share a frame, and a graph is changed by one launch
+    // at a time.
     std::mutex gate;
 };
 
@@ -85,6 +88,9 @@ int run(DeviceKernel *kernel, DeviceRun *launch);
 
 // Iterations of a task for the packed arguments; 0 at least.
 int64_t iterations(const DeviceTask &task, const char *block);
+
+// Blocks that a launch of it has.
+uint32_t blocks_of(const DeviceTask &task, const char *block);
 
 // Bytes that `landing` needs.
 size_t landing_bytes(const DeviceKernel &kernel);

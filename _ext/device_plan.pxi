@@ -5,6 +5,18 @@ cdef extern from "<memory>" namespace "std" nogil:
         T *get()
         void reset(T *)
 
+cdef extern from "launch_graph.hpp" namespace "qd" nogil:
+    cdef cppclass LaunchGraphs:
+        void use(int32_t after, void *condition)
+
+    cdef struct GraphCounts:
+        int64_t alive
+        int64_t builds
+        int64_t last_tasks
+        bint last_was_built
+
+    GraphCounts graphs_now "qd::graph_counts"()
+
 cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef cppclass DeviceTask:
         void *function
@@ -28,6 +40,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         size_t end
         int64_t flag_offset
         bint random
+        int64_t ended_offset
 
     cdef cppclass DeviceKernel:
         DeviceKernel() except +
@@ -47,6 +60,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         bint early
         bint timed
         unique_ptr[AdstackPlan] adstack
+        LaunchGraphs graphs
 
     cdef struct StreamMemory:
         uint64_t frame
@@ -89,12 +103,16 @@ cdef class DeviceProgram:
     itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
     seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
-    of the region around, offset of the address of the flag in the argument block, draws random numbers)`, outer before
-    inner; kind is "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the
-    number of the one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
+    of the region around, offset of the address of the flag in the argument block, draws random numbers, offset in the
+    frame of what tells its tasks that the loop has ended or -1)`, outer before inner; kind is "loop", "checkpoint" or
+    any other, without an order of its own. With a checkpoint, a launch finds the number of the one to begin at, and
+    leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
     numbers from this size on have rows for the iterations that pass the gate of their task only.
+    graph_after: launches on a stream before its tasks are launched as one graph, where the device has such; -1: they
+    never are. condition: the function that decides on the device whether a loop of that graph runs again, 0 where the
+    host does.
     A kernel that needs no frame has `frame_bytes` 0. Raises `ValueError` for a description that does not hold
     together."""
     cdef readonly Device device
@@ -115,7 +133,7 @@ cdef class DeviceProgram:
     def __init__(self, Device device not None, tasks, block_bytes, *, frame_bytes=0, prefix_bytes=0, error_offset=-1,
                  polled=False, seed_offset=-1, block_in_memory=False, waits=False, early=False, timed=False,
                  local_tasks=(), regions=(), stacks=None, task_stacks=(), gate_bytes=0, ring_offset=-1, ring_bytes=0,
-                 lines=(), keepalive=None):
+                 lines=(), graph_after=-1, condition=0, keepalive=None):
         cdef DeviceKernel *kernel = self.kernel
         if kernel.api != NULL:
             raise TypeError("a program cannot be changed once made")
@@ -151,16 +169,21 @@ cdef class DeviceProgram:
             self.add_task(name, function, block, shared_bytes, most_blocks, count)
         for at in local_tasks:
             kernel.tasks[at].local = True
-        for kind, begin, end, parent, flag_offset, random in regions:
-            self.add_region(kind, begin, end, parent, flag_offset, random)
+        for description in regions:
+            self.add_region(description)
+        if graph_after >= 0 and device.api.has_graphs():
+            if stacks is not None or timed or waits:
+                raise ValueError("a kernel with stacks, with times or that prints is launched task by task")
+            kernel.graphs.use(graph_after, <void *> <size_t> condition)
         if stacks is not None:
             kernel.adstack.reset(new AdstackPlan())
             describe_adstack(kernel.adstack.get(), stacks, task_stacks, gate_bytes, kernel.tasks.size(), frame_bytes,
                              block_bytes)
 
-    cdef add_region(self, str kind, begin, end, parent, flag_offset, random):
+    cdef add_region(self, tuple description):
         cdef DeviceRegion region
         cdef size_t last = self.kernel.tasks.size()
+        kind, begin, end, parent, flag_offset, random, ended_offset = description
         region.kind = RegionKind.other
         if kind == "loop":
             region.kind = RegionKind.loop
@@ -172,7 +195,10 @@ cdef class DeviceProgram:
         if region.kind != RegionKind.other and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
             raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
         region.begin, region.end = begin, end
+        if ended_offset >= 0 and ended_offset + 4 > self.frame_bytes:
+            raise ValueError(f"what ends a {kind} is at offset {ended_offset} of a frame of {self.frame_bytes} bytes")
         region.parent, region.flag_offset, region.random = parent, flag_offset, random
+        region.ended_offset = ended_offset
         self.kernel.regions.push_back(region)
 
     cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):
@@ -311,3 +337,10 @@ cdef class DeviceProgram:
         if task < 0:
             return f"kernel {plan.name}, or work before it,"
         return f"the launch of task {self.kernel.tasks[task].name.c_str().decode()} of kernel {plan.name}"
+
+
+def graph_counts():
+    """Graphs of this process: how many there are, how many were ever made, and of the last launch on a device the tasks
+    that it had in a graph (0: it was none) and whether that graph was there before it."""
+    cdef GraphCounts now = graphs_now()
+    return now.alive, now.builds, now.last_tasks, now.last_was_built

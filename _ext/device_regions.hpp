@@ -16,6 +16,7 @@ struct DeviceRegion {
     size_t begin, end;
     int64_t flag_offset;  // where the argument block has the address of the flag
     bool random;          // its tasks draw random numbers: other ones in each pass
+    int64_t ended_offset;  // where the frame tells its tasks that they have nothing to do; -1: they do not look
 };
 
 // Host: `int task(size_t)` launches one, `int flag(const DeviceRegion &, int32_t *)` waits and reads a flag, both give a

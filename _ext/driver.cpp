@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "driver_cuda.hpp"
+#include "driver_cuda_graphs.hpp"
 #include "driver_entries.hpp"
 
 // The driver interfaces of the two vendors have the same functions with the same parameters under different names. Where
@@ -182,11 +183,17 @@ struct Driver {
 
     static const char *describe(void *, int status) { return Vendor::describe(status); }
 
+    // Graphs of HIP have no loops and were never tried: tasks are launched one by one there.
+    static const qd_graph_api *graphs(void *) {
+        if constexpr (Vendor::is_cuda) return CudaGraphs<Driver>::known() ? &CudaGraphs<Driver>::api : nullptr;
+        return nullptr;
+    }
+
     static constexpr qd_device_api api = {
         Vendor::name, count, open, attribute, device_name, load, function, unload, allow_shared, residency, launch,
         launch_early, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize,
         stream_create, stream_destroy, event_create, event_record, event_wait, event_synchronize, event_milliseconds,
-        event_destroy, is_capturing, owner, describe, nullptr,
+        event_destroy, is_capturing, owner, describe, nullptr, graphs,
     };
 };
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "driver_cuda_graph_entries.hpp"
 #include "driver_entries.hpp"
 #include "qd_device.h"
 
@@ -64,6 +65,7 @@ struct Cuda {
             return address != nullptr;
         };
         get(launch_with, "cuLaunchKernelEx");
+        CudaGraphEntries::find(get);
         return get(is_capturing, "cuStreamIsCapturing") && get(pointer_attribute, "cuPointerGetAttribute") &&
                get(retain, "cuDevicePrimaryCtxRetain") && get(current, "cuCtxGetCurrent") &&
                get(push, "cuCtxPushCurrent_v2") && get(pop, "cuCtxPopCurrent_v2") &&

@@ -201,7 +201,7 @@ const qd_device_api table = {
     "metal", count, open_device, attribute, device_name, load, function, unload, allow_shared, residency, launch,
     nullptr, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize,
     stream_create, stream_destroy, event_create, event_record, event_wait, event_synchronize, event_milliseconds,
-    event_destroy, nullptr, nullptr, describe, close, submit,
+    event_destroy, nullptr, nullptr, describe, close, nullptr, submit,
 };
 
 void *open(const Given &given, const char **why) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hosted_graphs.hpp"
+
 namespace qd {
 namespace {
 
@@ -151,13 +153,65 @@ int launch(void *self, void *function, uint32_t grid, uint32_t block, uint32_t s
     return of(self).launch(function, grid, block, shared_bytes, stream, params);
 }
 
+HostedGraph &graph_of(void *graph) { return *static_cast<HostedGraph *>(graph); }
+
+int graph_create(void *, void **graph) {
+    *graph = new HostedGraph();
+    return 0;
+}
+
+int graph_add(void *, void *graph, const qd_graph_task *task) {
+    graph_of(graph).add(*task);
+    return 0;
+}
+
+int graph_condition(void *, void *graph, uint64_t *handle) {
+    *handle = graph_of(graph).condition();
+    return 0;
+}
+
+int graph_open_loop(void *, void *graph, uint64_t handle) {
+    graph_of(graph).open_loop(handle);
+    return 0;
+}
+
+int graph_close_loop(void *, void *graph) {
+    graph_of(graph).close_loop();
+    return 0;
+}
+
+int graph_finish(void *, void *) { return 0; }
+
+int graph_set(void *, void *graph, size_t at, const qd_graph_task *task) {
+    graph_of(graph).set(at, *task);
+    return 0;
+}
+
+int graph_launch(void *self, void *graph, void *stream) {
+    return graph_of(graph).run([=](const qd_graph_task &task, void **params) {
+        return launch(self, task.function, task.grid, task.block, task.shared_bytes, stream, params);
+    });
+}
+
+int graph_destroy(void *, void *graph) {
+    delete static_cast<HostedGraph *>(graph);
+    return 0;
+}
+
+constexpr qd_graph_api graph_table = {
+    graph_create, graph_add, graph_condition, graph_open_loop, graph_close_loop, graph_finish, graph_set, graph_launch,
+    graph_destroy,
+};
+
+const qd_graph_api *graphs(void *) { return &graph_table; }
+
 void close(void *self) { delete static_cast<Hosted *>(self); }
 
 constexpr qd_device_api table = {
     "emulated", count, open_device, attribute, device_name, load, function, unload, allow_shared, residency, launch,
     nullptr, allocate, release, allocate_host, release_host, to_device, to_host, on_device, fill, synchronize,
     stream_create, stream_destroy, event_create, event_record, event_wait, event_synchronize, event_milliseconds,
-    event_destroy, nullptr, nullptr, describe, close,
+    event_destroy, nullptr, nullptr, describe, close, graphs,
 };
 
 }  // namespace

@@ -19,6 +19,36 @@ enum qd_attribute {
     QD_ARGUMENT_BYTES       /* largest argument block passed by value */
 };
 
+/* A task as a node of a graph. `params` as in `launch`, `param_bytes` the size of each; both are read at once. */
+typedef struct qd_graph_task {
+    void *function;
+    uint32_t grid, block, shared_bytes;
+    int32_t early; /* its threads themselves wait for the work before it, as those of `launch_early` */
+    int32_t param_count;
+    void **params;
+    const size_t *param_bytes;
+} qd_graph_task;
+
+/* Tasks that are described once and launched as one, in the order in which they are added.
+ *
+ *     create, add, add, condition, add, open_loop, add, add, close_loop, add, finish, launch, set, launch, .., destroy
+ */
+typedef struct qd_graph_api {
+    int (*create)(void *self, void **graph);
+    /* Behind what was added last, in the loop that was opened last. Tasks are numbered as they are added, from 0. */
+    int (*add)(void *self, void *graph, const qd_graph_task *task);
+    /* What a task gives `cudaGraphSetConditional` to say whether the loop runs again; of a loop that is opened where the
+       next task would be added, and does not run unless a task before it says so. */
+    int (*condition)(void *self, void *graph, uint64_t *handle);
+    int (*open_loop)(void *self, void *graph, uint64_t handle);
+    int (*close_loop)(void *self, void *graph);
+    int (*finish)(void *self, void *graph);
+    /* Changes a task. A grid of 0 leaves it out, which no task in a loop can be. */
+    int (*set)(void *self, void *graph, size_t at, const qd_graph_task *task);
+    int (*launch)(void *self, void *graph, void *stream);
+    int (*destroy)(void *self, void *graph);
+} qd_graph_api;
+
 typedef struct qd_device_api {
     const char *name;
     /* How many devices the process can see. */
@@ -75,6 +105,8 @@ typedef struct qd_device_api {
     const char *(*describe)(void *self, int status);
     /* Nothing uses the device any more. Null where nothing is to be done. */
     void (*close)(void *self);
+    /* Whether tasks can be launched as graphs, as far as is known after `open`; null where they cannot. */
+    const qd_graph_api *(*graphs)(void *self);
 
     /* The tasks of a launch are all on the stream: they may start. Null where each starts by itself. */
     int (*submit)(void *self, void *stream);

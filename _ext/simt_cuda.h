@@ -45,3 +45,8 @@ QD_SIMT_SHUFFLE_TYPES(QD_SIMT_CUDA_MATCHES)
 QD_SIMT_CAS(unsigned short)
 QD_SIMT_FN void __nanosleep(unsigned) {}
 QD_SIMT_FN void __trap() { qd_exit(); }
+
+/* A loop of a graph: its handle is where the emulator looks whether it runs again. */
+extern "C" inline void cudaGraphSetConditional(unsigned long long handle, unsigned again) {
+    *(unsigned long long *)handle = again;
+}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from quadrants import _logging, spelling, targets
-from quadrants.errors import QuadrantsRuntimeError
+from quadrants.errors import QuadrantsRuntimeError, WrongVariable
 
 
 class Arch:
@@ -94,8 +94,8 @@ class Backend(NamedTuple):
     """What is registered for an arch: `probe()` is true where it can run; it must be cheap and may raise.
 
     emulator: the same for the arch's text run on the CPU, None where there is no emulator. lacking(): what is missing
-    here, each with what provides it; asked only where `probe` was not true. among(): `probe` where other archs would do
-    as well, None for the same.
+    here, each with what provides it; asked only where `probe` was not true. among(): `probe` where the arch is one of
+    `gpu`, which nobody named by itself; None for the same.
     """
 
     probe: Callable[[], bool]
@@ -206,8 +206,9 @@ def hidden_by(name: str) -> str:
 
 def is_arch_supported(arch: object, emulate: bool = False, among: bool = False) -> bool:
     """Whether `qd.init(arch, emulate=emulate)` would run on it here. Anything but an Arch is not supported. Never
-    raises for a backend in trouble: a probe that raises is logged and counts as unsupported. among: it is one of
-    several archs that would do.
+    raises for a backend in trouble: a probe that raises is logged and counts as unsupported; a WrongVariable is
+    raised. among: it is one of
+    the collective `gpu`, and nobody named it.
     """
     if not isinstance(arch, Arch) or not (arch.name in _backends or _of_other_packages(arch.name)):
         return False
@@ -217,12 +218,19 @@ def is_arch_supported(arch: object, emulate: bool = False, among: bool = False) 
     probe = backend.among if among and backend.among is not None else backend.probe
     try:
         return bool(backend.emulator() if emulate and backend.emulator is not None else probe())
+    except WrongVariable:
+        raise
     except Exception as error:  # a broken driver must not keep the other archs from starting
         _logging.warn(
             f"Looking for {arch} failed ({type(error).__name__}: {error}). "
             f"Set QD_ENABLE_{arch.name.upper()}=0 to skip this backend."
         )
         return False
+
+
+def has_emulator(arch: Arch) -> bool:
+    """Whether the arch's text can run on the CPU, given a compiler."""
+    return arch.name in _backends and _backends[arch.name].emulator is not None
 
 
 def is_in_this_version(name: str) -> bool:
@@ -295,8 +303,9 @@ def select(wanted: object, enable_fallback: bool = True, emulate: bool = False) 
     RuntimeError.
     """
     candidates = [cpu] if wanted is None else wanted if isinstance(wanted, (list, tuple)) else [wanted]
+    collective = all(arch in candidates for arch in gpu)
     for arch in candidates:
-        if isinstance(arch, Arch) and is_arch_supported(arch, emulate, among=len(candidates) > 1):
+        if isinstance(arch, Arch) and is_arch_supported(arch, emulate, among=collective):
             return arch
     reasons = "".join(f". {why_not(arch, emulate)}" for arch in candidates)
     if not enable_fallback or not is_arch_supported(cpu):

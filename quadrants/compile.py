@@ -59,13 +59,15 @@ def _with_constants(kernel, args: tuple) -> AbstractContextManager[tuple]:
     return as_compiled(kernel, args)
 
 
-def check_arguments(kernel, args: tuple, options: dict) -> None:
-    """What is wrong with arguments is told before anything is traced."""
+def check_arguments(kernel, args: tuple, options: dict, packs: bool = True) -> None:
+    """What is wrong with arguments is told before anything is traced. packs: what packs them says the rest."""
     call = Call(kernel.fn, kernel.mode, bool(options["raise_on_templated_floats"]))
     try:
         call_messages.check_receiver(kernel.fn, kernel.parameters, args)
         for (name, kind), x in zip(kernel.kinds, args):
             kind.check(call, name, x)
+            if not packs:
+                kind.check_number(name, x)
     except Exception as error:
         call_messages.at_call(error, kernel.label)
         raise
@@ -190,7 +192,7 @@ def source_of(kernel, args: tuple, arch=None) -> str:
         dialect = dialects.get(name)
         if arch is None:
             dialect = registry.current().dialect  # as it serves the device
-        check_arguments(kernel, args, options)
+        check_arguments(kernel, args, options, packs=False)
         traced = trace(kernel, args, options, Observer(kernel.fn.__name__, options), dialect)
         return render(traced.module, dialect, options, kernel.template_path).text
 

@@ -32,6 +32,8 @@ class Option(NamedTuple):
     env_fallback: str | None = None  # a second variable, read when the first is unset
     check: Callable[[Any], str | None] | None = None  # returns what is wrong, or None
     settled: Callable[[Any], Any] | None = None  # what is stored of a value that is given
+    instead: str = ""  # what to write where a value is of another type
+    archs: tuple[str, ...] = ()  # those on which it has an effect, none for all
 
     @property
     def variable(self) -> str | None:
@@ -172,6 +174,8 @@ def _rows() -> Iterable[Option]:
             0,
             "Address of a foreign cl_command_queue, with whose context and device kernels then run.",
             check=_not_negative,
+            instead="queue.int_ptr",
+            archs=("opencl",),
         ),
         plain("external_metal_command_queue_is_torch_queue", bool, False, "That queue is the one of PyTorch."),
         # Automatic differentiation
@@ -266,7 +270,8 @@ def convert(row: Option, value: Any) -> Any:
         return _path_list(row, value)
     accepted: Any = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[row.type]
     if not isinstance(value, accepted):
-        raise TypeError(f"{row.name} must be {row.type.__name__}, not {type(value).__name__} ({value!r})")
+        instead = f": write {row.name}={row.instead}" if row.instead else ""
+        raise TypeError(f"{row.name} must be {row.type.__name__}, not {type(value).__name__} ({value!r}){instead}")
     value = float(value) if row.type is float else int(value) if row.type is int else value
     if row.type is int and not _INT_MIN <= value <= _INT_MAX:
         raise ValueError(f"{row.name}={value} does not fit in 64 bits")
@@ -280,7 +285,11 @@ def _path_list(row: Option, value: Any) -> list:
     paths = [value] if isinstance(value, (str, os.PathLike)) else value
     if not isinstance(paths, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in paths):
         raise TypeError(f"{row.name} must be a path or a list of paths, not {value!r}")
-    return [os.fspath(p) for p in paths]
+    found = [os.fspath(p) for p in paths]
+    for folder in found:
+        if folder and not os.path.isdir(folder):
+            raise FileNotFoundError(f"{row.name}: there is no folder {folder!r} in {os.getcwd()!r}")
+    return found
 
 
 def parse(row: Option, text: str, variable: str) -> Any:

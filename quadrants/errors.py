@@ -26,6 +26,10 @@ class QuadrantsTypeError(QuadrantsCompilationError, TypeError):
     """Types that do not fit together inside a kernel."""
 
 
+class WrongVariable(ValueError):
+    """An environment variable has a value that it may not have."""
+
+
 class QuadrantsRuntimeError(RuntimeError):
     """Misuse of the runtime: no init, a dead object, too many arguments, out of memory."""
 

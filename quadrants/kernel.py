@@ -19,7 +19,7 @@ from quadrants.errors import (
 )
 from quadrants.lang import func as funcs
 from quadrants.lang.annotations import Template
-from quadrants.lang.definitions import at_definition, refuse_async
+from quadrants.lang.definitions import at_definition, refuse_async, require_function
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
@@ -48,6 +48,7 @@ class Kernel(Launcher):
         self, fn, *, fastcache: bool = False, graph: bool = False, checkpoints: bool = False, template=None,
         primal: Kernel | None = None, mode: str = "",
     ):  # fmt: skip
+        require_function(fn, "@qd.kernel")
         self.fn = fn
         self.mode = mode
         self._primal_kernel = primal
@@ -139,7 +140,8 @@ class Kernel(Launcher):
     def source(self, *args, arch=None) -> str:
         """The text that is compiled for these arguments, in the dialect of `arch`; needs no device.
 
-        arch: `qd.cpu`, `qd.cuda`, or a dialect name such as "c"; None means the current arch.
+        arch: `qd.cpu`, `qd.cuda`, or their names, or those of a dialect such as "c"; None means the current arch.
+        ValueError where no text is written for it.
         """
         _one_at_a_time(self, sys._getframe().f_back)
         from quadrants import compile as pipeline

@@ -17,11 +17,8 @@ class Program:
         self._waiters = waiters
         self._ndarrays = ndarrays
         self.compile_seconds = 0.0
-        self.graph_cache_size = 0
-        self.graph_cache_used = False
-        self.graph_nodes = 0
-        self.graph_builds = 0
         self.graph_checkpoints = 0
+        self._builds_before = 0
         self.graph_last_yield = -1
         self._maxima_before = 0
         self.device_name = ""
@@ -47,16 +44,21 @@ class Program:
         return self.compile_seconds
 
     def get_graph_cache_size(self) -> int:
-        return self.graph_cache_size
+        """Graphs of device tasks that there are."""
+        return _graph_counts()[0]
 
     def get_graph_cache_used_on_last_call(self) -> bool:
-        return self.graph_cache_used
+        """Whether the last launch was one of a graph that was there before it."""
+        _, _, tasks, was_built = _graph_counts()
+        return tasks > 0 and was_built
 
     def get_graph_num_nodes_on_last_call(self) -> int:
-        return self.graph_nodes
+        """Tasks of the graph that the last launch was; 0 where it was none."""
+        return _graph_counts()[2]
 
     def get_graph_total_builds(self) -> int:
-        return self.graph_builds
+        """Graphs made since the runtime began."""
+        return _graph_counts()[1] - self._builds_before
 
     def get_graph_num_checkpoints_on_last_call(self) -> int:
         return self.graph_checkpoints
@@ -82,8 +84,18 @@ class Program:
         """Maxima over arrays that tasks of a device have worked out for the depths of stacks; 0 on a CPU."""
         return _maxima() - self._maxima_before
 
+    def _count_graphs_from_here(self) -> None:
+        self._builds_before = _graph_counts()[1]
+
     def _reset_max_reducer_dispatch_count(self) -> None:
         self._maxima_before = _maxima()
+
+
+def _graph_counts() -> tuple[int, int, int, bool]:
+    from quadrants._ext import core
+
+    counts: tuple[int, int, int, bool] = core.graph_counts()
+    return counts
 
 
 def _maxima() -> int:

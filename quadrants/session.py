@@ -294,7 +294,7 @@ def init(
     if "default_up" in kwargs:
         raise KeyError("'default_up' is always the unsigned type of 'default_ip'. Please set 'default_ip' instead.")
     # Copied before the reset: the values may be read off the configuration that is about to die.
-    given = copy.deepcopy(kwargs)
+    given = {name: list(value) if isinstance(value, list) else value for name, value in kwargs.items()}
     given.update(print_non_pure=print_non_pure, src_ll_cache=src_ll_cache)
     given.update((k, v) for k, v in (("default_fp", default_fp), ("default_ip", default_ip)) if v is not None)
     arch = copy.copy(arch)
@@ -308,13 +308,24 @@ def init(
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
         _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")
         startup.refuse_load_with_cache(cfg, side)
+        startup.warn_without_effect(cfg, given, chosen)
         if _test_mode:
             return side
         startup.settle(cfg, chosen)
         _start(cfg, side)
+    except Exception as error:
+        if given.get("print_full_traceback") or not _is_users(error):
+            raise
+        raise error.with_traceback(None) from error.__cause__  # how the runtime is made says nothing to a user
     finally:
         if folder is not None and _current_folder() != folder:
             os.chdir(folder)
+
+
+def _is_users(error: Exception) -> bool:
+    from quadrants import tracebacks  # a program without errors does without
+
+    return tracebacks.end_at_the_call(error)
 
 
 def _start(cfg: CompileConfig, side: SideOptions) -> None:
@@ -382,3 +393,4 @@ def _configure_core(cfg: CompileConfig) -> None:
     core.set_threads(max(1, cfg.cpu_max_num_threads))
     core.set_seed(cfg.random_seed & 0xFFFFFFFFFFFFFFFF)
     _runtime.prog._reset_max_reducer_dispatch_count()
+    _runtime.prog._count_graphs_from_here()

@@ -112,6 +112,16 @@ def warn_level(cfg: CompileConfig) -> None:
         caller.warn(f"opt_level={cfg.opt_level} is taken for {MAX_OPT_LEVEL}, which is the highest level")
 
 
+def warn_without_effect(cfg: CompileConfig, given: dict, chosen: _arch.Arch) -> None:
+    """Options that the arch knows nothing of."""
+    for row in OPTIONS.values():
+        if row.archs and chosen.name not in row.archs and getattr(cfg, row.name) != row.initial():
+            archs = " or ".join(f"qd.{name}" for name in row.archs)
+            caller.warn(f"{row.name} has no effect on arch {chosen.name}; it is for {archs}")
+    if given.get("emulate") and not _arch.has_emulator(chosen):
+        caller.warn(f"emulate=True has no effect on arch {chosen.name}, which has no emulator")
+
+
 def refuse_load_with_cache(cfg: CompileConfig, side: SideOptions) -> None:
     """ValueError when edited sources are to be loaded while a cache could shadow them."""
     for variable in _LOAD_VARIABLES:

@@ -20,6 +20,7 @@ _MODULES = (
     "launch",
     "launch_members",
     "launch_torch",
+    "graphs",
     "imports",
     "bandwidth",
     "stencils",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quadrants.ad.adstack_below_zero import below_zero
+from quadrants.ad.components import component
 from quadrants.ir.adstack_size_trees import (
     Size,
     Unresolved,
@@ -32,7 +33,7 @@ from quadrants.ir.adstack_size_trees import (
     times,
     walk,
 )
-from quadrants.ir.nodes import Binary, Cast, Cell, Const, Extent, Load, Select, Unary, VarPlace
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, ElemPlace, Extent, Load, Select, Unary, VarPlace
 from quadrants.ir.walk import root
 
 
@@ -77,14 +78,32 @@ class Sizing:
         return None
 
     def behind(self, e):
-        """What stands behind the name of a variable that is assigned once, or behind a conversion of integers."""
+        """What stands behind the name of a variable that is assigned once, behind a component of a vector that is put
+        together of numbers, such as a grouped index, or behind a conversion of integers.
+        """
         for _ in range(64):
             if isinstance(e, Cast) and not e.bits and e.a.type.is_integral and e.type.is_integral and not _cuts(e):
                 e = e.a
-            elif isinstance(e, Load) and isinstance(e.place, VarPlace) and e.place.var.id in self.defined:
-                e = self.defined[e.place.var.id]
-            else:
+                continue
+            meant = self._meant(e.place) if isinstance(e, Load) else None
+            if meant is None:
                 break
+            e = meant
+        return e
+
+    def _meant(self, place):
+        """What a place holds in all iterations of the loops around; None where nothing tells."""
+        if isinstance(place, VarPlace):
+            return self.defined.get(place.var.id)
+        if isinstance(place, ElemPlace) and len(place.indices) == 1:
+            at = self.known(place.indices[0])
+            return None if at is None else component(Load(place.base, place.base.type), at, self._whole)
+        return None
+
+    def _whole(self, e):
+        """What stands behind the name of a vector that is assigned once."""
+        while isinstance(e, Load) and (meant := self._meant(e.place)) is not None:
+            e = meant
         return e
 
     # ------------------------------------------------------------ upper bounds

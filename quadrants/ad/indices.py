@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from quadrants.ad.components import component
 from quadrants.ad.versions import Versions
 from quadrants.ir.nodes import (
     Binary,
@@ -19,8 +20,6 @@ from quadrants.ir.nodes import (
     Extent,
     For,
     Load,
-    Make,
-    MatOp,
     Select,
     Unary,
     VarPlace,
@@ -208,18 +207,7 @@ class Indices:
     def _part(self, e, indices: tuple):
         """A component of a vector, where it was put together in this loop."""
         at = self.form(indices[0]) if len(indices) == 1 else None
-        return self._component(e, at) if isinstance(at, int) else None
-
-    def _component(self, e, at: int):
-        e = self.resolved(e)
-        if isinstance(e, Make):
-            return e.parts[at] if 0 <= at < len(e.parts) else None
-        if isinstance(e, MatOp) and e.op == "splat":
-            return e.args[0]
-        if not isinstance(e, Binary) or not isinstance(e.type, TensorType):
-            return None
-        sides = [self._component(x, at) if isinstance(x.type, TensorType) else x for x in (e.a, e.b)]
-        return None if None in sides else Binary(e.op, *sides, element_dtype(e.type))
+        return component(e, at, self.resolved) if isinstance(at, int) else None
 
     # ------------------------------------------------------------ sums
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from quadrants import session, targets
+from quadrants import session, spelling, targets
+from quadrants.arch import Arch, by_name
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -73,12 +75,32 @@ def arch_of(dialect: str) -> str:
 
 
 def dialect_name(arch: Any = None) -> str:
-    """The dialect of an arch constant, an arch name or a dialect name; None means the current arch."""
+    """The dialect of an arch constant, an arch name or a dialect name; None means the current arch.
+
+    TypeError for what is none of these, ValueError where there is no dialect.
+    """
     if arch is None:
         arch = session.require_runtime().arch
-    name = arch if isinstance(arch, str) else arch.name
+    if not isinstance(arch, (str, Arch)):
+        raise TypeError(f"arch must be one arch, such as qd.cuda, or the name of one, not {arch!r}")
+    name = _name_of(arch)
     target = targets.of_arch(name)
-    return target.dialect if target is not None and target.backend else name
+    dialect = target.dialect if target is not None and target.backend else name
+    found = targets.of_dialect(dialect)
+    if found is None or not found.printing:
+        printed = [one for one in targets.known() if one.printing]
+        known = ["cpu" if one.host_memory else one.archs[0] for one in printed]
+        hint = spelling.hint(name, known)
+        raise ValueError(f"No text of kernels is written for arch {name!r}{hint}; there is one for {', '.join(known)}")
+    return dialect
+
+
+def _name_of(arch: Arch | str) -> str:
+    """The name of an arch, which has others in texts; dialects keep theirs."""
+    with contextlib.suppress(ValueError):
+        found = by_name(arch) if isinstance(arch, str) else arch
+        return found.name if isinstance(found, Arch) else str(arch)
+    return str(arch)
 
 
 def _clear() -> None:

@@ -68,6 +68,9 @@ class Kind:
     def check(self, call: Call, name: str, x: Any) -> None:
         """Raise what is wrong with an argument, before anything is compiled for it."""
 
+    def check_number(self, name: str, x: Any) -> None:
+        """The same of a number, where nothing is launched that would find out."""
+
     def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
         """What the name stands for in a kernel that is traced for the argument `x`."""
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quadrants._ext.core import ViewBase, intern_token
+from quadrants.data import shapes
 from quadrants.data.ndarray import Ndarray
 
 
@@ -18,7 +19,7 @@ class BufferView(ViewBase):
 
     def __init__(self, arr: Ndarray, offset: int, size: int):
         arr = _checked_array(arr)
-        offset, size = int(offset), int(size)
+        offset, size = shapes.window(offset, size)
         length = arr.shape[0]
         if offset < 0 or size < 0 or offset + size > length:
             raise ValueError(f"BufferView out of range: offset={offset}, size={size}, ndarray length={length}")
@@ -56,7 +57,7 @@ class BufferView(ViewBase):
 
     def subview(self, offset: int, size: int) -> BufferView:
         """The window of `size` elements from element `offset` of this one. `ValueError` if it leaves this view."""
-        offset, size = int(offset), int(size)
+        offset, size = shapes.window(offset, size)
         if offset < 0 or size < 0 or offset + size > self.size:
             raise ValueError(f"subview out of range: offset={offset}, size={size}, parent size={self.size}")
         return BufferView(self.arr, self.offset + offset, size)

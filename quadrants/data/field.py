@@ -44,6 +44,7 @@ class Field(TokenBase):
     """
 
     _is_primal = True
+    _role = ""  # "grad" or "dual" of one that was declared with another field
 
     def __init__(self, leaves: tuple, name: str):
         self._leaves = leaves
@@ -379,11 +380,12 @@ def copy_field(target: Field, source: Field) -> None:
 def tag_unplaced(field: Field, needs_grad: bool, needs_dual: bool) -> None:
     """Remember a field declared without a shape, and the companions asked for, until somebody places them."""
     site = caller_site()
-    wanted = [field]
-    wanted += [field.grad] if needs_grad else []
-    wanted += [field.dual] if needs_dual else []
-    for part in wanted:
-        part._site = site
+    wanted = [(field, "")]
+    wanted += [(field.grad, "grad")] if needs_grad else []
+    wanted += [(field.dual, "dual")] if needs_dual else []
+    for part, which in wanted:
+        exhaustion.keep_site(part, site)
+        part._role = which
         snode.declare(part)
 
 

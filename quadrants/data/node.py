@@ -16,6 +16,7 @@ import numpy as np
 from quadrants._ext.core import Writes
 from quadrants.data import shapes
 from quadrants.data.axes import Axis
+from quadrants.data.sites import Site
 from quadrants.errors import QuadrantsRuntimeError
 
 _ids = itertools.count()
@@ -27,10 +28,10 @@ class Leaf:
     `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
     `owners` are weak references to the field objects that show this component; they die with the storage. `role` is
     "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal". `writes` counts the
-    writes of integers, for all components of a field together.
+    writes of integers, for all components of a field together. `site` is where a large field was declared.
     """
 
-    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes")
+    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site")
 
     def __init__(self, dtype, name: str, order: tuple | None = None):
         self.dtype = dtype
@@ -42,6 +43,7 @@ class Leaf:
         self.group: tuple = ()
         self.owners: list = []
         self.role = "primal"
+        self.site: Site | None = None
         self.writes = Writes() if dtype.is_integral else None
 
     @property

@@ -38,6 +38,21 @@ def check_extents(dims: tuple) -> None:
             raise QuadrantsRuntimeError(f"An axis of a field holds at most {MAX_EXTENT} cells, got {extent}.")
 
 
+def window(offset, size) -> tuple:
+    """Offset and size of a view as `int` makes them; `TypeError` for what is no whole number."""
+    return _whole("offset", offset), _whole("size", size)
+
+
+def _whole(name: str, value) -> int:
+    try:
+        found = int(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"BufferView needs an int as {name}, not {value!r}") from None
+    if not isinstance(value, str) and found != value:
+        raise TypeError(f"BufferView needs an int as {name}, not {value!r}: write int(..) or round(..)")
+    return found
+
+
 def ndarray_shape(shape) -> tuple:
     """A tuple of ints in 1 .. 2**31-1; else `QuadrantsRuntimeError` (`is not a valid shape for ndarray`)."""
     given = shape

@@ -181,9 +181,22 @@ def _check_unplaced() -> None:
             _state.unplaced.discard(field)
     if not _state.unplaced:
         return
+    parts = [_told(role, [f for f in _state.unplaced if f._role == role]) for role in ("", "grad", "dual")]
+    raise QuadrantsRuntimeError("\n".join(filter(None, parts)))
+
+
+def _told(role: str, fields: list) -> str:
+    """What a message says of fields without a place: those of a role, such as "grad"."""
+    if not fields:
+        return ""
     rule = "=" * 44
-    sites = [f"{rule}\n{field._site}" for field in list(_state.unplaced)]
-    raise QuadrantsRuntimeError("These field(s) are not placed:\n" + "\n".join(sites) + f"\n{rule}")
+    sites = "\n".join(f"{rule}\n{field._site}" for field in fields)
+    if not role:
+        return f"These field(s) are not placed:\n{sites}\n{rule}"
+    return (
+        f"These field(s) require needs_{role}=True, however their {role} field(s) are not placed:\n{sites}\n{rule}\n"
+        f"Place both, as in qd.root.dense(qd.i, n).place(x, x.{role}), or call qd.root.lazy_{role}() behind place(x)."
+    )
 
 
 def _check(tree: SNodeTree) -> None:

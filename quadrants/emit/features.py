@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from quadrants.ir import cost, walk
 from quadrants.ir.nodes import (
@@ -15,6 +15,7 @@ from quadrants.ir.nodes import (
     For,
     Intrinsic,
     Module,
+    Node,
     Print,
     Rand,
     Slot,
@@ -59,18 +60,31 @@ def functions_with_lane(module: Module, places: bool = False) -> set[str]:
     that ask where the thread is.
     """
     params = {v.id for v in module.params}
-    names: set[str] = set()
+    names = {f.name for f in module.functions if any(_takes_lane(x, params, places) for x in walk.walk(f.body))}
+    calls = {f.name: {x.func.name for x in walk.walk(f.body) if isinstance(x, Call)} for f in module.functions}
+    while True:  # functions may call those that come after them
+        more = {name for name, called in calls.items() if name not in names and called & names}
+        if not more:
+            return names
+        names |= more
+
+
+def _takes_lane(node: Node, params: Set[int], places: bool) -> bool:
+    if isinstance(node, VarPlace):
+        return bool(node.var.shared) or node.var.id in params
+    if isinstance(node, Binary):
+        return node.loc is not None
+    return type(node) in _WITH_LANE or places and isinstance(node, Intrinsic)
+
+
+def called_early(module: Module) -> set[str]:
+    """Functions that those before them call: their texts have to be announced."""
+    early: set[str] = set()
+    later = {f.name for f in module.functions}
     for f in module.functions:
-        for node in walk.walk(f.body):
-            if type(node) in _WITH_LANE or places and isinstance(node, Intrinsic):
-                names.add(f.name)
-            elif isinstance(node, VarPlace) and (node.var.shared or node.var.id in params):
-                names.add(f.name)
-            elif isinstance(node, Binary) and node.loc is not None:
-                names.add(f.name)
-            elif isinstance(node, Call) and node.func.name in names:
-                names.add(f.name)
-    return names
+        later.discard(f.name)
+        early |= {x.func.name for x in walk.walk(f.body) if isinstance(x, Call)} & later
+    return early
 
 
 def first_lines(module: Module) -> dict[str, int]:

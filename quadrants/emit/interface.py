@@ -23,7 +23,8 @@ class Bound(Protocol):
 
 
 class Traced(Protocol):
-    """A kernel. labels: of its checkpoints. attributes: (parameter, path) of what was read off template objects."""
+    """A kernel. labels: of its checkpoints. attributes: (parameter, path) of what was read off template objects.
+    graph: whether it was declared with graph=True."""
 
     @property
     def module(self) -> Module: ...
@@ -39,3 +40,6 @@ class Traced(Protocol):
 
     @property
     def attributes(self) -> tuple[tuple[int, tuple[str, ...]], ...]: ...
+
+    @property
+    def graph(self) -> bool: ...

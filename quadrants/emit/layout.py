@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,12 +44,14 @@ class ArgsLayout:
 class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
     of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.
+    ended: of what tells tasks that their loop has ended, by number of the region.
     """
 
     error: int = -1
     results: list[tuple[ValueType, int]] = field(default_factory=list)
     depths: dict[int, int] = field(default_factory=dict)
     gates: dict[int, int] = field(default_factory=dict)
+    ended: dict[int, int] = field(default_factory=dict)
     size: int = 0
     members: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -127,8 +129,10 @@ def args_layout(
     return out
 
 
-def frame_layout(module: Module, *, check: bool) -> FrameLayout:
-    """The failure record where there are checks, then the results, then the values that cross tasks, then depths."""
+def frame_layout(module: Module, ended: Mapping[int, Var], *, check: bool) -> FrameLayout:
+    """The failure record where there are checks, then the results, then the values that cross tasks, then depths,
+    gates, and `ended`, by number of the region.
+    """
     out = FrameLayout()
     place = _Places()
     if check:
@@ -147,6 +151,9 @@ def frame_layout(module: Module, *, check: bool) -> FrameLayout:
             out.gates[task.gate.passing.id] = place(8, 8)
             place(8, 8)
             out.members += [("shared", task.gate.passing), ("shared", task.gate.claimed)]
+    for number, var in ended.items():
+        out.ended[number] = place(*size_align(var.type))
+        out.members.append(("shared", var))
     out.size = place.size
     return out
 

@@ -44,6 +44,8 @@ def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
         lines=rendered.lines,
         early=rendered.early,
         in_memory=rendered.args_in_memory,
+        graph=traced.graph,
+        decides=rendered.decides,
         stacks=rendered.stacks,
         kept=adstack_plan.bound(rendered.kept, module.arrays, lambda numbers: _slots(traced, numbers)),
         attributes=traced.attributes,

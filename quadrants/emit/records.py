@@ -145,7 +145,7 @@ class TripCount(NamedTuple):
 @dataclass(slots=True)
 class EmittedFunction:
     """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it.
-    roomy: it has variables that are no matter of registers."""
+    roomy: it has variables that are no matter of registers. early: functions before it call it."""
 
     name: str
     result: str
@@ -156,6 +156,7 @@ class EmittedFunction:
     lane: bool = False
     frame: bool = False
     roomy: bool = False
+    early: bool = False
 
 
 @dataclass(slots=True)
@@ -198,3 +199,4 @@ class EmittedTask:
     counting: Counting | None = None
     stacks: tuple[HeapStack, ...] = ()
     gate: GatePlaces | None = None
+    ended: str = ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from quadrants.emit.layout import ArgsLayout
-from quadrants.ir.nodes import Module
+from quadrants.ir.nodes import Module, Var
+from quadrants.ir.types import i32
 from quadrants.launch.tasks import LaunchRegion
 
 if TYPE_CHECKING:
@@ -27,8 +28,25 @@ class Step:
     steps: list[Step] = field(default_factory=list)
 
 
-def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTask]) -> tuple[LaunchRegion, ...]:
-    """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks."""
+# Tasks of a loop whose passes can be launched ahead; with more of them the loop itself costs little beside its tasks.
+_FEW = 8
+
+
+def loops_ahead(module: Module) -> dict[int, Var]:
+    """The loops of which several passes can be launched at once, by number of the region: those without others in them,
+    of few tasks. With the variable that tells the tasks of a pass that the loop has ended.
+    """
+    around = {region.parent for region in module.regions}
+    found = [
+        k for k, r in enumerate(module.regions) if r.kind == "loop" and k not in around and 0 < r.end - r.begin <= _FEW
+    ]
+    return {k: Var(f"qd_ended{k or ''}", i32, True, shared=True) for k in found}
+
+
+def launch_regions(
+    module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTask], ended: Mapping[int, int]
+) -> tuple[LaunchRegion, ...]:
+    """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks. ended: see `LaunchRegion`."""
     return tuple(
         LaunchRegion(
             r.kind, r.begin, r.end, r.parent,
@@ -36,8 +54,9 @@ def launch_regions(module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTa
             source=r.flag.source if r.flag is not None else (),
             label=r.label,
             random=any(t.random for t in tasks[r.begin : r.end]),
+            ended=ended.get(k, -1),
         )
-        for r in module.regions
+        for k, r in enumerate(module.regions)
     )  # fmt: skip
 
 

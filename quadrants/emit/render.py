@@ -52,7 +52,7 @@ _IN_REGISTERS = 16
 class Rendered:
     """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
 
-    early: every task waits itself for the work before it, so that it may start while that ends.
+    early: every task waits itself for the work before it, so that it may start while that ends. decides: see `Recipe`.
     """
 
     text: str
@@ -67,6 +67,7 @@ class Rendered:
     stacks: StackPlan | None = None
     early: bool = False
     kept: KeptDepths | None = None
+    decides: str = ""
 
 
 class Renderer:
@@ -86,10 +87,12 @@ class Renderer:
             profile=profile, heaps=self.adstack.heaps, depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
         self.lines = PrintedLines()
-        self.frame = self.adstack.frame = frame_layout(module, check=uses["check"]) if by_value else None
+        self.ended = regions.loops_ahead(module) if dialect.loop_condition else {}
+        self.frame = self.adstack.frame = frame_layout(module, self.ended, check=uses["check"]) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
+        self.called_early = features.called_early(module)
         self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
@@ -125,6 +128,7 @@ class Renderer:
             lane=lane,
             frame=p.uses_frame,
             roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in walk(f.body)),
+            early=f.name in self.called_early,
         )
 
     def parameter(self, p: BlockPrinter, var: Var) -> Parameter:
@@ -174,6 +178,7 @@ class Renderer:
             collective=t.collective, stays=t.stays, idle=t.idle,
             shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
+            ended=self.end_of(t),
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone
@@ -181,6 +186,14 @@ class Renderer:
             if form.name:
                 self.complete(task, t)
         return task
+
+    def end_of(self, t: Task) -> str:
+        """What tells a task that the loop around it has ended, "" where it does not look."""
+        for number, var in self.ended.items():
+            around = self.module.regions[number]
+            if any(t is task for task in self.module.tasks[around.begin : around.end]):
+                return f"{self.dialect.frame}{var.name}"
+        return ""
 
     def disjoint(self, t: Task) -> Set[int]:
         """The arrays whose pointers are said to meet no other in the text of a task."""
@@ -199,7 +212,9 @@ class Renderer:
             task.reductions.append(Accumulator(var.name, self.prelude.type(var.type), parts, warp, block))
         if t.reductions:
             task.unroll = features.unroll(t)
-        if task.loop is not None and len(task.loop) > 1 and not _is_narrow(task.count):
+        # An empty axis makes the count 0 also where another one is only known at run time.
+        axes = task.loop or ()
+        if len(axes) > 1 and not (_is_narrow(task.count) and prologue.constant_count(axes) is not None):
             task.take_axis = self.prelude.need("index", "take_axis")
 
     def body_depth(self, loop: For) -> int:
@@ -218,7 +233,8 @@ class Renderer:
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
         launch = self.trip_counts()
-        around = regions.launch_regions(module, self.layout, tasks)
+        ended = self.frame.ended if self.frame is not None else {}
+        around = regions.launch_regions(module, self.layout, tasks, ended)
         plan = self.adstack.plan()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
@@ -251,12 +267,19 @@ class Renderer:
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)
+            looped = self.dialect.loop_condition and any(region.kind == "loop" for region in around)
+            decides = env.get_template(self.dialect.loop_condition).render() if looped else ""
         launches = tuple(_launch(t) for t in tasks if t.form)
+        if any(
+            t.ended and text.count(f"if ({t.ended}) return;") < sum(t.ended == u.ended for u in tasks) for t in tasks
+        ):
+            # A user's template may leave that out, and then no pass is launched ahead.
+            around = regions.launch_regions(module, self.layout, tasks, {})
         # A user's template may leave the call out, and then its tasks must not start early.
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
-            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(),
+            self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
         )  # fmt: skip
 
     def effort(self) -> int:

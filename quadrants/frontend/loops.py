@@ -149,8 +149,8 @@ class Loops:
     def range_for(self, node, call) -> None:
         if call.keywords or not 1 <= len(call.args) <= 2:
             raise QuadrantsSyntaxError(
-                f"Range should have 1 or 2 arguments, found {len(call.args)}; for a step write "
-                "`for k in range((b - a + s - 1) // s): i = a + k * s`."
+                f"Range should have 1 or 2 arguments, found {len(call.args)}; for a step s, of either sign, write "
+                "`for k in range(-((a - b) // s)): i = a + k * s`."
             )
         names = self.assignment.target_names(node.target)
         if len(names) != 1 or names[0][1]:

@@ -1,4 +1,4 @@
-"""Calls of @qd.real_func: one emitted function a specialisation, with early returns and direct recursion."""
+"""Calls of @qd.real_func: one emitted function a specialisation, with early returns and recursion."""
 
 from __future__ import annotations
 
@@ -49,11 +49,6 @@ class RealCalls:
                     "can. Copy the element to a variable first."
                 ) from None
         key = (func, "real", tuple(keys))
-        if key in self.functions.calls[:-1]:
-            raise QuadrantsSyntaxError(
-                f"{func.fn.__name__} calls itself by way of another function; a real func may only call itself "
-                "directly."
-            )
         function = self.functions.known.get(key) or self._trace_real(func, key, adapted)
         items = tuple_items(func.annotation("return"))
         return self.emitted.emit_call(
@@ -77,7 +72,7 @@ class RealCalls:
             params=[],
             body=[],
             result=tuple(self.returns.return_type(a) for a in annotations),
-            pure=False,  # what it does is not known yet where it calls itself
+            pure=False,  # what it does is not known yet where it is called while it runs
             doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
         )
         with self.emitted.function_scope(frame, key) as body:

@@ -24,6 +24,7 @@ class Traced:
     prints: bool
     labels: list  # of the checkpoints, as the user wrote them
     attributes: tuple  # (parameter, path) of what was read off template objects
+    graph: bool  # whether the kernel was declared with graph=True
 
 
 def trace_kernel(
@@ -90,7 +91,10 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
     )
     fields = [f for f, _ in tracer.declared.fields.values()]
     attributes = tuple(tracer.declared.attributes)
-    return Traced(module, tracer.declared.bindings, fields, tracer.declared.prints, tracer.graphs.labels, attributes)
+    declared = tracer.declared
+    return Traced(
+        module, declared.bindings, fields, declared.prints, tracer.graphs.labels, attributes, tracer.options.graph
+    )
 
 
 def _from_python(name: str, args: tuple, kwargs: dict):

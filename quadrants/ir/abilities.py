@@ -8,13 +8,14 @@ from quadrants.ir.lacks import Lacks
 
 
 class Abilities(NamedTuple):
-    """device: kernels find out by themselves what depends on the device's memory. wide_addresses: numbers of 64 bits
-    are as good for addresses as those of 32. goto: a jump leaves several loops at once. pointers: a place may be chosen
-    by a condition. thread_exit: a thread can end inside of a function. recursion: a function may call itself.
-    half_arithmetic: there are operations on f16; else it is a format of memory. references: an argument by reference
-    may be in any memory. lacks: what the device has not of the rest.
+    """arch: how messages call it. device: kernels find out by themselves what depends on the device's memory.
+    wide_addresses: numbers of 64 bits are as good for addresses as those of 32. goto: a jump leaves several loops
+    at once. pointers: a place may be chosen by a condition. thread_exit: a thread can end inside of a function.
+    recursion: a function may call itself. half_arithmetic: there are operations on f16; else it is a format of
+    memory. references: an argument by reference may be in any memory. lacks: what the device has not of the rest.
     """
 
+    arch: str = ""
     device: bool = False
     wide_addresses: bool = True
     goto: bool = True

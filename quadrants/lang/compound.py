@@ -73,7 +73,10 @@ def dataclass(cls: type) -> StructType:
             )
         if not name.startswith("__") and not isinstance(value, type) and _is_method(value):
             methods[name] = value
-    return StructType(members, methods, name=cls.__name__)
+    try:
+        return StructType(members, methods, name=cls.__name__)
+    except ValueError as error:
+        raise ValueError(f"@qd.dataclass {cls.__name__}: {error}") from None
 
 
 def _is_method(value: Any) -> bool:

@@ -23,6 +23,13 @@ def at_definition(error: QuadrantsSyntaxError, fn) -> QuadrantsSyntaxError:
     return type(error)(banner.format_banner([place], str(error)))
 
 
+def require_function(fn, decorator: str) -> None:
+    """TypeError for what has no body that could be compiled."""
+    if not hasattr(inspect.unwrap(fn) if callable(fn) else fn, "__code__"):
+        called = f"of type {type(fn).__name__}" if not callable(fn) else "without Python source"
+        raise TypeError(f"{decorator} compiles a function that is written with `def`; {fn!r} is {called}")
+
+
 def refuse_async(fn, decorator: str) -> None:
     """QuadrantsSyntaxError for `async def`: there is nothing in a kernel to wait for."""
     if inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn):

@@ -13,7 +13,7 @@ from quadrants import program_text
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang import kernel_hook, parameters
 from quadrants.lang.annotations import RefType
-from quadrants.lang.definitions import at_definition, refuse_async
+from quadrants.lang.definitions import at_definition, refuse_async, require_function
 
 EMPTY = inspect.Parameter.empty
 
@@ -55,11 +55,12 @@ class Func:
     _qd_kind = "func"
 
     def __init__(self, fn, *, is_real_function=False, requires_top_level=False, python_scope=False):
-        self.fn = fn
         self.is_real_function = is_real_function
         self.requires_top_level = requires_top_level
         self.python_scope = python_scope
         self.derivative: Derivative | None = None
+        require_function(fn, self.decorator)
+        self.fn = fn
         functools.update_wrapper(self, fn)
         self.signature = inspect.signature(fn)
         self.receiver = receiver_of(fn)

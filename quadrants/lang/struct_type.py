@@ -129,7 +129,10 @@ def _member_type(key: str, kind: Any) -> Any:
             f"Invalid data type {kind} of member '{key}'. String annotations are not resolved here: write the type "
             "itself and drop `from __future__ import annotations`."
         )
-    return resolve_dtype(kind)
+    try:
+        return resolve_dtype(kind)
+    except ValueError as error:
+        raise ValueError(f"Member '{key}': {error}") from None
 
 
 def convert(value: Any, kind: Any, key: str) -> Any:

@@ -16,6 +16,10 @@ from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 # struct qd_error: four int32, the kinds, 24 values of 8 bytes; and the address of the notice.
 ERROR_SIZE = 4 * 4 + 8 + 24 * 8 + 8
 
+# The task of `Recipe.decides`: of the handle of a loop, the addresses of its flag, of a failure record or 0, and of
+# what tells passes that they come too late or 0, and whether such a pass follows.
+LOOP_CONDITION = "qd_loop_condition"
+
 
 class Result(NamedTuple):
     """Of a kernel: where its value is, in bytes."""
@@ -71,7 +75,9 @@ class Recipe:
     ring: where the address of the memory goes that they do so in, -1 where the device prints by itself, and lines: what
     the host makes of that, formats of printf and the kinds of their values, codes of Python's `struct`.
     early: whether they wait themselves for the work before them. in_memory: whether the argument block is passed by its
-    address. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
+    address. graph: whether its tasks are one from the first launch on, as the user asked for.
+    decides: the text of the task that says behind a pass of a loop whether there is another one, "" where the host
+    does. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
     outlive a launch, None for none.
 
     attributes: (parameter, path) of what was read off template objects when it was compiled; a launch looks at those
@@ -103,6 +109,8 @@ class Recipe:
     lines: tuple[tuple[str, str], ...] = ()
     early: bool = False
     in_memory: bool = False
+    graph: bool = False
+    decides: str = ""
     stacks: StackPlan | None = None
     kept: KeptDepths | None = None
     attributes: tuple[tuple[int, tuple[str, ...]], ...] = ()

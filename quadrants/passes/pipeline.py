@@ -57,7 +57,7 @@ def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Modu
 def _lowering(able: Abilities) -> Iterator[Step]:
     """The passes that bring IR to what a target can say."""
     if not able.recursion:
-        yield refuse_recursion
+        yield _told(refuse_recursion, arch=able.arch)
     if "f64" in able.lacks.types:
         yield failures_as_singles
     if able.lacks:

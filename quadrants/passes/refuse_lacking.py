@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from quadrants.banner import format_banner, whole_line
-from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
+from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.lacks import NARROWER, Lacks
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import StructType, ValueType, element_dtype
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+from quadrants.passes.user_lines import at_users_line, definition, located
 
 
 def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
@@ -32,7 +29,7 @@ def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
         check.statements((task.pre, bounds, task.body, task.reductions), task.loop is not None, _loc_of(task))
     arguments: list[n.Var | n.ArrayDecl] = [*module.params, *module.arrays]
     for what in arguments:
-        check.value(what.type, what, _definition(module))
+        check.value(what.type, what, definition(module))
     return module
 
 
@@ -43,7 +40,7 @@ class _Check:
 
     def statements(self, body: Any, parallel: bool, loc: n.Loc | None) -> None:
         """parallel: others may run what is in it at the same time."""
-        for node, at in _located(body, loc):
+        for node, at in located(body, loc):
             if isinstance(node, n.Declare):
                 self.value(node.var.type, node, at)
             elif isinstance(node, n.Atomic) and parallel and not node.plain:
@@ -60,8 +57,9 @@ class _Check:
             self.refuse(f"{text}. Ask for {most} or fewer.", _loc_of(task), QuadrantsCompilationError)
         if room and task.shared_bytes > room:
             arrays = ", ".join(f"'{array.label or array.name}'" for array, _ in task.shared_arrays)
-            text = f"{arrays}: {task.shared_bytes} bytes shared by a block, and {self.lacks.device} has {room} for one"
-            self.refuse(f"{text}. Make them smaller.", _loc_of(task), QuadrantsCompilationError)
+            text = f"Requested dynamic shared memory size of {task.shared_bytes} bytes, but the device supports max "
+            text += f"capacity of {room} bytes. That is what a block has for {arrays} on {self.lacks.device}"
+            self.refuse(f"{text}. Make them smaller.", _loc_of(task), QuadrantsRuntimeError)
 
     def value(self, t: ValueType, what: n.Node | n.Var | n.ArrayDecl, loc: n.Loc | None) -> None:
         for name in _primitives(t):
@@ -79,32 +77,11 @@ class _Check:
             self.refuse(f"{shared}, and {self.lacks.no_atomic(node.op, name)}. {_instead(name)}", loc)
 
     def refuse(self, text: str, loc: n.Loc | None, kind: type[Exception] = QuadrantsTypeError) -> None:
-        frames = _users(loc or _definition(self.module))
-        raise kind(format_banner([whole_line(*frame) for frame in frames], text))
-
-
-def _located(body: Any, loc: n.Loc | None) -> Iterator[tuple[n.Node, n.Loc | None]]:
-    """Each node with the place of the statement that it is in."""
-    for node in walk.walk(body):
-        loc = getattr(node, "loc", None) or loc
-        yield node, loc
+        raise kind(at_users_line(loc or definition(self.module), text))
 
 
 def _loc_of(task: n.Task) -> n.Loc | None:
     return task.loop.loc if task.loop is not None else None
-
-
-def _definition(module: n.Module) -> n.Loc:
-    """The line at which the kernel begins."""
-    assert module.loc is not None
-    file, line, name = module.loc.frames[0]
-    return n.Loc(((file, module.def_lines.get(name, line), name),))
-
-
-def _users(loc: n.Loc) -> Sequence[tuple[str, int, str]]:
-    """The frames up to the last one in the user's files; all where there is none."""
-    own = [k for k, (file, *_) in enumerate(loc.frames) if not file.startswith(_PACKAGE)]
-    return loc.frames[: own[-1] + 1] if own else loc.frames
 
 
 def _primitives(t: ValueType) -> Iterator[str]:

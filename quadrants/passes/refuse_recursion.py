@@ -5,17 +5,20 @@ from __future__ import annotations
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.passes.user_lines import at_users_line, definition, located
 
 
-def refuse_recursion(module: n.Module) -> n.Module:
+def refuse_recursion(module: n.Module, *, arch: str) -> n.Module:
     """Raise where a function is called while it runs, with the calls that lead there."""
     for f in module.functions:
         chain = _chain(f, f, [])
-        if chain:
-            raise QuadrantsCompilationError(
-                f"recursive call of '{f.name}' ({' -> '.join(chain)}): the language of this arch has no recursion. "
-                "Write a loop, or end the recursion of a @qd.func with qd.static."
-            )
+        if not chain:
+            continue
+        calls = located(f.body, f.loc)
+        loc = next(at for node, at in calls if isinstance(node, n.Call) and node.func.name == chain[1])
+        text = f"recursive call of '{f.name}' ({' -> '.join(chain)}): functions of {arch} cannot call themselves"
+        text = f"{text}, by way of others neither. Write a loop, or use another arch, such as qd.cpu."
+        raise QuadrantsCompilationError(at_users_line(loc or definition(module), text))
     return module
 
 

@@ -8,11 +8,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from quadrants import _logging as logging
-from quadrants import profiler, session
+from quadrants import profiler, session, targets
 from quadrants._ext.core import DeviceBuffer, DeviceProgram, Plan, device_count
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.ir.lacks import Lacks
 from quadrants.launch.adstack_plan import MOST_ROWS
-from quadrants.launch.recipe import Recipe
+from quadrants.launch.recipe import LOOP_CONDITION, Recipe
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
 from quadrants.toolchain import build
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from quadrants.backends.interface import Device
     from quadrants.launch.tasks import TaskLaunch
     from quadrants.runtime.interface import Kernel
+
+
+# Launches of a kernel before its tasks become a graph, which costs as much to make as some twenty launches save.
+_GRAPH_AFTER = 8
 
 
 def chosen_device(vendor: str) -> int:
@@ -53,6 +58,12 @@ def _ring_bytes() -> int:
     return int(chosen or 1 << 20)
 
 
+def _most_shared(device: Device) -> int:
+    """Bytes that the threads of a block may share."""
+    most: int = device.attribute("max_shared_bytes")
+    return most
+
+
 class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
@@ -63,9 +74,13 @@ class DeviceBackend(Backend):
     def __init__(self, dialect: str, device: Device):
         super().__init__(dialect)
         self.device = device
+        self.dialect = self.dialect.without(Lacks(self.dialect.abilities.arch, shared_bytes=_most_shared(device)))
         self._events = threading.local()
         self._scratch = _Scratch(device)
         self.multiprocessors = device.attribute("multiprocessors")
+        target = targets.of_dialect(dialect)
+        self.graphs = target is not None and target.graphs and os.environ.get("QD_GRAPH") != "0"
+        self._deciding: dict[str, tuple[int, Any]] = {}
 
     def synchronize(self) -> None:
         """Wait for the default stream, and raise what its work did wrong."""
@@ -125,13 +140,36 @@ class DeviceBackend(Backend):
             early=recipe.early,
             timed=bool(session.cfg_in_force().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
-            regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random) for r in recipe.regions],
+            regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random, r.ended) for r in recipe.regions],
             stacks=recipe.stacks,
             task_stacks=[(launch.number, launch.stacks, launch.gate) for launch in recipe.launches],
             gate_bytes=session.cfg_in_force().ad_stack_sparse_threshold_bytes,
+            graph_after=self._graph_after(kernel, recipe),
+            condition=self._condition(recipe),
             keepalive=keepalive,
         )
         return bindings.make_plan(kernel, args, recipe, 0, keepalive=program, program=program)
+
+    def _graph_after(self, kernel: Kernel, recipe: Recipe) -> int:
+        """Launches before the tasks of a kernel are one graph, -1 for ever."""
+        loops = any(region.kind == "loop" for region in recipe.regions)
+        alone = len(recipe.launches) < 2 and not loops
+        timed = session.cfg_in_force().kernel_profiler
+        if not self.graphs or alone or timed or recipe.stacks is not None or recipe.prints or kernel.mode:
+            return -1
+        return 0 if recipe.graph else _GRAPH_AFTER
+
+    def _condition(self, recipe: Recipe) -> int:
+        """The function that decides on the device whether a loop runs again; 0 where none does."""
+        if not self.graphs or not recipe.decides or "QD_CUDA_FORCE_HOST_LOOP" in os.environ:
+            return 0
+        if recipe.decides not in self._deciding:
+            self._deciding[recipe.decides] = self.function_of(recipe.decides, LOOP_CONDITION)
+        return self._deciding[recipe.decides][0]
+
+    def function_of(self, text: str, name: str) -> tuple[int, Any]:
+        """The handle of the only task of a text that is no kernel's, and what keeps it."""
+        raise NotImplementedError
 
     def _task(self, launch: TaskLaunch, handle: int) -> tuple[Any, ...]:
         most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
@@ -152,12 +190,13 @@ class DeviceBackend(Backend):
             )
 
     def _check_shared(self, recipe: Recipe) -> None:
-        most = self.device.attribute("max_shared_bytes")
+        """Of what a larger device has kept; else `passes.refuse_lacking` says it, with the line."""
+        most = _most_shared(self.device)
         for launch in recipe.launches:
             if launch.shared_bytes > most:
                 raise QuadrantsRuntimeError(
-                    f"Requested dynamic shared memory size of {launch.shared_bytes} bytes, but the device supports max "
-                    f"capacity of {most} bytes."
+                    f"kernel {recipe.name}: Requested dynamic shared memory size of {launch.shared_bytes} bytes, but "
+                    f"the device supports max capacity of {most} bytes."
                 )
 
     def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
@@ -199,6 +238,11 @@ class BinaryBackend(DeviceBackend):
         """The same from what the disk cache has; None when it has it no more."""
         code = build.kept_binary(artifact, build.binary_suffix(self.dialect.name, self.arch), self.cache)
         return None if code is None else self.plan(kernel, args, recipe, code)
+
+    def function_of(self, text: str, name: str) -> tuple[int, Any]:
+        options = self.flags({"fast_math": False, "opt_level": 1})
+        module = self.device.load(build.build_binary(self.dialect.name, text, name, self.arch, options, self.cache))
+        return module.function(name), module
 
     def functions(self, code: bytes, recipe: Recipe) -> tuple[list[int], Any]:
         module = self.device.load(code)

@@ -69,6 +69,12 @@ class EmulatedBackend(DeviceBackend):
         # Whether threads wait for each other is seen in the text, which is not here: the general way is always right.
         return self.plan(kernel, args, recipe, cxx.Emulated(library, self.warp, True))
 
+    def function_of(self, text: str, name: str) -> tuple[int, Any]:
+        from quadrants._ext import simt
+
+        code = build.load_simt(text, name, [name], self.flavour, cc.CcOptions(), self.cache)
+        return simt.make_function(code.address(name), self.warp, code.cooperative, name), code
+
     def functions(self, code: cxx.Emulated, recipe: Recipe) -> tuple[list[int], Any]:
         from quadrants._ext import simt
 

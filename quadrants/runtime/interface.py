@@ -13,11 +13,12 @@ Reader: TypeAlias = Callable[[memoryview], Any]
 
 
 class Kernel(Protocol):
-    """`parameters`: (name, annotation) in order. `by_value`: which of them are copied at a call. `_plans`: of its
-    specialisations so far.
+    """`mode`: of a derivative, "" for the kernel itself. `parameters`: (name, annotation) in order. `by_value`: which
+    of them are copied at a call. `_plans`: of its specialisations so far.
     """
 
     fn: Callable[..., Any]
+    mode: str
     parameters: list[tuple[str, Any]]
     graph_do_while_levels: list[Any]
     by_value: list[bool]

@@ -45,7 +45,7 @@ def probe() -> bool:
 
 
 def probe_among() -> bool:
-    """The same where OpenCL is one of several archs that would do: a processor like the host's then does not count."""
+    """The same where OpenCL is one of `qd.gpu`: a processor like the host's is none."""
     return probe() and not _chosen().is_cpu
 
 
@@ -145,7 +145,10 @@ def _if_less(found: int, usual: int) -> int:
 
 def _given() -> tuple[opencl.Found, Any]:
     """The device and the queue that `qd.init` was given."""
-    found, queue = opencl.queue_at(session.cfg_in_force().external_opencl_command_queue)
+    try:
+        found, queue = opencl.queue_at(session.cfg_in_force().external_opencl_command_queue)
+    except ValueError as error:
+        raise QuadrantsRuntimeError(f"external_opencl_command_queue: {error}") from None
     in_order, times = opencl.features(queue)
     wrong = ""
     if found is None or found.lacking:

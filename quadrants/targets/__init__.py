@@ -26,6 +26,7 @@ class Target(NamedTuple):
     of a block, None where there is no such limit. warps: `qd.simt.warp` works. block_votes: a barrier of the block
     counts votes; else shared memory does. shared_bytes: memory that every device has for a block, None where only the
     device knows. most_shared_bytes: the most that a block may ask for at a launch.
+    graphs: tasks can be described to the driver once and launched as one, loops around them too.
     emulated_capability: what the emulator says where it is asked for the compute capability of a device.
     """
 
@@ -45,6 +46,7 @@ class Target(NamedTuple):
     block_threads: int | None = None
     warps: bool = False
     block_votes: bool = True
+    graphs: bool = False
     emulated_capability: int = 0
 
 

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+from quadrants.errors import WrongVariable
 from quadrants.toolchain.errors import CompileError, CompilerNotFound, ToolchainError
+from quadrants.toolchain.opencl_queue import is_queue
 
 # pyopencl has no annotations that a checker could follow, so its objects are Any here.
 COARSE_GRAIN = 1  # CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
@@ -52,13 +54,16 @@ def devices() -> tuple[Found, ...]:
 
 
 def chosen() -> Found | None:
-    """The device that QD_OPENCL_DEVICE names, or the first that can run kernels, processors like the host's last."""
+    """The device that QD_OPENCL_DEVICE names, or the first that can run kernels, processors like the host's last.
+
+    WrongVariable where it names none.
+    """
     named = os.environ.get("QD_OPENCL_DEVICE", "")
     if named:
         found = next((one for one in devices() if one.place == named), None)
         if found is None:
             places = ", ".join(one.place for one in devices()) or "none"
-            raise ValueError(f"Invalid QD_OPENCL_DEVICE={named}, should be one of <platform>:<device>: {places}")
+            raise WrongVariable(f"Invalid QD_OPENCL_DEVICE={named}, should be one of <platform>:<device>: {places}")
         return found
     able = [one for one in devices() if not one.lacking]
     return min(able, key=lambda one: one.is_cpu, default=None)
@@ -88,10 +93,17 @@ def give_back(place: str) -> None:
 
 
 def queue_at(address: int) -> tuple[Found | None, Any]:
-    """The cl_command_queue at an address, behind the device that it is of; None where that is not among `devices`."""
+    """The cl_command_queue at an address, behind the device that it is of; None where that is not among `devices`.
+
+    ValueError where there is no queue: an object of pyopencl would call the driver about it, and release it.
+    """
     known = devices()
     import pyopencl
 
+    if not any(is_queue(address, one.device.int_ptr, binding()) for one in known):
+        raise ValueError(
+            f"there is no cl_command_queue at {address:#x}; pass `queue.int_ptr` of a pyopencl.CommandQueue"
+        )
     queue = pyopencl.CommandQueue.from_int_ptr(address)
     return next((one for one in known if one.device == queue.device), None), queue
 
@@ -141,7 +153,7 @@ def flags(chip: str, *, fast_math: bool = True, optimised: bool = True) -> tuple
     fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
     slow = () if optimised else ("-cl-opt-disable",)
     device = _of_chip(chip).device
-    return ("-cl-std=CL1.2", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
+    return ("-cl-std=CL1.2", "-w", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
 
 
 def compile(source: str, name: str, chip: str, options: Sequence[str] = ()) -> bytes:

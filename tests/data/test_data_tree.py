@@ -140,6 +140,19 @@ def test_components_of_unequal_shape():
         v.fill(0)
 
 
+@pytest.mark.parametrize("wanted", [("grad",), ("dual",), ("grad", "dual")])
+def test_companions_without_a_place_are_told_from_their_fields(wanted):
+    x = factories.field(f32, **{f"needs_{which}": True for which in wanted})
+    snode.root.dense(AXIS_I, 4).place(x)
+    with pytest.raises(RuntimeError) as caught:
+        x[0]
+    text = str(caught.value)
+    assert "These field(s) are not placed" not in text
+    for which in wanted:
+        assert f"their {which} field(s) are not placed" in text and f"place(x, x.{which})" in text
+        assert f"qd.root.lazy_{which}()" in text
+
+
 def test_unplaced_fields_name_their_line():
     x = factories.field(f32)
     ok = factories.field(f32, 2)

@@ -42,6 +42,15 @@ def test_the_large_one_is_named(arch):
     assert again[7] == 1 and kept[7] == 3
 
 
+def test_the_large_one_is_named_when_nobody_has_it_any_more(arch):
+    qd.field(qd.f32, shape=SHAPE)
+    small = qd.field(qd.f32, 3, name="small")
+    text = told(lambda: small[0])
+    assert f"has the shape {SHAPE} and {BYTES} bytes, declared in" in text and "'small'" not in text
+    line = test_the_large_one_is_named_when_nobody_has_it_any_more.__code__.co_firstlineno + 1
+    assert f'File "{__file__}", line {line}' in text
+
+
 def test_placed_ones_and_structs(arch):
     small, large = qd.field(qd.f32), qd.Vector.field(2, qd.f32)
     qd.root.dense(qd.i, 4).place(small)

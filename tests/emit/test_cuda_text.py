@@ -126,9 +126,35 @@ def test_a_kernel_without_needs_has_no_failure_record_or_seed(monkeypatch):
     assert seen[0].layout.seed == -1 and seen[0].frame.error == -1 and seen[0].frame.results[0][1] == 0
 
 
-def test_an_unknown_dialect_names_those_there_are():
-    with pytest.raises(ValueError, match="unknown dialect 'fortran'; there are c, cuda, hip"):
-        cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch="fortran")
+@pytest.mark.parametrize("arch", ["fortran", "vulkan", "python", qd.vulkan])
+def test_an_arch_without_a_text_names_those_that_have_one(arch):
+    with pytest.raises(ValueError, match="for arch '.*; there is one for cpu, cuda, amdgpu, metal, opencl"):
+        cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch=arch)
+
+
+@pytest.mark.parametrize("arch", [qd.gpu, 3, 1.5])
+def test_what_is_no_arch_is_refused(arch):
+    with pytest.raises(TypeError, match="arch must be one arch, such as qd.cuda, or the name of one, not "):
+        cuda_shapes.scalar.source(qd.field(qd.f32, shape=3), arch=arch)
+
+
+@qd.kernel
+def of_numbers(n: qd.i32, x: qd.f32, flag: qd.u1) -> qd.f32:
+    return n * x if flag else 0.0
+
+
+def test_numbers_are_refused_as_calls_refuse_them():
+    qd.init(arch=qd.cpu)
+    for args in ((1, 2.5, True), (np.int64(1), 2, np.bool_(True)), (True, np.float32(2), 1)):
+        assert "float" in of_numbers.source(*args)
+        of_numbers(*args)
+    for args in (("a", 2.5, True), (1.5, 2.5, True), (1, "a", True), (1, None, True), (np.float32(1), 2.5, True)):
+        told = []
+        for used in (of_numbers, of_numbers.source):
+            with pytest.raises(qd.QuadrantsRuntimeTypeError) as caught:
+                used(*args)
+            told.append(str(caught.value).splitlines()[0])
+        assert told[0] == told[1]
 
 
 def test_no_array_is_taken_for_read_only():

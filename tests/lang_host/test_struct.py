@@ -32,6 +32,15 @@ def test_invalid_members(bad):
         types.struct(a=bad)
 
 
+def test_a_dataclass_with_an_invalid_member_is_named_with_it():
+    class S:
+        a: i32
+        b: list
+
+    with pytest.raises(ValueError, match="dataclass S: Member 'b': Invalid data type"):
+        dataclass(S)
+
+
 @pytest.mark.parametrize(
     "value, want",
     [

@@ -80,13 +80,75 @@ def test_references(arch):
 
 
 @qd.real_func
-def ping(n: qd.i32) -> qd.i32:
-    return pong(n)
+def is_even(x: qd.types.ndarray(), n: qd.i32) -> qd.i32:
+    found = x[0]
+    if n > 0:
+        found = is_odd(x, n - 1)
+    return found
+
+
+@qd.func
+def without_one(x: qd.template(), n):
+    return is_even(x, n - 1)
 
 
 @qd.real_func
-def pong(n: qd.i32) -> qd.i32:
-    return ping(n)
+def is_odd(x: qd.types.ndarray(), n: qd.i32) -> qd.i32:
+    if n == 0:
+        return x[1]
+    return without_one(x, n)
+
+
+@qd.real_func
+def depths(n: qd.i32, found: qd.ref(qd.i32)) -> tuple[qd.i32, qd.f32]:
+    found += 1
+    if n <= 0:
+        return 0, 0.5
+    return deeper(n, found)
+
+
+@qd.real_func
+def deeper(n: qd.i32, found: qd.ref(qd.i32)) -> tuple[qd.i32, qd.f32]:
+    at, half = depths(n - 1, found)
+    assert at >= 0
+    return at + 1, half
+
+
+# Functions of Metal and OpenCL C cannot call themselves, by way of others neither: tests/opencl, tests/metal.
+@pytest.mark.runtime(exclude=("opencl", "metal"))
+def test_functions_call_each_other(arch):
+    @qd.kernel
+    def parallel(x: qd.types.ndarray(), out: qd.types.ndarray()):
+        for i in range(out.shape[0]):
+            out[i] = is_even(x, i)
+
+    x, out = qd.ndarray(qd.i32, shape=2), qd.ndarray(qd.i32, shape=9)
+    x[0], x[1] = 10, 20
+    parallel(x, out)
+    assert [out[i] for i in range(9)] == [10, 20, 10, 20, 10, 20, 10, 20, 10]
+
+
+@pytest.mark.runtime(exclude=("opencl", "metal"), debug=True)
+def test_functions_that_call_each_other_return_several_values(arch):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.f32:
+        count = 0
+        at, half = depths(n, count)
+        return at * 100 + count + half
+
+    assert [run(n) for n in (0, 1, 5)] == [1.5, 102.5, 506.5]
+
+
+@pytest.mark.runtime(exclude=("cpu", "cuda", "amdgpu"))
+def test_recursion_is_refused_where_a_language_has_none(arch, arch_name):
+    @qd.kernel
+    def run(x: qd.types.ndarray(), n: qd.i32) -> qd.i32:
+        return is_even(x, n)
+
+    with raises(qd.QuadrantsCompilationError, f"functions of arch {arch_name}") as told:
+        run(qd.ndarray(qd.i32, shape=2), 3)
+    assert "without_one -> is_even -> is_odd -> without_one" in str(told.value)
+    assert "test_language_real_funcs.py" in str(told.value)
 
 
 @qd.real_func
@@ -96,15 +158,9 @@ def unannotated(n: qd.i32):
 
 def test_errors(arch):
     @qd.kernel
-    def mutual() -> qd.i32:
-        return ping(1)
-
-    @qd.kernel
     def no_type():
         unannotated(1)
 
-    with raises(qd.QuadrantsSyntaxError, "may only call itself directly"):
-        mutual()
     with raises(qd.QuadrantsSyntaxError, "annotate it with a return type"):
         no_type()
     with pytest.raises(qd.QuadrantsSyntaxError):

@@ -349,6 +349,23 @@ def test_queues_that_are_not_taken_over(opencl, queue):
     assert profiler.query_kernel_profiler_info("halve_0_struct_for").counter == 1
 
 
+@pytest.mark.parametrize("kind", ["context", "device", "memory", "no object", "nothing", "beyond addresses"])
+def test_what_is_no_queue_is_refused(opencl, queue, kind):
+    memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 64)
+    address = {
+        "context": queue.context.int_ptr, "device": queue.device.int_ptr, "memory": memory.int_ptr,
+        "no object": id(queue), "nothing": 4096, "beyond addresses": 1 << 63,
+    }[kind]  # fmt: skip
+    if not sys.platform.startswith("linux") and kind not in ("context", "device", "memory"):
+        pytest.skip("needs Linux, which tells what is at an address")
+    with pytest.raises(QuadrantsRuntimeError, match="external_opencl_command_queue: there is no cl_command_queue at"):
+        opencl(external_opencl_command_queue=address)
+    opencl(external_opencl_command_queue=queue.int_ptr)
+    x = np.ones(4, np.float32)
+    halve(x)
+    assert (x == 0.5).all()
+
+
 SEVERAL = """
 import numpy as np
 import pyopencl as cl

@@ -225,6 +225,15 @@ def test_subgroups_are_refused(opencl):
     with pytest.raises(qd.QuadrantsTypeError, match="arch opencl has no subgroups"):
         lanes(np.zeros(4, np.int32))
 
+    @qd.kernel
+    def tiles(x: qd.types.ndarray(dtype=qd.i32, ndim=1)):
+        for i in x:
+            t = qd.simt.Tile16x16.zeros()
+            x[i] = qd.i32(t.r[0])
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match=r"subgroups, .* Current arch is Arch.opencl, which has none"):
+        tiles(np.zeros(4, np.int32))
+
 
 def test_memory_is_used_again(opencl):
     opencl()
@@ -246,6 +255,14 @@ def test_a_text_with_an_error_is_told_with_the_words_of_the_driver(opencl):
     assert caught.value.kernel == "f" and caught.value.dialect == "opencl"
 
 
+def test_warnings_of_the_driver_are_no_business_of_the_user(opencl, capfd):
+    opencl()
+    chip = compiler.chosen().chip
+    compiler.compile("#warning of this\nkernel void f(global int *x) { x[0] = 1; }", "f", chip, compiler.flags(chip))
+    out = capfd.readouterr()
+    assert "warning" not in out.err + out.out
+
+
 def test_a_binary_that_the_driver_does_not_take_is_none(opencl):
     opencl()
     chip = compiler.chosen().chip
@@ -258,6 +275,8 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, opencl):
     monkeypatch.setenv("QD_OPENCL_DEVICE", "9:9")
     with pytest.raises(ValueError, match="should be one of <platform>:<device>: 0:0"):
         compiler.chosen()
+    with pytest.raises(ValueError, match="Invalid QD_OPENCL_DEVICE=9:9"):
+        qd.init(arch=[qd.opencl, qd.cpu])
 
 
 def test_a_processor_is_no_gpu(opencl):
@@ -279,8 +298,12 @@ def test_recursion_is_refused_with_the_calls(opencl):
         return factorial(n)
 
     opencl()
-    with pytest.raises(qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"):
+    with pytest.raises(
+        qd.QuadrantsCompilationError, match=r"recursive call of 'factorial' \(factorial -> factorial\)"
+    ) as told:
         run(3)
+    assert 'test_opencl_runs.py", line' in str(told.value) and "return n * factorial(n - 1)" in str(told.value)
+    assert "functions of arch opencl" in str(told.value) and "qd.func" not in str(told.value)
 
 
 @qd.func

@@ -9,6 +9,7 @@ import pytest
 from quadrants import arch, session
 from quadrants.arch import Arch, Extension
 from quadrants.cli import probes
+from quadrants.errors import WrongVariable
 from quadrants.toolchain import hiprtc, nvrtc
 from quadrants.toolchain.errors import CompilerNotFound
 
@@ -139,6 +140,25 @@ def test_the_first_supported_arch_of_a_list_wins(backends):
     backends.register_backend("vulkan", lambda: tried.append("vulkan") or True)
     assert _start(arch=[arch.cuda, Arch("own"), arch.vulkan]).name == "own"
     assert tried == ["cuda", "own"]
+
+
+def test_only_the_collective_gpu_leaves_out_what_is_no_gpu(backends):
+    for name in ("cuda", "metal", "vulkan", "amdgpu"):
+        backends.register_backend(name, lambda: False)
+    backends.register_backend("opencl", lambda: True, among=lambda: False)
+    assert _start(arch=[arch.opencl, arch.cpu]) is arch.opencl
+    assert _start(arch=[arch.cuda, arch.opencl]) is arch.opencl
+    assert _start(arch=arch.gpu) is arch.cpu
+    assert _start(arch=[*arch.gpu, arch.cpu]) is arch.cpu
+
+
+def test_a_variable_with_a_wrong_value_is_an_error_of_init(backends):
+    def wrong():
+        raise WrongVariable("Invalid QD_SOMETHING=9")
+
+    backends.register_backend("opencl", wrong)
+    with pytest.raises(ValueError, match="Invalid QD_SOMETHING=9"):
+        _start(arch=[arch.opencl, arch.cpu])
 
 
 def test_a_probe_that_raises_counts_as_unsupported(backends, capfd):

@@ -218,12 +218,32 @@ def test_cfg_is_live_and_closed():
         cfg.debug = 3
 
 
-def test_template_path_is_a_path_or_a_list_of_paths(tmp_path):
+def test_template_path_is_a_path_or_a_list_of_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
     for given, stored in ((tmp_path, [str(tmp_path)]), ("a", ["a"]), (["a", tmp_path], ["a", str(tmp_path)])):
         session.init(template_path=given)
         assert session.current_cfg().template_path == stored
     with pytest.raises(TypeError, match="template_path"):
         session.init(template_path=3)
+    with pytest.raises(FileNotFoundError, match="template_path: there is no folder 'b' in"):
+        session.init(template_path=["a", "b"])
+
+
+def test_what_has_no_effect_is_told():
+    with pytest.warns(UserWarning, match="external_opencl_command_queue has no effect on arch .*; it is for qd.opencl"):
+        session.init(external_opencl_command_queue=1)
+    with pytest.warns(UserWarning, match="emulate=True has no effect on arch"):
+        session.init(emulate=True)
+
+
+def test_a_queue_instead_of_its_address_is_told_what_to_write():
+    class Queue:
+        def __reduce_ex__(self, version):
+            raise TypeError("cannot be pickled")
+
+    with pytest.raises(TypeError, match="external_opencl_command_queue must be int, not Queue .*=queue.int_ptr"):
+        session.init(external_opencl_command_queue=Queue())
 
 
 def test_template_path_default_is_not_shared():
@@ -249,7 +269,10 @@ def test_template_path_default_is_not_shared():
         ("QD_CPU_MAX_NUM_THREADS", "2", "cpu_max_num_threads", 2),
     ],
 )
-def test_environment_sets_options(monkeypatch, variable, text, name, value):
+def test_environment_sets_options(monkeypatch, tmp_path, variable, text, name, value):
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(variable, text)
     session.init()
     assert getattr(session.current_cfg(), name) == value

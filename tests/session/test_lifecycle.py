@@ -49,8 +49,8 @@ def test_every_unknown_keyword_is_named_and_the_old_runtime_is_gone():
         session.init(foo=1, debug=1)
 
 
-def test_options_may_be_read_off_the_dying_configuration():
-    session.init(default_fp=f64, template_path=["a"])
+def test_options_may_be_read_off_the_dying_configuration(tmp_path):
+    session.init(default_fp=f64, template_path=[str(tmp_path)])
     cfg = session.current_cfg()
     session.init(default_fp=cfg.default_fp, template_path=cfg.template_path)
     assert session.current_cfg() is not cfg

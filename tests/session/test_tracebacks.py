@@ -188,3 +188,13 @@ def test_what_is_shown(arch_environment, tmp_path, under):
     shown = done.stdout + done.stderr
     assert 'Name "nothing" is not defined' in shown
     assert "launcher" not in shown and "kernel.py" not in shown and "_compile" not in shown
+
+
+@pytest.mark.cpu_only
+def test_how_a_runtime_is_made_is_not_shown():
+    for shows in (False, True):
+        with pytest.raises(qd.QuadrantsTypeError, match="arch metal has no f64") as caught:
+            qd.init(arch=qd.metal, emulate=True, default_fp=qd.f64, print_full_traceback=shows)
+        names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+        assert names[1] == "init" and (len(names) > 5 if shows else len(names) == 2)
+    qd.reset()

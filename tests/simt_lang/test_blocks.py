@@ -283,7 +283,7 @@ def test_two_loops_of_three_quarters_of_the_limit(arch):
     np.testing.assert_array_equal(out.to_numpy(), [127 - i + rounds, (127 - i) * 1001])
 
 
-def test_more_than_the_device_has(arch):
+def test_more_than_the_device_has(arch, arch_name):
     """5.2: all arrays of a task count."""
     limit = qd.lang.impl.get_max_shared_memory_bytes(is_lowerbound_ok=True)
 
@@ -297,8 +297,9 @@ def test_more_than_the_device_has(arch):
             b[i] = i
 
     text = f"Requested dynamic shared memory size of {limit + 16} bytes, but the device supports max capacity of "
-    with pytest.raises(RuntimeError, match=f"{text}{limit} bytes."):
+    with pytest.raises(RuntimeError, match=f"{text}{limit} bytes.*'a', 'b' on arch {arch_name}") as told:
         fill()
+    assert 'test_blocks.py", line' in str(told.value) and "for i in range(32):" in str(told.value)
 
 
 @pytest.mark.parametrize("name", ("i32", "u64", "f32", "f64"))

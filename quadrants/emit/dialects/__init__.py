@@ -17,7 +17,9 @@ class Dialect:
     """How a dialect writes what the others write differently.
 
     spelling: how its prelude spells types and functions. template: the skeleton, relative to the template folder.
-    templates: a folder that is looked into before the built-in one, "" for none. comment: prefix of a line comment.
+    loop_condition: the template of the task that says on the device whether a loop around tasks runs again, "" where
+    the host does. templates: a folder that is looked into before the built-in one, "" for none. comment: prefix of a
+    line comment.
     literals: spelling of special constants by (dtype name, 'inf' | 'nan').
     suffixes: suffix of number literals by dtype name.
     lane: how a task names its per-thread record in expressions; frame, args, result: prefixes of the members of the
@@ -77,6 +79,7 @@ class Dialect:
     start: tuple[str, ...] = ()
     namespace: str = ""
     templates: str = ""
+    loop_condition: str = ""
     chosen_members: bool = True
     goto: bool = True
     pointers: bool = True
@@ -97,7 +100,9 @@ class Dialect:
     @property
     def abilities(self) -> Abilities:
         """What passes know of the language."""
+        target = targets.of_dialect(self.name)
         return Abilities(
+            arch=self.lacks.device or f"arch {target.archs[0] if target is not None else self.name}",
             device=self.launches,
             wide_addresses=self.signed_wraps,
             goto=self.goto,

@@ -48,6 +48,7 @@ SPELLING = Spelling(
 DIALECT = Dialect(
     name="cuda",
     template="cuda/task.cu.j2",
+    loop_condition="cuda/loop_condition.cu.j2",
     spelling=SPELLING,
     frame="frame->",
     args="args.",

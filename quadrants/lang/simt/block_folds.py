@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from quadrants.arch import Arch
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.types import DType, i32, u32
 from quadrants.lang import typed
@@ -35,12 +36,16 @@ class _Fold:
     def __init__(self, name: str, value: Any, block_dim: Any, op: Any, dtype: Any):
         self.name, self.op = name, op
         self.tracer = at.tracer_of(name)
+        assert not at.is_host(self.tracer), (
+            f"qd.simt.{name} is for the threads of a block, and {Arch(self.tracer.arch_name)!r} has none: "
+            "use a GPU arch, such as qd.cuda"
+        )
         # Where there are no subgroups, each thread is one of its own.
-        size = group_size() or (0 if at.is_host(self.tracer) else 1)
+        size = group_size() or 1
         if self.tracer.top_level:
             raise QuadrantsSyntaxError(f"qd.simt.{name} is for the threads of a loop: call it inside a `for`.")
         dim = at.constant(block_dim, "block_dim", name)
-        assert size > 0 and dim > 0 and dim % size == 0, (
+        assert dim > 0 and dim % size == 0, (
             f"{name}: block_dim must be a positive multiple of subgroup size {size}, got {dim}"
         )
         self.type: DType = at.dtype_of(dtype)

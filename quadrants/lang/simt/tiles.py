@@ -38,8 +38,8 @@ class Tile(KernelObject):
         tracer = at.tracer_of(cls.__name__)
         if at.is_host(tracer) or not at.has_lanes(tracer):
             raise QuadrantsSyntaxError(
-                f"{cls.__name__} requires a GPU backend (cuda, metal, vulkan, amdgpu). "
-                f"Current arch is {Arch(tracer.arch_name)!r}"
+                f"{cls.__name__} requires a GPU backend with subgroups, such as qd.cuda. "
+                f"Current arch is {Arch(tracer.arch_name)!r}, which has none"
             )
         return tracer
 

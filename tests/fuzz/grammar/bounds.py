@@ -6,8 +6,15 @@ from .draw import Draw
 from .types import I32, Type, dtype
 
 
-def entry(draw: Draw, low: int, stop: int) -> tuple:
-    """(text, type of the variable) of an axis from `low` to `stop`."""
+def entry(draw: Draw, low: int, stop: int, within=None) -> tuple:
+    """(text, type of the variable) of an axis from `low` to `stop`, or of one that ends earlier, or has nothing in it.
+    within: draws an index expression between two numbers, whose value only the launch knows.
+    """
+    if draw.chance(0.1):
+        return draw.pick((f"({low}, {low})", f"({low}, {low - 2})", *("0",) * (low == 0))), I32
+    if within is not None and draw.chance(0.3):
+        end = within(low, stop, 1).text
+        return f"({low}, {end})" if low else end, I32
     if not draw.chance(0.15):
         return f"({low}, {stop})" if low else str(stop), I32
     name = draw.pick(("i64", "i64", "u32", "u64") if low >= 0 else ("i64",))

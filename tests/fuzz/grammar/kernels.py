@@ -111,7 +111,7 @@ class Kernels:
         ]
         entries = ", ".join(f"({a}, {b + 1})" if a else str(b + 1) for a, b in bounds)
         if form == "ndrange":
-            axes = [bounds_of.entry(self.draw, a, b + 1) for a, b in bounds]
+            axes = [bounds_of.entry(self.draw, a, b + 1, self.g.indices.within) for a, b in bounds]
             vs = [self.name(a, b, t) for (a, b), (_, t) in zip(bounds, axes)]
             return (
                 f"for {', '.join(v.name for v in vs)} in qd.ndrange({', '.join(text for text, _ in axes)}):",

@@ -1,0 +1,38 @@
+"""The user's lines in errors of passes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from quadrants.banner import format_banner, whole_line
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def located(body: Any, loc: n.Loc | None) -> Iterator[tuple[n.Node, n.Loc | None]]:
+    """Each node with the place of the statement that it is in; `loc` where there is none."""
+    for node in walk.walk(body):
+        loc = getattr(node, "loc", None) or loc
+        yield node, loc
+
+
+def definition(module: n.Module) -> n.Loc:
+    """The line at which the kernel begins."""
+    assert module.loc is not None
+    file, line, name = module.loc.frames[0]
+    return n.Loc(((file, module.def_lines.get(name, line), name),))
+
+
+def at_users_line(loc: n.Loc, text: str) -> str:
+    """The text of an error behind the lines that lead to it."""
+    return format_banner([whole_line(*frame) for frame in _users(loc)], text)
+
+
+def _users(loc: n.Loc) -> Sequence[tuple[str, int, str]]:
+    """The frames up to the last one in the user's files; all where there is none."""
+    own = [k for k, (file, *_) in enumerate(loc.frames) if not file.startswith(_PACKAGE)]
+    return loc.frames[: own[-1] + 1] if own else loc.frames
