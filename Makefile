@@ -6,13 +6,14 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt test-opencl hunt nightly asan tsan valgrind demo wheel lint docs clean \
+.PHONY: help env build test test-fast test-simt test-metal test-opencl hunt nightly asan tsan valgrind demo wheel lint docs clean \
 	bench bench-plot bench-ratios
 
 help:
 	@echo "make demo       run the mpm88 example"
 	@echo "make test       all tests (test-fast: a quarter of those that are not slow; SHARE=1: all of these)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu; also metal)"
+	@echo "make test-metal  the same through Metal's driver and a stand-in of Apple's libraries, in part (SHARE=1: all)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
@@ -55,6 +56,12 @@ test-simt: build
 # and commit.
 OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
 OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
+# Kernels as Metal text, by Metal's driver, with a stand-in for Apple's libraries: on Linux with a processor of x86-64.
+test-metal: SHARE ?= 8
+test-metal: build
+	PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) \
+	    $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow" -p standin_plugin
+
 test-opencl: SHARE ?= 16
 test-opencl: build
 	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl

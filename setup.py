@@ -49,12 +49,30 @@ def extensions():
         "quadrants._ext.opencl",
         sources=["_ext/opencl.pyx", "_ext/driver_opencl.cpp"],
         include_dirs=["_ext"],
-        depends=["_ext/qd_device.h", *sorted(str(path) for path in folder.glob("*opencl*.hpp"))],
+        depends=[
+            "_ext/qd_device.h",
+            "_ext/device_pool.hpp",
+            *sorted(str(path) for path in folder.glob("*opencl*.hpp")),
+        ],  # fmt: skip
         language="c++",
         extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
         extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
     )
-    return cythonize([core, opencl] if WINDOWS else [core, opencl, _simt(folder)])
+    return cythonize([core, opencl] if WINDOWS else [core, opencl, _metal(folder), _simt(folder)])
+
+
+def _metal(folder):
+    """Metal's driver. It links to nothing of Apple's, so that other systems compile and test it too."""
+    parts = ("driver_metal", "driver_metal_copies", "driver_metal_events", "driver_metal_launch", "metal_messages")
+    return Extension(
+        "quadrants._ext.metal",
+        sources=["_ext/metal.pyx", *(f"_ext/{part}.cpp" for part in (*parts, "metal_stream"))],
+        include_dirs=["_ext"],
+        depends=["_ext/qd_device.h", "_ext/device_pool.hpp", *sorted(str(path) for path in folder.glob("*metal*.hpp"))],
+        language="c++",
+        extra_compile_args=UNIX_FLAGS,
+        extra_link_args=["-pthread", "-ldl", *LINK_FLAGS],
+    )
 
 
 def _simt(folder):

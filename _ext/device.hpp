@@ -65,6 +65,7 @@ class Device {
         auto start = table_->launch_early ? table_->launch_early : table_->launch;
         return start(self_, function, grid, block, shared_bytes, stream, params);
     }
+    int submit(void *stream) const { return table_->submit ? table_->submit(self_, stream) : 0; }
     bool records_streams() const { return table_->is_capturing != nullptr; }
     int is_capturing(int32_t *answer, void *stream) const { return table_->is_capturing(self_, answer, stream); }
     bool knows_owners() const { return table_->owner != nullptr; }

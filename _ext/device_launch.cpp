@@ -328,6 +328,7 @@ int run(DeviceKernel *kernel, DeviceRun *launch) {
         if (status == 0 && kernel->ring) status = print_lines(*kernel, *launch);
         std::fflush(stdout);
     }
+    if (status == 0) status = api->submit(launch->stream);
     if (status == 0 && kernel->timed) status = timer.read(launch->times);
     return status;
 }

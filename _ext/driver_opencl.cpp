@@ -9,8 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "device_pool.hpp"
 #include "opencl_entries.hpp"
-#include "opencl_pool.hpp"
 
 namespace qd {
 namespace opencl {
@@ -37,9 +37,11 @@ constexpr uint32_t waits = 1;
 
 // Blocks of memory that host and device give the same addresses.
 struct Memory {
+    using Block = void *;
     Handle context;
     void *take(size_t bytes) { return cl.clSVMAlloc(context, read_write, bytes, 0); }
     void give(void *block) { cl.clSVMFree(context, block); }
+    static uint64_t address(void *block) { return reinterpret_cast<uint64_t>(block); }
 };
 
 struct Opened {

@@ -107,6 +107,9 @@ typedef struct qd_device_api {
     void (*close)(void *self);
     /* Whether tasks can be launched as graphs, as far as is known after `open`; null where they cannot. */
     const qd_graph_api *(*graphs)(void *self);
+
+    /* The tasks of a launch are all on the stream: they may start. Null where each starts by itself. */
+    int (*submit)(void *self, void *stream);
 } qd_device_api;
 
 #endif

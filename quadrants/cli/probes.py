@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from quadrants import arch
-from quadrants.toolchain import build, cc, drivers, hiprtc, nvrtc
+from quadrants.toolchain import build, cc, drivers, hiprtc, metal, nvrtc
 from quadrants.toolchain.compiler import FOR_HALVES, which
 from quadrants.toolchain.errors import ToolchainError
 
@@ -113,11 +113,9 @@ def _vulkan(found: list[str], missing: list[str]) -> None:
 
 
 def _metal(found: list[str], missing: list[str]) -> None:
-    if sys.platform == "darwin":
-        found.append("macOS")
-    else:
-        missing.append("macOS 13 or newer")
-    missing.append("a runtime for devices, which is not written: qd.init(arch=qd.metal, emulate=True) runs its text")
+    missing += metal.missing()
+    if metal.on_mac() and importlib.util.find_spec("Metal") is not None:
+        found += [f"device {at}: {one.chip}" for at, one in enumerate(metal.devices())]
 
 
 def _opencl(found: list[str], missing: list[str]) -> None:

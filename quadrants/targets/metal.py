@@ -1,9 +1,10 @@
-"""Apple devices: the Metal shading language. Kernels run on the emulator; no runtime of a device is written yet."""
+"""Apple devices: the Metal shading language, compiled by the system."""
 
 from quadrants.targets import Target
 
 TARGET = Target(
     archs=("metal",), dialect="metal", language="MSL", suffix="metal", printing="quadrants.emit.dialects.msl",
-    backend="quadrants.runtime.metal", extensions=("adstack", "assertion"), subgroup=32, shared_bytes=32 << 10,
-    most_shared_bytes=32 << 10, block_threads=1024, block_votes=False,
+    compiler="metal", binaries=(("", ".msl"),), backend="quadrants.runtime.metal",
+    extensions=("adstack", "assertion"), subgroup=32, shared_bytes=32 << 10, most_shared_bytes=32 << 10,
+    block_threads=1024, block_votes=False,
 )  # fmt: skip

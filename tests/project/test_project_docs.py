@@ -82,6 +82,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
         wanted[1],
         "make test-simt",
         "make test-simt",  # Metal
+        "make test-metal",
         "make test-opencl",
         "make bench-ratios",
     ]

@@ -1,4 +1,4 @@
-// Memory of a device out of few large blocks. Part of driver_opencl.cpp.
+// Memory of a device out of few large blocks.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,14 @@
 #include <vector>
 
 namespace qd {
-namespace opencl {
 
-// Source: `void *take(size_t)`, null where there is no more, and `void give(void *)`. Not thread-safe.
+// Source: the type `Block`, `Block take(size_t)`, false where there is no more, `void give(Block)`, and `uint64_t address(Block)`
+// of its first byte. Not thread-safe.
 template <class Source>
 class Pool {
   public:
+    using Block = typename Source::Block;
+
     static constexpr size_t alignment = 256;
     static constexpr size_t block_bytes = size_t(64) << 20;
     static constexpr size_t largest_part = size_t(32) << 20;  // a larger request has a block of its own
@@ -63,19 +65,25 @@ class Pool {
     // Grows whenever there are other blocks.
     uint64_t version() const { return version_; }
 
-    std::vector<void *> blocks() const {
-        std::vector<void *> found;
+    std::vector<Block> blocks() const {
+        std::vector<Block> found;
         for (const auto &block : blocks_) found.push_back(block.second);
         return found;
+    }
+
+    // The block that an address is in, null for none.
+    const Block *holder(uint64_t address) const {
+        auto next = blocks_.upper_bound(address);
+        return next == blocks_.begin() ? nullptr : &std::prev(next)->second;
     }
 
   private:
     using Parts = std::map<uint64_t, size_t>;
 
     bool add_block(size_t size) {
-        void *made = source_.take(size + alignment);  // drivers align to less
+        Block made = source_.take(size + alignment);  // drivers align to less
         if (!made) return false;
-        blocks_at_ = (reinterpret_cast<uint64_t>(made) + alignment - 1) / alignment * alignment;
+        blocks_at_ = (source_.address(made) + alignment - 1) / alignment * alignment;
         blocks_.emplace(blocks_at_, made);
         ++version_;
         return true;
@@ -94,11 +102,10 @@ class Pool {
     }
 
     Source source_;
-    std::map<uint64_t, void *> blocks_;  // what the source gave, by the first address that is handed out of it
+    std::map<uint64_t, Block> blocks_;  // what the source gave, by the first address that is handed out of it
     Parts free_, used_;
     uint64_t blocks_at_ = 0;  // of the last block
     uint64_t version_ = 0;
 };
 
-}  // namespace opencl
 }  // namespace qd

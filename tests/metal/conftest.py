@@ -1,0 +1,1 @@
+from metal_standin import apple, standin  # noqa: F401

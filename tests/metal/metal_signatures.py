@@ -1,0 +1,51 @@
+"""What Metal 3 and Foundation declare of the messages that are used: types of the result and of the arguments, as the
+runtime of Objective-C writes them. From the metadata of pyobjc-framework-Metal 12.2.2, which is made from Apple's
+headers; where it has none (NSObject, NSString, NSError), from Apple's documentation.
+
+NSUInteger and enumerations of it are Q; pyobjc has q for `status`, whose values are small.
+"""
+
+SIGNATURES = {
+    "retain": "@",
+    "release": "v",
+    "stringWithUTF8String:": "@*",
+    "UTF8String": "*",
+    "localizedDescription": "@",
+    "code": "q",
+    "name": "@",
+    "newCommandQueue": "@",
+    "newSharedEvent": "@",
+    "newBufferWithLength:options:": "@QQ",
+    "newComputePipelineStateWithFunction:error:": "@@^@",
+    "maxBufferLength": "Q",
+    "recommendedMaxWorkingSetSize": "Q",
+    "currentAllocatedSize": "Q",
+    "maxThreadgroupMemoryLength": "Q",
+    "newFunctionWithName:": "@@",
+    "maxTotalThreadsPerThreadgroup": "Q",
+    "contents": "^v",
+    "gpuAddress": "Q",
+    "signaledValue": "Q",
+    "device": "@",
+    "commandBuffer": "@",
+    "computeCommandEncoderWithDispatchType:": "@Q",
+    "blitCommandEncoder": "@",
+    "encodeSignalEvent:value:": "v@Q",
+    "encodeWaitForEvent:value:": "v@Q",
+    "commit": "v",
+    "waitUntilCompleted": "v",
+    "status": "Q",
+    "error": "@",
+    "GPUStartTime": "d",
+    "GPUEndTime": "d",
+    "setComputePipelineState:": "v@",
+    "setBytes:length:atIndex:": "v^vQQ",
+    "setBuffer:offset:atIndex:": "v@QQ",
+    "setThreadgroupMemoryLength:atIndex:": "vQQ",
+    "useResources:count:usage:": "v^@QQ",
+    "memoryBarrierWithScope:": "vQ",
+    "dispatchThreadgroups:threadsPerThreadgroup:": "v{MTLSize=QQQ}{MTLSize=QQQ}",
+    "fillBuffer:range:value:": "v@{_NSRange=QQ}C",
+    "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:": "v@Q@QQ",
+    "endEncoding": "v",
+}
