@@ -35,7 +35,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.lang import containers as _containers
-from quadrants.lang.annotations import Template, ref, template
+from quadrants.lang.annotations import Template, ref, sparse_matrix_builder, template
 from quadrants.lang.atomics import *  # noqa: F403
 from quadrants.lang.casts import *  # noqa: F403
 from quadrants.lang.control import (
@@ -147,10 +147,10 @@ if _typing.TYPE_CHECKING:
         "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
         "perf_dispatch", "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn",
         "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
-        "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert", "static_print",
-        "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh", "template", "tensor", "tools", "types",
-        "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64", "uint8", "volatile_load", "vulkan",
-        "wrap", "x64", "x86_64", "zero",
+        "select", "set_logging_level", "simt", "sin", "solve", "sparse_matrix_builder", "sqrt", "static",
+        "static_assert", "static_print", "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh",
+        "template", "tensor", "tools", "types", "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64",
+        "uint8", "volatile_load", "vulkan", "wrap", "x64", "x86_64", "zero",
     ]  # fmt: skip
 else:
     from quadrants.lang.compound import dataclass

@@ -13,7 +13,6 @@ from quadrants import spelling
 _PAGE = "docs/guide/absent_names.md"
 _LOOP = "a loop in a kernel, which makes a reduction of `total[None] += x[i]`"
 _SCAN = "the scans of `qd.simt.block`, or `np.cumsum` on the host"
-_SPARSE = "scipy.sparse on `x.to_numpy()`, or a conjugate gradient of kernels that apply the matrix"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
 _PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
 _VTK = "a package such as meshio or pyevtk, on `x.to_numpy()`"
@@ -29,7 +28,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "deactivate_all_snodes": "`field.fill(0)` for each field",
         "experimental": "`qd.real_func` for `qd.experimental.real_func`",
         "sparse": _DENSE,
-        "sparse_matrix_builder": _SPARSE,
     },
     "algorithms": {
         "PrefixSumExecutor": _SCAN,
@@ -48,17 +46,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "select_scratch_slots": "`k = qd.atomic_add(count[None], 1)` in a kernel, which stores what is wanted at k",
     },
     "linalg": {
-        "LinearOperator": _SPARSE,
-        "MatrixFreeBICGSTAB": _SPARSE,
-        "MatrixFreeCG": _SPARSE,
-        "SparseCG": _SPARSE,
-        "SparseMatrix": _SPARSE,
-        "SparseMatrixBuilder": _SPARSE,
-        "SparseSolver": _SPARSE,
-        "matrixfree_cg": _SPARSE,
-        "sparse_cg": _SPARSE,
-        "sparse_matrix": _SPARSE,
-        "sparse_solver": _SPARSE,
         "fields_builder": "`qd.FieldsBuilder`",
         **{name: f"`qd.{name}`" for name in (
             "QuadrantsRuntimeError QuadrantsTypeError data_oriented field grouped kernel sqrt template"
