@@ -14,8 +14,6 @@ _PAGE = "docs/guide/absent_names.md"
 _LOOP = "a loop in a kernel, which makes a reduction of `total[None] += x[i]`"
 _SCAN = "the scans of `qd.simt.block`, or `np.cumsum` on the host"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
-_PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
-_VTK = "a package such as meshio or pyevtk, on `x.to_numpy()`"
 _SUBGROUP = "the function of that name in `qd.simt.subgroup`"
 _DENSE = "`qd.root.dense(...)`: all cells are stored"
 
@@ -62,7 +60,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "func": "@qd.func", "invocation_id": _SUBGROUP, "shuffle": _SUBGROUP, "template": "`qd.template`",
     },
     "simt.subgroup": {"func": "@qd.func", "template": "`qd.template`"},
-    "tools": {"PLYWriter": _PLY, "np2ply": _PLY, "vtk": _VTK, "write_vtk": _VTK},
     "types.quant": {"i32": "`qd.i32`"},
 }  # fmt: skip
 
