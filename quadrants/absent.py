@@ -24,7 +24,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "Mesh": _MESH,
         "MeshInstance": _MESH,
         "deactivate_all_snodes": "`field.fill(0)` for each field",
-        "experimental": "`qd.real_func` for `qd.experimental.real_func`",
         "sparse": _DENSE,
     },
     "algorithms": {
@@ -49,8 +48,10 @@ INSTEAD: dict[str, dict[str, str]] = {
             "QuadrantsRuntimeError QuadrantsTypeError data_oriented field grouped kernel sqrt template"
         ).split()},
     },
-    "profiler.memory_profiler": {"get_runtime": "`qd.profiler.print_memory_profiler_info()`"},
-    "simt": {"reductions": _SUBGROUP, "tile_slicing": "`qd.simt.Tile16x16` and its slices"},
+    "simt": {
+        "TYPE_CHECKING": "`typing.TYPE_CHECKING`", "reductions": _SUBGROUP,
+        "tile_slicing": "`qd.simt.Tile16x16` and its slices",
+    },
     "simt.block": {
         "arch_uses_spv": "`qd.cfg.arch`", "make_expr_group": "the functions of `qd.simt.block`",
         "quadrants_scope": "@qd.func", "template": "`qd.template`",

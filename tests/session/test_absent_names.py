@@ -43,8 +43,7 @@ def test_what_is_advised_is_here(arch):
     for names in absent.INSTEAD.values():
         for advice in names.values():
             for path in re.findall(r"\bqd\.([a-zA-Z_0-9.]*[a-zA-Z_0-9])", advice):
-                if path != "experimental.real_func":
-                    assert module_of(path) is not None, advice
+                assert module_of(path) is not None, advice
 
 
 def test_the_page_has_all_of_them():
