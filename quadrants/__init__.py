@@ -35,7 +35,7 @@ from quadrants.errors import (
     QuadrantsTypeError,
 )
 from quadrants.lang import containers as _containers
-from quadrants.lang.annotations import Template, ref, template
+from quadrants.lang.annotations import Template, ref, sparse_matrix_builder, template
 from quadrants.lang.atomics import *  # noqa: F403
 from quadrants.lang.casts import *  # noqa: F403
 from quadrants.lang.control import (
@@ -73,7 +73,7 @@ from quadrants.session import dump_compile_config, init, is_extension_enabled, p
 
 if _typing.TYPE_CHECKING:
     # What _LAZY below tells programs, for checkers and editors, which do not run them.
-    from quadrants import ad, algorithms, graph, interop, lang, linalg, math, profiler, tools, types
+    from quadrants import ad, algorithms, experimental, graph, interop, lang, linalg, math, profiler, tools, types
     from quadrants.config import CompileConfig
     from quadrants.data.axes import axes, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk, jkl, jl, k, kl, l
     from quadrants.data.buffer_view import BufferView
@@ -138,19 +138,19 @@ if _typing.TYPE_CHECKING:
         "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
         "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
         "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos", "cpu", "create_event", "create_stream", "cuda",
-        "data_oriented", "dataclass", "deactivate", "dump_compile_config", "eig", "exp", "extension", "f16", "f32",
-        "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr", "global_thread_idx",
-        "gpu", "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped", "i", "i16", "i32",
-        "i64", "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32", "int64", "int8",
-        "interop", "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl", "k", "kernel",
-        "kl", "l", "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max", "mesh_local",
-        "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
+        "data_oriented", "dataclass", "deactivate", "dump_compile_config", "eig", "exp", "experimental", "extension",
+        "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr",
+        "global_thread_idx", "gpu", "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped",
+        "i", "i16", "i32", "i64", "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32",
+        "int64", "int8", "interop", "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl",
+        "k", "kernel", "kl", "l", "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max",
+        "mesh_local", "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
         "perf_dispatch", "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn",
         "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
-        "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert", "static_print",
-        "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh", "template", "tensor", "tools", "types",
-        "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64", "uint8", "volatile_load", "vulkan",
-        "wrap", "x64", "x86_64", "zero",
+        "select", "set_logging_level", "simt", "sin", "solve", "sparse_matrix_builder", "sqrt", "static",
+        "static_assert", "static_print", "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh",
+        "template", "tensor", "tools", "types", "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64",
+        "uint8", "volatile_load", "vulkan", "wrap", "x64", "x86_64", "zero",
     ]  # fmt: skip
 else:
     from quadrants.lang.compound import dataclass
@@ -203,7 +203,7 @@ _LAZY = {
     "randn": ("quadrants.lang.random", "randn"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
-        "math types lang profiler interop linalg algorithms tools ad graph"
+        "math types lang profiler interop linalg algorithms tools ad graph experimental"
     ).split()},
     "simt": ("quadrants.lang.simt", None),
     "outer": ("quadrants.lang.simt.tiles", "outer"),

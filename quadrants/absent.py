@@ -11,10 +11,7 @@ from typing import Any, NoReturn
 from quadrants import spelling
 
 _PAGE = "docs/guide/absent_names.md"
-_SPARSE = "scipy.sparse on `x.to_numpy()`, or a conjugate gradient of kernels that apply the matrix"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
-_PLY = "a package such as meshio or plyfile, on `x.to_numpy()`"
-_VTK = "a package such as meshio or pyevtk, on `x.to_numpy()`"
 _SUBGROUP = "the function of that name in `qd.simt.subgroup`"
 _DENSE = "`qd.root.dense(...)`: all cells are stored"
 
@@ -25,29 +22,18 @@ INSTEAD: dict[str, dict[str, str]] = {
         "Mesh": _MESH,
         "MeshInstance": _MESH,
         "deactivate_all_snodes": "`field.fill(0)` for each field",
-        "experimental": "`qd.real_func` for `qd.experimental.real_func`",
         "sparse": _DENSE,
-        "sparse_matrix_builder": _SPARSE,
     },
     "linalg": {
-        "LinearOperator": _SPARSE,
-        "MatrixFreeBICGSTAB": _SPARSE,
-        "MatrixFreeCG": _SPARSE,
-        "SparseCG": _SPARSE,
-        "SparseMatrix": _SPARSE,
-        "SparseMatrixBuilder": _SPARSE,
-        "SparseSolver": _SPARSE,
-        "matrixfree_cg": _SPARSE,
-        "sparse_cg": _SPARSE,
-        "sparse_matrix": _SPARSE,
-        "sparse_solver": _SPARSE,
         "fields_builder": "`qd.FieldsBuilder`",
         **{name: f"`qd.{name}`" for name in (
             "QuadrantsRuntimeError QuadrantsTypeError data_oriented field grouped kernel sqrt template"
         ).split()},
     },
-    "profiler.memory_profiler": {"get_runtime": "`qd.profiler.print_memory_profiler_info()`"},
-    "simt": {"reductions": _SUBGROUP, "tile_slicing": "`qd.simt.Tile16x16` and its slices"},
+    "simt": {
+        "TYPE_CHECKING": "`typing.TYPE_CHECKING`", "reductions": _SUBGROUP,
+        "tile_slicing": "`qd.simt.Tile16x16` and its slices",
+    },
     "simt.block": {
         "arch_uses_spv": "`qd.cfg.arch`", "make_expr_group": "the functions of `qd.simt.block`",
         "quadrants_scope": "@qd.func", "template": "`qd.template`",
@@ -57,7 +43,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "func": "@qd.func", "invocation_id": _SUBGROUP, "shuffle": _SUBGROUP, "template": "`qd.template`",
     },
     "simt.subgroup": {"func": "@qd.func", "template": "`qd.template`"},
-    "tools": {"PLYWriter": _PLY, "np2ply": _PLY, "vtk": _VTK, "write_vtk": _VTK},
     "types.quant": {"i32": "`qd.i32`"},
 }  # fmt: skip
 

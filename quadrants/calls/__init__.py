@@ -9,6 +9,7 @@ from quadrants.calls.kind import Call, Kind
 from quadrants.calls.matrix import Matrix
 from quadrants.calls.registry import OURS, of, register
 from quadrants.calls.scalar import Scalar
+from quadrants.calls.sparse_builder import SparseBuilder
 from quadrants.calls.struct_value import Struct
 from quadrants.calls.template import Template
 from quadrants.calls.tensor import Tensor
@@ -16,4 +17,4 @@ from quadrants.calls.view import View
 
 __all__ = ["Call", "Kind", "of", "register"]
 
-OURS += [Scalar, Array, Tensor, Template, Dataclass, View, Matrix, Struct]
+OURS += [Scalar, Array, Tensor, Template, Dataclass, View, Matrix, Struct, SparseBuilder]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants._ext.core import ViewBase, intern_token
 from quadrants.data import shapes
 from quadrants.data.ndarray import Ndarray
@@ -69,6 +71,12 @@ class BufferView(ViewBase):
                 f"BufferView host-side indexing requires a slice, not {key!r}; read elements from get_ndarray()"
             )
         return self._from_slice(self.arr, key, self.offset, self.size)
+
+    def subscript(self, *indices: Any) -> Any:
+        """TypeError: elements are read in kernels, as `v[i]`, or from `arr`."""
+        raise TypeError(
+            f"A BufferView has no elements in Python scope: write v[{', '.join(map(str, indices))}] in a kernel"
+        )
 
     __iter__ = None
 

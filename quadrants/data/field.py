@@ -10,6 +10,7 @@ import numpy as np
 
 from quadrants._ext.core import TokenBase, intern_token
 from quadrants.data import bulk, context, dtypes, exhaustion, host_access, host_values, layout, refusals, shapes, snode
+from quadrants.data.field_methods import FieldMethods
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.data.node import Leaf
 from quadrants.data.sites import caller_site
@@ -33,7 +34,7 @@ NO_COMPANION = (
 )
 
 
-class Field(TokenBase):
+class Field(FieldMethods, TokenBase):
     """Base of `ScalarField`, `MatrixField` and `StructField`.
 
     A field names data in a field tree. Its `token` identifies it for kernels; -1 once its runtime is gone, from when

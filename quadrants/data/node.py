@@ -63,23 +63,23 @@ class TreeBuilding:
     def _node(self) -> SNode:
         raise NotImplementedError
 
-    def dense(self, axes: Any, dims: Any) -> SNode:
-        """A child in which every cell exists. `dims`: cells per axis; one int repeats for all axes."""
-        return self._node()._add_child("dense", *_check_axes(axes, dims))
+    def dense(self, axes: Any, dimensions: Any) -> SNode:
+        """A child in which every cell exists. `dimensions`: cells per axis; one int repeats for all axes."""
+        return self._node()._add_child("dense", *_check_axes(axes, dimensions))
 
-    def pointer(self, axes: Any, dims: Any) -> SNode:
+    def pointer(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child whose cells get memory when first written. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Pointer")
 
-    def bitmasked(self, axes: Any, dims: Any) -> SNode:
+    def bitmasked(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child with one activity bit a cell. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Bitmasked")
 
-    def dynamic(self, axis: Any, dim: Any, chunk_size: Any = None) -> SNode:
+    def dynamic(self, axis: Any, dimension: Any, chunk_size: Any = None) -> SNode:
         """A growable list along one axis. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Dynamic")
 
-    def quant_array(self, axes: Any, dims: Any, max_num_bits: Any) -> SNode:
+    def quant_array(self, axes: Any, dimensions: Any, max_num_bits: Any) -> SNode:
         """A bit-packed child for quantised types. `QuadrantsRuntimeError` where unsupported."""
         raise _unsupported("Quant_array")
 

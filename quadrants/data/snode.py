@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 import weakref
+from typing import Any
 
 from quadrants import caller
 from quadrants.data import context, exhaustion, layout, memory
@@ -289,6 +290,28 @@ class FieldsBuilder(TreeBuilding):
         if self.finalized:
             raise QuadrantsRuntimeError("FieldsBuilder finalized")
         return self._tree.root._node()
+
+    # The verbs of nodes, whose parameters are called otherwise here.
+
+    def dense(self, indices: Any, dimensions: Any) -> SNode:
+        """A top node in which every cell exists. `dimensions`: cells per axis; one int repeats for all axes."""
+        return super().dense(indices, dimensions)
+
+    def pointer(self, indices: Any, dimensions: Any) -> SNode:
+        """As `SNode.pointer`."""
+        return super().pointer(indices, dimensions)
+
+    def bitmasked(self, indices: Any, dimensions: Any) -> SNode:
+        """As `SNode.bitmasked`."""
+        return super().bitmasked(indices, dimensions)
+
+    def dynamic(self, index: Any, dimension: Any, chunk_size: Any = None) -> SNode:
+        """As `SNode.dynamic`."""
+        return super().dynamic(index, dimension, chunk_size)
+
+    def quant_array(self, indices: Any, dimensions: Any, max_num_bits: Any) -> SNode:
+        """As `SNode.quant_array`."""
+        return super().quant_array(indices, dimensions, max_num_bits)
 
     def deactivate_all(self) -> None:
         """Zero the sparse cells of the tree; dense trees have none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from quadrants.lang.enums import BoundaryMode, Layout
-from quadrants.lang.primitive_types import is_dtype_like
+from quadrants.lang.primitive_types import is_dtype_like, resolve_dtype
 from quadrants.lang.tensor_types import MatrixType, TensorTypeBase, VectorType
 
 T = TypeVar("T")
@@ -87,6 +87,21 @@ class NdarrayType:
     def __setitem__(self, i: Any, v: Any) -> None:
         raise TypeError(f"{self!r} is an annotation, not an array: it cannot be written")
 
+    def check_matched(self, ndarray_type: Any, arg_name: str) -> None:
+        """Raise ValueError unless an array of that type (`array.get_type()`) may be passed for a parameter."""
+        found, shape = ndarray_type.element_type, ndarray_type.shape
+        if not _element_matches(self.dtype, found):
+            raise ValueError(
+                f"Invalid value for argument {arg_name} - required element type: {self.dtype}, but {found} is provided"
+            )
+        if self.ndim is not None and shape is not None and len(shape) != self.ndim:
+            raise ValueError(
+                f"Invalid value for argument {arg_name} - required ndim={self.ndim}, but {len(shape)}d ndarray with "
+                f"shape {shape} is provided"
+            )
+        if self.needs_grad and not ndarray_type.needs_grad:
+            raise ValueError(f"Invalid value for argument {arg_name} - required needs_grad=True, but False is provided")
+
     def to_dlpack(self) -> Any:
         """Present for type checkers, which see a parameter as an array: always TypeError."""
         raise TypeError(f"{self!r} is an annotation, not an array: it has no data")
@@ -117,6 +132,18 @@ def _with_element_shape(dtype: Any, element_dim: int | None, element_shape: tupl
     if rank == 0:
         return dtype
     return VectorType(element_shape[0], dtype) if rank == 1 else MatrixType(element_shape[0], element_shape[1], dtype)
+
+
+def _element_matches(wanted: Any, found: Any) -> bool:
+    if wanted is None:
+        return True
+    if not isinstance(wanted, TensorTypeBase):
+        return resolve_dtype(wanted) is found
+    shape = getattr(found, "shape", ())
+    if wanted.dtype is not None and resolve_dtype(wanted.dtype) is not getattr(found, "dtype", None):
+        return False
+    extents = wanted.get_shape()
+    return len(extents) == len(shape) and all(n in (None, m) for n, m in zip(extents, shape))
 
 
 def _checked_dim(dim: Any) -> int:

@@ -10,7 +10,7 @@ import typing
 
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir.types import DType
-from quadrants.lang.annotations import BufferViewType, NdarrayType, OptionalNdarray, Template
+from quadrants.lang.annotations import BufferViewType, NdarrayType, OptionalNdarray, Template, sparse_matrix_builder
 from quadrants.lang.tensor_types import CompoundType, TensorTypeBase
 
 
@@ -44,6 +44,10 @@ def is_array_annotation(a) -> bool:
     return is_ndarray_annotation(a) or is_tensor_annotation(a) or is_view_annotation(a)
 
 
+def is_sparse_builder(a) -> bool:
+    return a is sparse_matrix_builder or isinstance(a, sparse_matrix_builder)
+
+
 def is_scalar(a) -> bool:
     return a in (int, float, bool) if isinstance(a, type) else isinstance(a, DType)
 
@@ -68,7 +72,9 @@ def _is_union(a) -> bool:
 
 def is_known(a) -> bool:
     """Whether funcs know what a parameter with this annotation receives."""
-    return bool(is_scalar(a) or is_template(a) or is_array_annotation(a) or compound_kind(a) or is_dataclass(a))
+    if is_scalar(a) or is_template(a) or is_array_annotation(a) or is_sparse_builder(a):
+        return True
+    return bool(compound_kind(a) or is_dataclass(a))
 
 
 def check_annotation(a, index: int, name: str, owner: str, known: bool) -> None:

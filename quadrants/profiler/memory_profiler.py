@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from quadrants import absent, session
+from quadrants.session import get_runtime
+
+__all__ = ["get_runtime", "print_memory_profiler_info", "register_memory_source"]
 
 _sources: list[Callable[[], Iterable[tuple]]] = []
 

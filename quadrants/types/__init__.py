@@ -1,7 +1,5 @@
 """`qd.types`: primitive types, compound types and annotations."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from quadrants import absent

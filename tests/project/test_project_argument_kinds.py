@@ -162,5 +162,6 @@ def test_no_two_kinds_suit_one_annotation(mine):
         "Struct": [qd.types.struct(a=qd.i32)], "Tensor": [qd.Tensor], "Dataclass": [Scales],
         "Array": [qd.types.ndarray(), qd.types.NDArray, qd.types.NDArray[qd.f32, 1]],
         "View": [qd.BufferView, qd.BufferView[qd.f32]], "Template": [qd.template(), qd.template],
+        "SparseBuilder": [qd.types.sparse_matrix_builder(), qd.types.sparse_matrix_builder],
     }[mine.__name__]  # fmt: skip
     assert [[kind for kind in registry.OURS if kind.suits(a)] for a in annotations] == [[mine]] * len(annotations)

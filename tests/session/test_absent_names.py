@@ -43,8 +43,7 @@ def test_what_is_advised_is_here(arch):
     for names in absent.INSTEAD.values():
         for advice in names.values():
             for path in re.findall(r"\bqd\.([a-zA-Z_0-9.]*[a-zA-Z_0-9])", advice):
-                if path != "experimental.real_func":
-                    assert module_of(path) is not None, advice
+                assert module_of(path) is not None, advice
 
 
 def test_the_page_has_all_of_them():
@@ -60,9 +59,9 @@ def test_the_page_has_all_of_them():
 def test_in_a_kernel(arch):
     @qd.kernel
     def run():
-        qd.experimental(1)
+        qd.sparse(1)
 
-    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.real_func`"):
+    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.root.dense"):
         run()
 
 
