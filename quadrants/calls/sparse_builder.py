@@ -9,7 +9,6 @@ from quadrants.calls.kind import Call, Kind, Source
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.lang import parameters
 from quadrants.lang.described import type_name
-from quadrants.lang.triplets import Triplets
 
 if TYPE_CHECKING:
     from quadrants.calls.declarer import Declarer
@@ -28,6 +27,8 @@ class SparseBuilder(Kind):
         _check(x, name)  # the core asks for no token of what has one
 
     def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
+        from quadrants.lang.triplets import Triplets  # of the frontend, which a kernel from the disk does not need
+
         index, path = source
         arrays = [
             declarer.array((index, (*path, member)), f"{name}_{member}", getattr(x, member)).decl

@@ -67,6 +67,9 @@ class Operators:
             return infix("!=", EQUALITY, a, self.constant(0.0 if have.is_real else 0, have))
         if f16 in (have, t) and not self.dialect.spelling.half_arithmetic:
             return call(self.need("cast", "half", have, t), a)
+        if t is f16 and have.is_integral and have.max > 65504:
+            # gcc 12 takes for finite what an integer is as f16. All that are finite are exact in f32.
+            a = cast(self.type(f32), a)
         if not have.is_real or t.is_real:
             return cast(self.type(t), a)
         if have is f16:

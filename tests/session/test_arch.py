@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from quadrants import arch, session
+from quadrants import arch, session, startup
 from quadrants.arch import Arch, Extension
 from quadrants.cli import probes
 from quadrants.errors import WrongVariable
@@ -146,10 +146,10 @@ def test_only_the_collective_gpu_leaves_out_what_is_no_gpu(backends):
     for name in ("cuda", "metal", "vulkan", "amdgpu"):
         backends.register_backend(name, lambda: False)
     backends.register_backend("opencl", lambda: True, among=lambda: False)
-    assert _start(arch=[arch.opencl, arch.cpu]) is arch.opencl
-    assert _start(arch=[arch.cuda, arch.opencl]) is arch.opencl
-    assert _start(arch=arch.gpu) is arch.cpu
-    assert _start(arch=[*arch.gpu, arch.cpu]) is arch.cpu
+    assert startup.choose_arch([arch.opencl, arch.cpu], True, False) is arch.opencl
+    assert startup.choose_arch([arch.cuda, arch.opencl], True, False) is arch.opencl
+    assert startup.choose_arch(arch.gpu, True, False) is arch.cpu
+    assert startup.choose_arch([*arch.gpu, arch.cpu], True, False) is arch.cpu
 
 
 def test_a_variable_with_a_wrong_value_is_an_error_of_init(backends):

@@ -13,9 +13,9 @@ def entry(draw: Draw, low: int, stop: int, within=None) -> tuple:
     if draw.chance(0.1):
         return draw.pick((f"({low}, {low})", f"({low}, {low - 2})", *("0",) * (low == 0))), I32
     if within is not None and draw.chance(0.3):
-        end = within(low, stop, 1).text
+        end = f"qd.cast({within(low, stop, 1).text}, qd.i32)"
         return f"({low}, {end})" if low else end, I32
-    if not draw.chance(0.15):
+    if not draw.chance(0.25):
         return f"({low}, {stop})" if low else str(stop), I32
     name = draw.pick(("i64", "i64", "u32", "u64") if low >= 0 else ("i64",))
     wide = draw.pick((f"qd.{name}({{}})", f"qd.cast({{}}, qd.{name})")).format

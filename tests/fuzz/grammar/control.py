@@ -83,7 +83,7 @@ class Control:
                 else:
                     axes = [bounds_of.entry(self.draw, a, b, self.g.indices.within) for a, b in bounds]
                     names = [self.loop_name(a, b - 1, t) for (a, b), (_, t) in zip(bounds, axes)]
-                    if self.draw.chance(0.1):
+                    if self.draw.chance(0.25):
                         axes.append(bounds_of.far(self.draw, self.draw.number(1, 2)))
                         bounds.append((None, None))
                         names.append(self.loop_name(None, None, axes[-1][1]))
