@@ -44,12 +44,14 @@ class ArgsLayout:
 class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
     of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.
+    variables: offsets of all that is a variable, by its id.
     """
 
     error: int = -1
     results: list[tuple[ValueType, int]] = field(default_factory=list)
     depths: dict[int, int] = field(default_factory=dict)
     gates: dict[int, int] = field(default_factory=dict)
+    variables: dict[int, int] = field(default_factory=dict)
     size: int = 0
     members: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -136,16 +138,16 @@ def frame_layout(module: Module, *, check: bool) -> FrameLayout:
         out.members.append(("error", None))
     _place_results(module, out, place)
     for var in module.shared:
-        place(*size_align(var.type))
+        out.variables[var.id] = place(*size_align(var.type))
         out.members.append(("shared", var))
     for sizing in module.sizings:
         for var in sizing.depths:
-            out.depths[var.id] = place(8, 8)
+            out.variables[var.id] = out.depths[var.id] = place(8, 8)
             out.members.append(("shared", var))
     for task in module.tasks:
         if task.gate is not None:
-            out.gates[task.gate.passing.id] = place(8, 8)
-            place(8, 8)
+            out.variables[task.gate.passing.id] = out.gates[task.gate.passing.id] = place(8, 8)
+            out.variables[task.gate.claimed.id] = place(8, 8)
             out.members += [("shared", task.gate.passing), ("shared", task.gate.claimed)]
     out.size = place.size
     return out

@@ -1,4 +1,4 @@
-// Memory of a device out of few large blocks. Part of driver_opencl.cpp.
+// Memory of a device out of few large blocks. Part of the drivers that have no such allocator.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,6 @@
 #include <vector>
 
 namespace qd {
-namespace opencl {
 
 // Source: `void *take(size_t)`, null where there is no more, and `void give(void *)`. Not thread-safe.
 template <class Source>
@@ -100,5 +99,4 @@ class Pool {
     uint64_t version_ = 0;
 };
 
-}  // namespace opencl
 }  // namespace qd
