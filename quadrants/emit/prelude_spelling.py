@@ -201,7 +201,9 @@ class Spelling:
         text = repr(float(value))
         if t.bits == 64:
             return text + self.double_suffix
-        return text + "f" if t.bits == 32 else f"({self.names[t]}){text}f"
+        if t.bits == 32:
+            return text + "f"
+        return f"{self.names[t]}({text}f)" if self.references else f"({self.names[t]}){text}f"
 
     def modular(self, t: DType) -> str:
         """The cast of an operand by which sums and products of integers of type t wrap; "" where they do without it."""

@@ -62,7 +62,7 @@ def compile(source: str, name: str, chip: str = "", options: Sequence[str] = ())
     from quadrants.toolchain.messages import quoted
 
     path, _ = find()
-    tasks = [int(number) for number in _TASK.findall(source)] or [0]
+    tasks = [int(number) for number in _TASK.findall(source)] or [0] * ("void main" in source)
     defines = "".join(f"#define {option.removeprefix('-D')}\n" for option in options if option.startswith("-D"))
     size = f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
     on = f"kernel '{name}' (dialect glsl, {size})"
@@ -70,7 +70,7 @@ def compile(source: str, name: str, chip: str = "", options: Sequence[str] = ())
         modules, log = _by_child(path, source, tasks, defines, on, name)
     else:
         modules, log = _by_program(path, source, tasks, defines, on, name)
-    if not modules:
+    if len(modules) < len(tasks):
         text = f"The GLSL compiler ({path}) failed on {on}.\n{quoted(log, 'glslang')}"
         raise CompileError(text, kernel=name, dialect="glsl", log=log)
     return spirv.packed([spirv.uncontracted(module) for module in modules] if EXACT in options else modules)

@@ -155,7 +155,7 @@ def test_volatile_loads(arch):
     assert "volatile" in loop
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"))  # which have no clock
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))  # which have no clock
 def test_the_clock_runs(arch):
     """10.2"""
     out = qd.field(qd.i64, 2)
