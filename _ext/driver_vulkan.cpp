@@ -10,13 +10,13 @@
 #include <thread>
 
 #include "vulkan_memory.hpp"
+#include "vulkan_names.hpp"
 #include "vulkan_queue.hpp"
 
 namespace qd {
 namespace vulkan {
 namespace {
 
-constexpr Status out_of_range = -1000;
 constexpr uint32_t block_row = 65535;          // blocks along the first axis, on every device
 constexpr size_t staging_bytes = size_t(4) << 20;
 constexpr size_t inline_bytes = 65536;         // the most that commands carry along
@@ -420,32 +420,6 @@ int event_destroy(void *self, void *handle) {
     std::lock_guard<std::mutex> alone(device.gate);
     if (ended->stamp < time_stamps) device.free_stamps.push_back(ended->stamp);
     return 0;
-}
-
-struct Named {
-    Status status;
-    const char *name;
-};
-
-constexpr Named names[] = {
-    {-1, "VK_ERROR_OUT_OF_HOST_MEMORY"},
-    {-2, "VK_ERROR_OUT_OF_DEVICE_MEMORY: there is not that much memory in one piece"},
-    {-3, "VK_ERROR_INITIALIZATION_FAILED"},
-    {-4, "VK_ERROR_DEVICE_LOST: mostly an access out of range, or a time limit; run with qd.init(debug=True)"},
-    {-5, "VK_ERROR_MEMORY_MAP_FAILED"},
-    {-8, "VK_ERROR_FEATURE_NOT_PRESENT"},
-    {-13, "VK_ERROR_UNKNOWN"},
-    {-1000, "memory that is not of this device"},
-    {-1000069000, "VK_ERROR_OUT_OF_POOL_MEMORY"},
-};
-
-const char *describe(void *, int status) {
-    static thread_local char text[64];
-    for (const Named &known : names) {
-        if (known.status == status) return known.name;
-    }
-    std::snprintf(text, sizeof text, "Vulkan status %d", status);
-    return text;
 }
 
 void close(void *self) {

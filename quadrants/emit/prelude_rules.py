@@ -121,6 +121,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         name = f"qd_{target}_from_{source}"
         needs = (source, target, whole)
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
+    if op == "wide" and (source, target) == (i32, i64):
+        return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):

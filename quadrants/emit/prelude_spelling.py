@@ -100,7 +100,8 @@ class Spelling:
 
     def elements(self, t: TensorType, body: str) -> str:
         """The elements of a tensor, as part of a value of it."""
-        return self.array.format(type=self.kept(t.dtype), count=t.count or 1, body=body)
+        kept = self.kept(t.dtype)
+        return self.array.format(type=kept, count=t.count or 1, body=body or f"{kept}(0)" * self.references)
 
     def kept(self, t: ValueType) -> str:
         """The name of a type in memory and in aggregates."""

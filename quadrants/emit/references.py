@@ -116,6 +116,11 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("reference_value", e.type), self.text(e))
         return self.text(e)
 
+    def converted(self, have: DType, t: DType, a: Text) -> Text:
+        if have is i32 and t is i64:
+            return t_.call(self.need("cast", "wide", have, t), a)
+        return super().converted(have, t, a)
+
     def unary(self, op: str, t: DType, a: Text) -> Text:
         if op == "logic_not":
             return t_.prefix("!", self.truth(t, a))

