@@ -123,6 +123,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
     if op == "wide" and (source, target) == (i32, i64):
         return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
+    if op == "once" and (source, target) == (f64, f16):
+        return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
@@ -179,8 +181,8 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
 WRITTEN = {
     "sin": ("reduced",), "cos": ("reduced",), "tan": ("sin", "cos"),
     "asin": ("atan2", "sqrt"), "acos": ("atan2", "sqrt"),
-    "atan2": (), "tanh": ("exp",), "exp": (), "log": (), "pow": ("log", "exp"), "fmod": (), "copysign": (), "frexp": (),
-    "reduced": (),
+    "atan2": (), "tanh": ("exp",), "exp": (), "log": (), "pow": ("log", "exp"), "fmod": ("copysign",), "copysign": (),
+    "frexp": (), "reduced": (),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ is added to the address. Memory and aggregates have bytes where variables have t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from quadrants.emit import text as t_
@@ -24,7 +25,9 @@ from quadrants.ir.types import (
     StructType,
     ValueType,
     element_dtype,
+    f16,
     f32,
+    f64,
     i32,
     i64,
     scalar,
@@ -119,7 +122,28 @@ class ReferencePrinter(BlockPrinter):
     def converted(self, have: DType, t: DType, a: Text) -> Text:
         if have is i32 and t is i64:
             return t_.call(self.need("cast", "wide", have, t), a)
+        if have is f64 and t is f16:
+            return t_.call(self.need("cast", "once", have, t), a)
         return super().converted(have, t, a)
+
+    def print_Binary(self, e: n.Binary) -> Text:
+        real = isinstance(e.type, DType) and e.type.is_real
+        if real and e.op in ("mul", "truediv") and not self.dialect.known_zeros and e.loc is None:
+            e = n.Binary(e.op, self.unknown_zero(e.a), self.unknown_zero(e.b), e.type, exact=e.exact)
+        return super().print_Binary(e)
+
+    @staticmethod
+    def unknown_zero(e: n.Expr) -> n.Expr:
+        """A constant zero as one that the driver does not know of."""
+        if not isinstance(e, n.Const) or not e.type.is_real or e.value != 0:
+            return e
+        zero = n.Builtin("zero", e.type)
+        return n.Unary("neg", zero, e.type) if math.copysign(1, e.value) < 0 else zero
+
+    def print_Builtin(self, e: n.Builtin) -> Text:
+        if e.name == "zero":  # grids have two axes
+            return self.cast(self.type(e.type), t_.name("gl_WorkGroupID.z"))
+        return super().print_Builtin(e)
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
         if op == "logic_not":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KINDS = (2, 1, 3, 0, 4)
 _CPU = 4
 # What names of devices begin with whose driver ends loops without a word, a thread may do 65535 rounds in one task, and
-# has threads wait for each other where they only order their memory.
+# has threads wait for each other where they only order their memory, and takes products with a constant zero for zero.
 _CUTS_LOOPS = "llvmpipe"
 # Blocks of such a device, so that few rounds are those of grids.
 _BLOCKS_OF_CPU = 4096
@@ -146,7 +146,7 @@ class VulkanBackend(BinaryBackend):
         if self.found.is_cpu:  # which walks through memory in order best
             self.dialect = replace(self.dialect, batches=False)
         if about["name"].startswith(_CUTS_LOOPS):
-            self.dialect = replace(self.dialect, long_loops=False)
+            self.dialect = replace(self.dialect, long_loops=False, known_zeros=False)
         self.arch = self.found.chip
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
@@ -154,7 +154,9 @@ class VulkanBackend(BinaryBackend):
         defines = [f"QD_PRESERVES_{t.upper()}" for t in ("f32", "f64") if features[f"preserves_{t}"]]
         if not self.dialect.long_loops:
             defines.append("QD_NO_FENCES")
-        return glslang.flags(fast_math=bool(options["fast_math"]), defines=defines)
+        # What is not marked as exact forgets NaNs there, as `x - x`, whatever the module says of them.
+        fast = bool(options["fast_math"]) and self.dialect.known_zeros
+        return glslang.flags(fast_math=fast, defines=defines)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
         try:

@@ -44,7 +44,7 @@ class Dialect:
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     model: "pointer", or "reference" where memory is reached through blocks (see `emit.references`). endless: the
-    condition of a loop that only a break ends.
+    condition of a loop that only a break ends. known_zeros: drivers compute products and quotients with constant zeros.
     wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
@@ -92,6 +92,7 @@ class Dialect:
     wide: str = "long long"
     model: str = "pointer"
     endless: str = "1"
+    known_zeros: bool = True
     batches: bool = True
     lacks: Lacks = Lacks()
 
