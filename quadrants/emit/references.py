@@ -145,6 +145,23 @@ class ReferencePrinter(BlockPrinter):
             return self.cast(self.type(e.type), t_.name("gl_WorkGroupID.z"))
         return super().print_Builtin(e)
 
+    def constant(self, value: float, t: DType) -> Text:
+        if t in (i32, u32) and not t.min <= value <= t.max:  # an index that no array has; C makes its literal wider
+            t = i64
+        return super().constant(value, t)
+
+    def checked_arithmetic(self, e: n.Binary) -> Text:
+        sides = [self.held(x) for x in (e.a, e.b)]
+        return super().checked_arithmetic(n.Binary(e.op, *sides, e.type, e.loc, e.exact))
+
+    @staticmethod
+    def held(e: n.Expr) -> n.Expr:
+        """A constant as its type holds it: parameters convert nothing. Where that is another one, a check has failed."""
+        if not isinstance(e, n.Const) or e.type not in (i32, u32) or e.type.min <= e.value <= e.type.max:
+            return e
+        wrapped = int(e.value) % 2**32
+        return n.Const(wrapped - 2**32 * (e.type is i32 and wrapped >= 2**31), e.type)
+
     def unary(self, op: str, t: DType, a: Text) -> Text:
         if op == "logic_not":
             return t_.prefix("!", self.truth(t, a))
@@ -197,7 +214,7 @@ class ReferencePrinter(BlockPrinter):
         place = self.place(e.place)
         if place.pointer is None:  # of a block or a thread
             return self.from_memory(e.type, place)
-        return self.from_memory(e.type, t_.call(self.need("reference_volatile", e.type), t_.address(place)))
+        return self.from_memory(e.type, t_.call(self.need("reference_volatile", e.type), self.number_of(place)))
 
     # ------------------------------------------------------------ atomics
 
@@ -272,9 +289,15 @@ class ReferencePrinter(BlockPrinter):
 
     def element_address(self, array: Text, index: n.Expr, t: ValueType) -> Text:
         """The address of an element."""
-        if scalar(index.type).bits < 64 or isinstance(index, n.Const) and abs(index.value) < 2**31:
+        wide = scalar(index.type).bits == 64
+        if isinstance(index, n.Const):  # one that no index has may be of any size
+            wide = not -(2**31) < index.value < 2**31
+        if not wide:
             return t_.element(array, self.index(index))
-        offset = self.cast(self.type(u64), self.cast(self.type(scalar(index.type)), self.index(index)))
+        if isinstance(index, n.Const):
+            offset = self.constant(int(index.value) % 2**64, u64)
+        else:
+            offset = self.cast(self.type(u64), self.cast(self.type(scalar(index.type)), self.index(index)))
         return self.moved(array, t_.infix("*", MUL, t_.name(f"{size_align(t)[0]}ul"), offset), t)
 
     def moved(self, reference: Text, offset: Text, t: ValueType) -> Text:
@@ -298,9 +321,15 @@ class ReferencePrinter(BlockPrinter):
         self.uses_check = True
         kinds = "".join("f" if scalar(v.type).is_real else "u" if scalar(v.type) is u64 else "i" for v in s.values)
         types = {"f": self.dialect.spelling.failure_real, "u": u64, "i": i64}
-        values = [self.cast(self.type(types[kind]), self.text(v)) for kind, v in zip(kinds, s.values)]
+        values = [self.told(v, types[kind]) for kind, v in zip(kinds, s.values)]
         failure = t_.call(self.need("check", "fail", kinds), self.lane(), t_.name(str(s.site)), *values)
         self.put_marked(t_.unless(self.condition(s.cond), failure))
+
+    def told(self, e: n.Expr, t: DType) -> Text:
+        """A value of a failure. A constant may be one that its type does not hold."""
+        if isinstance(e, n.Const) and not t.is_real:
+            return self.constant(int(e.value), t)
+        return self.cast(self.type(t), self.text(e))
 
     def _recorded_value(self, e: n.Expr, spec: str) -> tuple[str, str, Text]:
         form, kind, text = super()._recorded_value(e, spec)

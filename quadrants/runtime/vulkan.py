@@ -33,6 +33,7 @@ _CPU = 4
 _CUTS_LOOPS = "llvmpipe"
 # Blocks of such a device, so that few rounds are those of grids.
 _BLOCKS_OF_CPU = 4096
+_BLOCKS_OF_ANY = 1024  # where only the device knows how many iterations there are
 # Blocks of a grid that strides: those along one axis, on every device.
 _MOST_BLOCKS = 65535
 # Features of types, besides the one that arithmetic needs.
@@ -174,8 +175,8 @@ class VulkanBackend(BinaryBackend):
         return [loaded.function(launch.name) for launch in recipe.launches], loaded
 
     def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
-        if self.found.is_cpu and session.cfg_in_force().saturating_grid_dim <= 0 and launch.count is not None:
-            return _BLOCKS_OF_CPU
+        if self.found.is_cpu and session.cfg_in_force().saturating_grid_dim <= 0:
+            return _BLOCKS_OF_CPU if launch.count is not None else _BLOCKS_OF_ANY
         return min(super()._most_blocks(launch, handle), _MOST_BLOCKS)
 
 

@@ -62,7 +62,7 @@ def compile(source: str, name: str, chip: str = "", options: Sequence[str] = ())
     from quadrants.toolchain.messages import quoted
 
     path, _ = find()
-    tasks = [int(number) for number in _TASK.findall(source)] or [0] * ("void main" in source)
+    tasks = sorted({int(number) for number in _TASK.findall(source)}) or [0] * ("void main" in source)
     defines = "".join(f"#define {option.removeprefix('-D')}\n" for option in options if option.startswith("-D"))
     size = f"{source.count(chr(10)) + 1} lines, {len(source)} characters of generated source"
     on = f"kernel '{name}' (dialect glsl, {size})"

@@ -95,6 +95,21 @@ def test_more_blocks_than_an_axis_has(vulkan):
     assert (x.to_numpy() == np.arange(count)).all()
 
 
+def test_threads_know_where_they_are(vulkan):
+    """Also helpers, which stand in front of the tasks."""
+    vulkan()
+    x = qd.field(qd.i32, shape=96)
+
+    @qd.kernel
+    def where():
+        qd.loop_config(block_dim=32)
+        for i in range(96):
+            x[i] = qd.simt.block.global_thread_idx()
+
+    where()
+    assert (x.to_numpy() == np.arange(96)).all()
+
+
 def test_arguments_that_push_constants_have_no_room_for(vulkan):
     vulkan()
 
