@@ -23,6 +23,7 @@ def extensions():
     from Cython.Build import cythonize
 
     folder = Path("_ext")
+    headers = ["_ext/qd_device.h", "_ext/device_pool.hpp"]
     core = Extension(
         "quadrants._ext.core",
         sources=[
@@ -49,16 +50,21 @@ def extensions():
         "quadrants._ext.opencl",
         sources=["_ext/opencl.pyx", "_ext/driver_opencl.cpp"],
         include_dirs=["_ext"],
-        depends=[
-            "_ext/qd_device.h",
-            "_ext/device_pool.hpp",
-            *sorted(str(path) for path in folder.glob("*opencl*.hpp")),
-        ],  # fmt: skip
+        depends=[*headers, *sorted(str(path) for path in folder.glob("*opencl*.hpp"))],
         language="c++",
         extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
         extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
     )
-    return cythonize([core, opencl] if WINDOWS else [core, opencl, _metal(folder), _simt(folder)])
+    vulkan = Extension(
+        "quadrants._ext.vulkan",
+        sources=["_ext/vulkan.pyx", "_ext/driver_vulkan.cpp", "_ext/vulkan_devices.cpp"],
+        include_dirs=["_ext"],
+        depends=[*headers, *sorted(str(path) for path in folder.glob("*vulkan*.hpp"))],
+        language="c++",
+        extra_compile_args=["/std:c++17"] if WINDOWS else UNIX_FLAGS,
+        extra_link_args=[] if WINDOWS else ["-pthread", "-ldl", *LINK_FLAGS],
+    )
+    return cythonize([core, opencl, vulkan] if WINDOWS else [core, opencl, vulkan, _metal(folder), _simt(folder)])
 
 
 def _metal(folder):

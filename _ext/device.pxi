@@ -13,7 +13,8 @@ cdef dict _attributes = {
     "clock_khz": QD_CLOCK_KHZ,
     "argument_bytes": QD_ARGUMENT_BYTES,
 }
-cdef dict _arch_names = {"hip": b"amdgpu", "opencl": b"opencl", "metal": b"metal"}  # kept for ever: C reads them
+# Kept for ever: C reads them.
+cdef dict _arch_names = {"hip": b"amdgpu", "opencl": b"opencl", "metal": b"metal", "vulkan": b"vulkan"}
 cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
 
 

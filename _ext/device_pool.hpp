@@ -1,4 +1,4 @@
-// Memory of a device out of few large blocks.
+// Memory of a device out of few large blocks. Part of the drivers that have no such allocator.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,7 @@ struct Opened {
     Handle queue = nullptr;  // the default stream
     std::mutex gate;         // of what follows
     std::vector<Handle> streams;
-    Pool<Memory> pool;
+    qd::Pool<Memory> pool;
     std::map<uint64_t, int> foreign;  // memory of others, and how often it was retained
     uint64_t foreign_version = 0;     // grows whenever there is other such memory
 

@@ -130,10 +130,6 @@ def _is_host(name: str) -> Callable[[], bool]:
     return lambda: cpu.name == name
 
 
-def _not_in_this_version() -> bool:
-    return False
-
-
 def _probe_of(module: str, function: str = "probe") -> Callable[[], bool]:
     """The function `probe` of a module that is imported only when somebody asks for its arch."""
 
@@ -169,8 +165,6 @@ def _of_other_packages(name: str) -> bool:
 
 for _name in ("x64", "arm64"):
     register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
-for _arch in gpu:
-    register_backend(_arch.name, _not_in_this_version)
 for _name in ("cuda", "amdgpu", "metal"):
     register_backend(
         _name,
@@ -179,13 +173,14 @@ for _name in ("cuda", "amdgpu", "metal"):
         _probe_of("quadrants.runtime.emulated"),
         _lacking_of(f"quadrants.runtime.{_name}"),
     )
-register_backend(
-    "opencl",
-    _probe_of("quadrants.runtime.opencl"),
-    (Extension.data64, Extension.adstack, Extension.assertion),
-    lacking=_lacking_of("quadrants.runtime.opencl"),
-    among=_probe_of("quadrants.runtime.opencl", "probe_among"),
-)
+for _name in ("vulkan", "opencl"):
+    register_backend(
+        _name,
+        _probe_of(f"quadrants.runtime.{_name}"),
+        (Extension.data64, Extension.adstack, Extension.assertion),
+        lacking=_lacking_of(f"quadrants.runtime.{_name}"),
+        among=_probe_of(f"quadrants.runtime.{_name}", "probe_among"),
+    )
 register_backend("python", _has_torch, lacking=lambda: ["torch: `pip install torch`"])
 
 
@@ -235,7 +230,7 @@ def has_emulator(arch: Arch) -> bool:
 
 def is_in_this_version(name: str) -> bool:
     """Whether there is anything here that could run kernels on the arch of that name."""
-    return name in _backends and _backends[name].probe is not _not_in_this_version
+    return name in _backends
 
 
 def why_not(arch: object, emulate: bool = False) -> str:
@@ -246,8 +241,6 @@ def why_not(arch: object, emulate: bool = False) -> str:
         return f"No package here has the arch {arch.name!r}{spelling.hint(arch.name, _names())}"
     if hidden_by(arch.name):
         return f"{arch.name} is hidden: unset {hidden_by(arch.name)}"
-    if not is_in_this_version(arch.name):
-        return f"{arch.name} is not in this version"
     if arch.name in (x64.name, arm64.name):
         return f"{arch.name} is another processor than this one ({cpu.name}): write qd.cpu"
     if emulate and _backends[arch.name].emulator is not None:

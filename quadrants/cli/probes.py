@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quadrants import arch
 from quadrants.toolchain import build, cc, drivers, hiprtc, metal, nvrtc
-from quadrants.toolchain.compiler import FOR_HALVES, which
+from quadrants.toolchain.compiler import FOR_HALVES
 from quadrants.toolchain.errors import ToolchainError
 
 READY = "ready"
@@ -105,11 +105,12 @@ def _vulkan(found: list[str], missing: list[str]) -> None:
         found.append("drivers: " + ", ".join(icds))
     else:
         missing.append("a Vulkan driver: that of the GPU's maker, or `apt install mesa-vulkan-drivers`")
-    compiler = which("glslc") or drivers.library("shaderc_shared") or drivers.library("shaderc")
-    if compiler:
-        found.append(f"GLSL compiler ({compiler})")
-    else:
-        missing.append("a GLSL compiler: `apt install glslc`")
+    from quadrants.toolchain import glslang
+
+    try:
+        found.append(f"GLSL compiler ({glslang.find()[0]})")
+    except ToolchainError as error:
+        missing.append(_short(error))
 
 
 def _metal(found: list[str], missing: list[str]) -> None:

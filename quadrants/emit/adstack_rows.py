@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quadrants.emit.records import Depth, Gate, Heap, Local, Rows, Stack
-from quadrants.emit.text import UNARY, Text, call, cast, name, size_of
+from quadrants.emit.text import UNARY, Text, call, name
 from quadrants.ir import nodes
 from quadrants.ir.adstack_heaps import constant, depths_of, kind_of, kinds_of
 from quadrants.ir.nodes import ArrayDecl, StackDepth
@@ -56,15 +56,14 @@ def _heaps(printer: BlockPrinter, stacks: list[ArrayDecl], with_last: bool) -> l
 
 
 def _stack(printer: BlockPrinter, decl: ArrayDecl, with_bytes: bool) -> Stack:
-    stored = printer.dialect.space_device + printer.type(decl.type)
-    return Stack(stored, decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
+    return Stack(printer.pointed_type(decl.type), decl.name, _bytes(printer, decl).at(UNARY) if with_bytes else "")
 
 
 def _bytes(printer: BlockPrinter, decl: ArrayDecl) -> Text:
     known = row_bytes(decl)
     if known is not None:
-        return cast(printer.type(i64), name(str(known)))
-    return call("qd_stack_bytes", printer.text(decl.source.count), size_of(printer.type(decl.type)))
+        return printer.cast(printer.type(i64), name(str(known)))
+    return call("qd_stack_bytes", printer.text(decl.source.count), printer.size_of(decl.type))
 
 
 def preparation(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeGuard
 
 from quadrants.emit.spelling import CLEARER, EXACT, INFIX
-from quadrants.emit.text import Text, cast, infix, prefix
+from quadrants.emit.text import Text, infix, prefix
 from quadrants.ir import nodes as n
 from quadrants.ir.ranges import ARITHMETIC as WRAPPING
 from quadrants.ir.ranges import Ranges
@@ -30,6 +30,7 @@ class SignedArithmetic:
     type: Callable[[ValueType], str]
     text: Callable[[n.Expr], Text]
     constant: Callable[[float, DType], Text]
+    cast: Callable[[str, Text], Text]
     ranges: Ranges | None = None
 
     def wraps(self, e: n.Expr) -> TypeGuard[n.Binary | n.Unary]:
@@ -47,14 +48,14 @@ class SignedArithmetic:
 
     def wrapped(self, e: n.Binary | n.Unary) -> Text:
         """An expression that `wraps`."""
-        return cast(self.type(e.type), self.unsigned(e))
+        return self.cast(self.type(e.type), self.unsigned(e))
 
     def unsigned(self, e: n.Expr) -> Text:
         """An expression computed in the unsigned type of its width."""
         if isinstance(e, n.Const) and e.value >= 0:
             return self.constant(e.value, unsigned_of(e.type))
         if not self.wraps(e):
-            return cast(self.type(unsigned_of(scalar(e.type))), self.text(e))
+            return self.cast(self.type(unsigned_of(scalar(e.type))), self.text(e))
         if isinstance(e, n.Unary):
             return prefix("-", self.unsigned(e.a))
         # One unsigned operand makes the operation unsigned.
@@ -82,11 +83,11 @@ class SignedArithmetic:
 
     def elementwise(self, op: str, t: DType, a: Text, b: Text) -> Text:
         """An operation on elements of tensors."""
-        return cast(self.type(t), infix(*INFIX[op], cast(self.type(unsigned_of(t)), a), b))
+        return self.cast(self.type(t), infix(*INFIX[op], self.cast(self.type(unsigned_of(t)), a), b))
 
     def negated(self, t: DType, a: Text) -> Text:
         """The negative of an element of a tensor."""
-        return cast(self.type(t), prefix("-", cast(self.type(unsigned_of(t)), a)))
+        return self.cast(self.type(t), prefix("-", self.cast(self.type(unsigned_of(t)), a)))
 
     # ------------------------------------------------------------ addresses
 

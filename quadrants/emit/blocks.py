@@ -73,10 +73,11 @@ class BlockPrinter(Printer):
         var = s.var
         if var.shared:
             self.uses_frame = True
-            self.put_marked(f"{self.dialect.frame}{var.name} = {self.text(s.init).bare};")
+            place = n.VarPlace(var, var.type)
+            self.put_marked(t_.assign(self.place(place), self.stored(place, self.text(s.init))) + ";")
             return
         const = "" if var.mutable else "const "
-        self.put_marked(f"{const}{self.type(var.type)} {var.name} = {self.text(s.init).bare};")
+        self.put_marked(f"{const}{self.declared_type(var.type)} {var.name} = {self.text(s.init).bare};")
 
     def stmt_Store(self, s: n.Store) -> None:
         place = s.place
@@ -85,7 +86,7 @@ class BlockPrinter(Printer):
             if compound:
                 self.put_marked(compound)
                 return
-        self.put_marked(t_.assign(self.place(place), self.text(s.value)) + ";")
+        self.put_marked(t_.assign(self.place(place), self.stored(place, self.text(s.value))) + ";")
 
     def _compound(self, place: n.VarPlace, value: n.Binary) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
@@ -116,7 +117,7 @@ class BlockPrinter(Printer):
         return t_.assign(self.place(e.place), self.unsigned_operand(e.op, e.args[0]), symbols[e.op])
 
     def stmt_If(self, s: n.If) -> None:
-        cond = self.text(s.cond).bare
+        cond = self.condition(s.cond).bare
         if not s.then and s.orelse:
             self.put_marked(f"if (!({cond})) {{")
             self.block(s.orelse)
@@ -126,7 +127,7 @@ class BlockPrinter(Printer):
         self.block(s.then)
         while len(s.orelse) == 1 and isinstance(s.orelse[0], n.If):
             s = s.orelse[0]
-            self.put(f"}} else if ({self.text(s.cond).bare}) {{")
+            self.put(f"}} else if ({self.condition(s.cond).bare}) {{")
             self.block(s.then)
         if s.orelse:
             self.put("} else {")
@@ -172,12 +173,12 @@ class BlockPrinter(Printer):
     def stmt_While(self, s: n.While) -> None:
         self.break_labels.append("")
         if not s.pre:
-            self.put_marked(f"while ({self.text(s.cond).bare}) {{")
+            self.put_marked(f"while ({self.condition(s.cond).bare}) {{")
         else:
-            self.put_marked("while (1) {")
+            self.put_marked(f"while ({self.dialect.endless}) {{")
             self.block(s.pre)
             self.depth += 1
-            self.put(f"if (!({self.text(s.cond).bare})) break;")
+            self.put(f"if (!({self.condition(s.cond).bare})) break;")
             self.depth -= 1
         self.block(s.body)
         self.put("}")
@@ -196,7 +197,8 @@ class BlockPrinter(Printer):
         if not self.in_function:  # a kernel: results go to the argument block
             for k, value in enumerate(s.values):
                 self.uses_frame = True
-                self.put_marked(f"{self.dialect.result}{k} = {self.text(value).bare};")
+                stored = self.to_memory(value.type, self.text(value))
+                self.put_marked(f"{self.dialect.result}{k} = {stored.bare};")
             return
         if not s.values:
             self.put_marked("return;")
@@ -219,7 +221,7 @@ class BlockPrinter(Printer):
         kinds = "".join(map(_kind, s.values))
         name = self.prelude.need("check", "fail", kinds)
         failure = t_.call(name, self.lane(), t_.name(str(s.site)), *self.texts(s.values))
-        self.put_marked(t_.unless(self.text(s.cond), failure))
+        self.put_marked(t_.unless(self.condition(s.cond), failure))
 
     def stmt_Print(self, s: n.Print) -> None:
         if not self.dialect.spelling.string:
@@ -258,13 +260,13 @@ class BlockPrinter(Printer):
         body = spec[: len(spec) - len(letter)]
         if t.is_real:
             default = "f" if t.bits <= 32 else ("f" if body else ".12f")
-            return f"%{body}{letter or default}", t_.cast("double", self.text(e))
+            return f"%{body}{letter or default}", self.cast("double", self.text(e))
         if t.bits <= 32:
             wide = "int" if t.kind != "u" else "unsigned"
-            return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
+            return f"%{body}{letter or ('u' if t.kind == 'u' else 'd')}", self.cast(wide, self.text(e))
         wide = self.dialect.wide if t.kind == "i" else f"unsigned {self.dialect.wide}"
         length = "l" * self.dialect.wide.count("long")
-        return f"%{body}{length}{letter or ('u' if t.kind == 'u' else 'd')}", t_.cast(wide, self.text(e))
+        return f"%{body}{length}{letter or ('u' if t.kind == 'u' else 'd')}", self.cast(wide, self.text(e))
 
     def stmt_Comment(self, s: n.Comment) -> None:
         self.put(f"{self.dialect.comment} {s.text}")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from quadrants.emit.text import PRIMARY, UNARY, Text, cast, name
+from quadrants.emit.text import PRIMARY, UNARY, Text, name
 from quadrants.ir.types import DType, ValueType, f16, flushed, u1
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ class Constants:
 
     dialect: Dialect
     type: Callable[[ValueType], str]
+    cast: Callable[[str, Text], Text]
 
     def constant(self, value: float, t: DType) -> Text:
         if t.is_real:
@@ -30,11 +31,11 @@ class Constants:
             # The literal 2147483648 has a wider type, and so has its negative.
             return Text(f"(-{t.max}{suffix} - 1)")
         text = Text(f"{value}{suffix}", PRIMARY if value >= 0 else UNARY)
-        return cast(self.type(t), text) if t.bits < 32 else text
+        return self.cast(self.type(t), text) if t.bits < 32 else text
 
     def real(self, value: float, t: DType) -> Text:
         if t is f16 and not self.dialect.spelling.half_arithmetic:
-            return cast(self.type(t), name(f"{half_bits(value):#06x}"))
+            return self.cast(self.type(t), name(f"{half_bits(value):#06x}"))
         if math.isnan(value):
             return name(self.dialect.literals[(t.name, "nan")])
         if math.isinf(value):
@@ -44,7 +45,7 @@ class Constants:
             value = flushed(value, t)
         digits = shortest(value, t) + ("f" if t is f16 else self.dialect.suffixes.get(t.name, ""))
         text = Text(digits, UNARY if digits[0] == "-" else PRIMARY)
-        return cast(self.type(t), text) if t is f16 else text
+        return self.cast(self.type(t), text) if t is f16 else text
 
 
 def half_bits(value: float) -> int:

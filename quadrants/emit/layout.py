@@ -45,6 +45,7 @@ class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
     of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.
     ended: of what tells tasks that their loop has ended, by number of the region.
+    variables: offsets of all that is a variable, by its id.
     """
 
     error: int = -1
@@ -52,6 +53,7 @@ class FrameLayout:
     depths: dict[int, int] = field(default_factory=dict)
     gates: dict[int, int] = field(default_factory=dict)
     ended: dict[int, int] = field(default_factory=dict)
+    variables: dict[int, int] = field(default_factory=dict)
     size: int = 0
     members: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -140,16 +142,16 @@ def frame_layout(module: Module, ended: Mapping[int, Var], *, check: bool) -> Fr
         out.members.append(("error", None))
     _place_results(module, out, place)
     for var in module.shared:
-        place(*size_align(var.type))
+        out.variables[var.id] = place(*size_align(var.type))
         out.members.append(("shared", var))
     for sizing in module.sizings:
         for var in sizing.depths:
-            out.depths[var.id] = place(8, 8)
+            out.variables[var.id] = out.depths[var.id] = place(8, 8)
             out.members.append(("shared", var))
     for task in module.tasks:
         if task.gate is not None:
-            out.gates[task.gate.passing.id] = place(8, 8)
-            place(8, 8)
+            out.variables[task.gate.passing.id] = out.gates[task.gate.passing.id] = place(8, 8)
+            out.variables[task.gate.claimed.id] = place(8, 8)
             out.members += [("shared", task.gate.passing), ("shared", task.gate.claimed)]
     for number, var in ended.items():
         out.ended[number] = place(*size_align(var.type))

@@ -26,7 +26,7 @@ class Member(NamedTuple):
 
 def element_type(prelude: Prelude, decl: ArrayDecl) -> str:
     """What the pointer of an array points to: an element, or a number where elements are taken apart."""
-    return prelude.type(decl.type if elements(decl) > 1 else element_dtype(decl.type))
+    return prelude.stored(decl.type if elements(decl) > 1 else element_dtype(decl.type))
 
 
 def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "", space: str = "") -> list[Member]:
@@ -57,7 +57,7 @@ def of_args(layout: ArgsLayout, prelude: Prelude, address: str = "", space: str 
         elif kind == "result":
             out.append(_result(prelude, *what))
         else:
-            out.append(Member(what.name, prelude.type(what.type)))
+            out.append(Member(what.name, prelude.stored(what.type)))
     return out
 
 
@@ -65,7 +65,7 @@ def of_frame(layout: FrameLayout, prelude: Prelude) -> list[Member]:
     """The members of the frame of a device, behind the failure record."""
     pairs = [(kind, what) for kind, what in layout.members if kind != "error"]
     return [
-        _result(prelude, *what) if kind == "result" else Member(what.name, prelude.type(what.type))
+        _result(prelude, *what) if kind == "result" else Member(what.name, prelude.stored(what.type))
         for kind, what in pairs
     ]
 
@@ -80,4 +80,4 @@ def of_local_frame(module: Module, used: list[ArrayDecl], prelude: Prelude) -> l
 
 
 def _result(prelude: Prelude, k: int, t: ValueType) -> Member:
-    return Member(f"result{k}", prelude.type(t))
+    return Member(f"result{k}", prelude.stored(t))

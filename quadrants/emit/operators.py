@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quadrants.emit.spelling import BOOLEAN, CLEARER, FUNCTIONS, INFIX, narrow
-from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, cast, infix, name, prefix
+from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, infix, name, prefix
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType, ValueType, f16, f32, i16, u1, u16, u32
 
@@ -22,6 +22,7 @@ class Operators:
     type: Callable[[ValueType], str]
     constant: Callable[[float, DType], Text]
     counts_freely: Callable[[n.Expr | None, DType], bool]
+    cast: Callable[[str, Text], Text]
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
         if op == "neg" and t is i16 and not self.dialect.negates_i16:
@@ -47,13 +48,13 @@ class Operators:
         symbol, precedence = found
         if op == "mul" and t is u16 and not self.dialect.signed_wraps:
             # Both become int, which the product may exceed.
-            a = cast(self.type(u32), a)
+            a = self.cast(self.type(u32), a)
         if op in ("shl", "shr") and self.counts_freely(count, t):
             b = infix("&", BAND, b, name(str(max(t.bits, 32) - 1)), UNARY)
         return self.narrowed(op, t, infix(symbol, precedence, a, b, CLEARER.get(precedence, 0)))
 
     def narrowed(self, op: str, t: DType, text: Text) -> Text:
-        return cast(self.type(t), text) if narrow(op, t) else text
+        return self.cast(self.type(t), text) if narrow(op, t) else text
 
     # ------------------------------------------------------------ conversions
 
@@ -69,11 +70,11 @@ class Operators:
             return call(self.need("cast", "half", have, t), a)
         if t is f16 and have.is_integral and have.max > 65504:
             # gcc 12 takes for finite what an integer is as f16. All that are finite are exact in f32.
-            a = cast(self.type(f32), a)
+            a = self.cast(self.type(f32), a)
         if not have.is_real or t.is_real:
-            return cast(self.type(t), a)
+            return self.cast(self.type(t), a)
         if have is f16:
-            have, a = f32, cast(self.type(f32), a)
+            have, a = f32, self.cast(self.type(f32), a)
         return call(self.need("cast", "to_integer", have, t), a)
 
     def bit_cast(self, have: DType, t: DType, a: Text) -> Text:

@@ -52,6 +52,7 @@ of the dialects that this one builds on (hip on cuda), `_base/prelude/<family>.j
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, proxy
@@ -138,8 +139,12 @@ class Prelude:
 
     def literal(self, t: ValueType, values: Sequence[str]) -> str:
         """Text of a tensor or struct value from the texts of its elements (row major) or members."""
-        body = ", ".join(values)
-        return self.spelling.value(self.type(t), f"{{{body}}}" if isinstance(t, TensorType) else body)
+        name, body = self.type(t), ", ".join([*values, *self.spelling.padding(t)])
+        return self.spelling.value(name, self.spelling.elements(t, body) if isinstance(t, TensorType) else body)
+
+    def stored(self, t: ValueType) -> str:
+        """The spelling of a type in memory and in aggregates."""
+        return self.spelling.in_memory.get(t) or self.type(t) if isinstance(t, DType) else self.type(t)
 
     def member(self, name: str) -> str:
         """How a struct member (or any other identifier of the user) is spelled: its own name unless that is taken."""
@@ -197,7 +202,9 @@ class Prelude:
             else:
                 texts = [library[macro](name, *arguments).strip("\n") for _, _, macro, arguments, name in ordered]
                 sections.append("\n\n".join(texts))
-        return "\n\n".join(sections) + "\n" if sections else ""
+        text = "\n\n".join(sections) + "\n" if sections else ""
+        # Where nothing stands in front of a function's type, a blank is left.
+        return text if self.spelling.inline else re.sub(r"^ (?=\S)", "", text, flags=re.MULTILINE)
 
 
 class _Library:

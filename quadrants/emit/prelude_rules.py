@@ -26,6 +26,7 @@ from quadrants.ir.types import (
     f64,
     i32,
     i64,
+    size_align,
     u1,
     u32,
     u64,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from quadrants.emit.prelude import Prelude
 
 FAMILIES = (
-    "types", "tensor", "struct", "lane", "libm", "cast", "int", "float",
+    "types", "tensor", "struct", "reference", "lane", "libm", "cast", "int", "float",
     "map", "linalg", "atomic", "plain", "random", "print", "check", "index", "reduce",
     *SIMT_RULES,
 )  # fmt: skip
@@ -69,10 +70,32 @@ def tensor(p: Prelude, t: TensorType) -> str:
 
 
 def struct(p: Prelude, t: StructType) -> str:
-    members = [(p.type(kind), p.member(key)) for key, kind in t.members]
+    members = [(p.stored(kind), p.member(key)) for key, kind in t.members]
     stem = "".join(ch if ch.isascii() and ch.isalnum() else "_" for ch in t.name) or "struct"
     name = p.unique(f"qd_struct_{stem}", ("struct", t))
+    if p.spelling.tail(t):
+        members.append((f"uint8_t[{p.spelling.tail(t)}]", "qd_tail"))
     return p.add("struct", name, "declare", members, needs=tuple(kind for _, kind in t.members))
+
+
+def reference(p: Prelude, t: ValueType, macro: str = "declare", name: str = "qd_{}_at") -> str:
+    stem = suffix(t) if isinstance(t, (DType, TensorType)) else p.type(t).removeprefix("qd_")
+    name, align = name.format(stem), size_align(t)[1]
+    return p.add("reference", name, macro, t, p.stored(t), align, needs=(t,))
+
+
+def words_of_memory(p: Prelude, *more: ValueType) -> tuple[tuple[str, ValueType], ...]:
+    """References to words, and to more, where memory is reached through such."""
+    return tuple(("reference", t) for t in (i32, u32, u64, *more)) if p.spelling.references else ()
+
+
+def reference_value(p: Prelude, t: ValueType) -> str:
+    return reference(p, t, "value", "qd_value_{}")
+
+
+def reference_volatile(p: Prelude, t: ValueType) -> str:
+    p.need("reference", t)
+    return reference(p, t, "volatile_load", "qd_volatile_{}")
 
 
 def lane(p: Prelude, part: str = "lane") -> str:
@@ -98,6 +121,10 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         name = f"qd_{target}_from_{source}"
         needs = (source, target, whole)
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
+    if op == "wide" and (source, target) == (i32, i64):
+        return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
+    if op == "once" and (source, target) == (f64, f16):
+        return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):
@@ -134,16 +161,36 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op in ("isnan", "isinf") and t.is_real:
         bits = ("cast", "bit_cast", t, bits_of(t))
         return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
+    if op == "reduced" and (op, t.name) in p.spelling.written:
+        return written(p, op, t)
     if not t.is_real or (op not in LIBM and op not in FLOAT_OPS) or singles(p, t)[1]:
         raise ValueError(f"the prelude has no real function '{op}' for {t}")
     if t.bits == 16 and op in VIA_F32:
         macro = "frexp_via_f32" if op == "frexp" else "via_f32"
         needs = (t, i32, ("float", op, f32))
         return p.add("float", f"qd_{op}_{t}", macro, t, p.need("float", op, f32), VIA_F32[op], needs=needs)
+    if (op, t.name) in p.spelling.written:
+        return written(p, op, t)
     if op in p.spelling.builtin or op in LIBM:
         return libm(p, op, t)
     calls = [("float", used, t) for used in FLOAT_OPS[op]]
     return p.add("float", f"qd_{op}_{t}", op, t, *[p.need(*call) for call in calls], needs=(t, i32, *calls))
+
+
+# What functions that the prelude writes itself call.
+WRITTEN = {
+    "sin": ("reduced",), "cos": ("reduced",), "tan": ("sin", "cos"),
+    "asin": ("atan2", "sqrt"), "acos": ("atan2", "sqrt"),
+    "atan2": (), "tanh": ("exp",), "exp": (), "log": (), "pow": ("log", "exp"), "fmod": ("copysign",), "copysign": (),
+    "frexp": (), "reduced": (),
+}  # fmt: skip
+
+
+def written(p: Prelude, op: str, t: DType) -> str:
+    """A function of the C library in a language that has none, or no good one."""
+    calls = [("float", used, t) for used in WRITTEN[op]]
+    needs = (t, i32, u32, bits_of(t), *calls)
+    return p.add("float", f"qd_{op}_{t}", op, t, *[p.need(*call) for call in calls], needs=needs)
 
 
 def half_power(p: Prelude, t: DType, halves: int) -> str:
@@ -175,7 +222,7 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
     there = f"_{space.strip()}" if space else ""
     told = (space,) if space else ()
     if op == "cas_narrow":
-        return p.add(family, f"qd_cas_{t}{there}", "cas_narrow", t, *told, needs=(t, u32))
+        return p.add(family, f"qd_cas_{t}{there}", "cas_narrow", t, *told, needs=(t, u32, *words_of_memory(p)))
     if op == "add_whole":
         name = p.unique(f"qd_atomic_add_{suffix(t)}", (family, op, t, space))
         each = (family, "add", element_dtype(t), space)
@@ -185,11 +232,13 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
     if op not in UPDATES and op != "cas" or bitwise and dtype.is_real or op == "cas" and isinstance(t, TensorType):
         raise ValueError(f"the prelude has no {family} operation '{op}' on {t}")
     name = f"qd_{family}_{op}_{suffix(t)}{there}"
+    needs: list[Any]
     if isinstance(t, TensorType):
         element = (family, op, dtype, space)
         name = p.unique(name, (family, op, t, space))
-        return p.add(family, name, "tensor", t, p.need(*element), *told, needs=(t, element))
-    needs: list[Any] = [dtype, unsigned(dtype), u32]
+        needs = [t, element, *words_of_memory(p, t, dtype)]
+        return p.add(family, name, "tensor", t, p.need(*element), *told, needs=needs)
+    needs = [dtype, unsigned(dtype), u32, *words_of_memory(p, *([dtype] if space else []))]
     combine = None
     computed, conversions = singles(p, dtype)
     needs += conversions
@@ -259,7 +308,8 @@ def _report(p: Prelude) -> tuple[str, ...]:
 
 def print_(p: Prelude, part: str = "", kinds: str = "") -> str:
     if part == "record":
-        return p.add("print", f"qd_print{'_' * bool(kinds)}{kinds}", "record", kinds, needs=(("lane",),))
+        needs = (("lane",), *words_of_memory(p))
+        return p.add("print", f"qd_print{'_' * bool(kinds)}{kinds}", "record", kinds, needs=needs)
     if part == "together":
         return p.add("print", "qd_print_together", "together")
     return p.add("print", "qd_print", "declare", needs=(("lane",),))
@@ -287,7 +337,8 @@ def reduce(p: Prelude, op: str, how: str, t: DType, lanes: int = 0) -> str:
 
 
 RULES: dict[str, Callable[..., str]] = {
-    "types": types, "tensor": tensor, "struct": struct, "lane": lane, "cast": cast, "int": int_, "float": float_,
+    "types": types, "tensor": tensor, "struct": struct, "reference": reference, "reference_value": reference_value,
+    "reference_volatile": reference_volatile, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
     "print": print_, "index": index, "reduce": reduce, **SIMT_RULES,
 }  # fmt: skip

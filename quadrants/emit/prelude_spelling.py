@@ -9,7 +9,17 @@ from functools import cached_property
 from typing import Any
 
 from quadrants.ir.names import LIBRARY_NAMES, RESERVED
-from quadrants.ir.types import PRIMITIVES, DType, TensorType, ValueType, f32, f64
+from quadrants.ir.types import (
+    PRIMITIVES,
+    DType,
+    StructType,
+    TensorType,
+    ValueType,
+    f32,
+    f64,
+    size_align,
+    struct_offsets,
+)
 
 _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -38,7 +48,11 @@ class Spelling:
     and the host has the text. half_arithmetic: there are operations on
     f16; else it is a format of memory. private: qualifier of a thread's own memory, with a blank behind, where pointers
     need one. places_in_lane: where a thread is, only its task is told:
-    the record of a thread keeps it, and helpers that want it are handed that.
+    the record of a thread keeps it, and helpers that want it are handed that. inline: what precedes
+    helpers, and large ones: the same without the wish to have them in their callers. memory: names of types in memory
+    and aggregates, where these differ. written: real functions (with their types) that the prelude has to write where
+    other languages have them. references: memory is reached through blocks, and structs have to say how they end.
+    double_suffix: of literals of f64. array: the elements of a tensor as a value, of {type}, {count} and {body}.
     """
 
     dialect: str
@@ -67,11 +81,43 @@ class Spelling:
     half_arithmetic: bool = True
     private: str = ""
     places_in_lane: bool = False
+    inline: str = "static inline"
+    memory: dict[str, str] = field(default_factory=dict)
+    written: frozenset[tuple[str, str]] = frozenset()
+    references: bool = False
+    array: str = "{{{body}}}"
+    double_suffix: str = ""
 
     @cached_property
     def names(self) -> dict[DType, str]:
         """The names of primitive types, by type."""
         return {PRIMITIVES[name]: text for name, text in self.types.items()}
+
+    @cached_property
+    def in_memory(self) -> dict[DType, str]:
+        """The names of primitive types in memory, by type, where they are other ones."""
+        return {PRIMITIVES[name]: text for name, text in self.memory.items()}
+
+    def elements(self, t: TensorType, body: str) -> str:
+        """The elements of a tensor, as part of a value of it."""
+        kept = self.kept(t.dtype)
+        return self.array.format(type=kept, count=t.count or 1, body=body or f"{kept}(0)" * self.references)
+
+    def kept(self, t: ValueType) -> str:
+        """The name of a type in memory and in aggregates."""
+        return self.in_memory.get(t) or self.c(t) if isinstance(t, DType) else self.c(t)
+
+    def tail(self, t: StructType) -> int:
+        """Bytes behind the last member of a struct that it has to say itself."""
+        if not self.references:
+            return 0
+        key, kind = t.members[-1]
+        return size_align(t)[0] - struct_offsets(t)[key] - size_align(kind)[0]
+
+    def padding(self, t: ValueType) -> list[str]:
+        """What a value of a type has behind its members."""
+        count = self.tail(t) if isinstance(t, StructType) else 0
+        return [f"uint8_t[{count}]({', '.join(['uint8_t(0)'] * count)})"] if count else []
 
     @cached_property
     def _without(self) -> dict[frozenset[str], Spelling]:
@@ -113,12 +159,13 @@ class Spelling:
         """What templates of the prelude know."""
         return {
             "c": self.c,
-            "fn": self.prefix + "static inline",
-            "long_fn": self.prefix + "static",
+            "fn": self.prefix + self.inline,
+            "long_fn": self.prefix + self.inline.removesuffix(" inline"),
+            "kept": self.kept,
             "unsigned": unsigned,
             "number": self.number,
             "modular": self.modular,
-            "at": element_at,
+            "at": self.element_at,
             "kind_bits": self.kind_bits,
             "failure_real": self.names[self.failure_real],
             "narrow": self.narrow,
@@ -133,6 +180,17 @@ class Spelling:
             **{name: PRIMITIVES[name] for name in ("f16", "f32", "f64", "i32", "i64", "u1", "u32", "u64")},
         }
 
+    def element_at(self, spelling: str, operands: Sequence[ValueType], i: int | str) -> str:
+        """`spelling` with {a}, {b} .. replaced by element i of the operands of a map, or by scalar operands."""
+        if _PARENTHESISED.match(spelling):
+            spelling = spelling[1:-1]
+        names = zip("abcd", operands, strict=False)
+        return spelling.format(**{x: self._element(x, t, i) if isinstance(t, TensorType) else x for x, t in names})
+
+    def _element(self, name: str, t: TensorType, i: int | str) -> str:
+        text = f"{name}.v[{i}]"
+        return text if self.kept(t.dtype) == self.c(t.dtype) else f"{self.c(t.dtype)}({text})"
+
     def c(self, t: ValueType) -> str:
         """The name of a primitive or tensor type in this dialect."""
         return self.names[t] if isinstance(t, DType) else "qd_" + suffix(t)
@@ -143,8 +201,10 @@ class Spelling:
             return str(int(value))
         text = repr(float(value))
         if t.bits == 64:
-            return text
-        return text + "f" if t.bits == 32 else f"({self.names[t]}){text}f"
+            return text + self.double_suffix
+        if t.bits == 32:
+            return text + "f"
+        return f"{self.names[t]}({text}f)" if self.references else f"({self.names[t]}){text}f"
 
     def modular(self, t: DType) -> str:
         """The cast of an operand by which sums and products of integers of type t wrap; "" where they do without it."""
@@ -178,14 +238,6 @@ def suffix(t: ValueType) -> str:
         shape = "x".join(map(str, t.shape))
         return f"{'vec' if len(t.shape) == 1 else 'mat'}{shape}_{t.dtype.name}"
     raise ValueError(f"a helper cannot be named after the type {t}")
-
-
-def element_at(spelling: str, operands: Sequence[ValueType], i: int | str) -> str:
-    """`spelling` with {a}, {b} .. replaced by element i of the operands of a map, or by scalar operands."""
-    if _PARENTHESISED.match(spelling):
-        spelling = spelling[1:-1]
-    names = zip("abcd", operands, strict=False)
-    return spelling.format(**{x: f"{x}.v[{i}]" if isinstance(t, TensorType) else x for x, t in names})
 
 
 def unsigned(t: DType) -> DType:

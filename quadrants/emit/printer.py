@@ -12,6 +12,7 @@ from quadrants.emit import text as t_
 from quadrants.emit.arithmetic import SignedArithmetic
 from quadrants.emit.constants import Constants
 from quadrants.emit.elementwise import Elementwise
+from quadrants.emit.members import element_type
 from quadrants.emit.operators import Operators
 from quadrants.emit.prelude_simt import takes_lane
 from quadrants.emit.printed import PrintedLines
@@ -64,6 +65,45 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
 
     def need(self, family: str, *params: Any) -> str:
         return self.prelude.need(family, *params)
+
+    # ------------------------------------------------------------ what languages without pointers write otherwise
+
+    def cast(self, type_name: str, a: Text) -> Text:
+        """A value as one of another type."""
+        return t_.cast(type_name, a)
+
+    def condition(self, e: n.Expr) -> Text:
+        """What a branch or a loop asks."""
+        return self.text(e)
+
+    def to_memory(self, t: ValueType, a: Text) -> Text:
+        """A value as memory has it, arguments and aggregates included."""
+        return a
+
+    def from_memory(self, t: ValueType, a: Text) -> Text:
+        """The reverse of `to_memory`."""
+        return a
+
+    def stored(self, place: n.Place, a: Text) -> Text:
+        """A value of the type of a place as that place has it."""
+        return a
+
+    def declared_type(self, t: ValueType) -> str:
+        """The type of a variable, with what a declaration says of it besides."""
+        return self.type(t)
+
+    def size_of(self, t: ValueType) -> Text:
+        """The bytes of a type in memory."""
+        return t_.size_of(self.type(t))
+
+    def pointed_type(self, t: ValueType) -> str:
+        """How a pointer to such in the memory of the device is declared, but for what says that it is one."""
+        return self.dialect.space_device + self.type(t)
+
+    def array_pointer(self, decl: n.ArrayDecl, source: Text) -> tuple[str, Text]:
+        """What the local that leads to an array points to, and its value. source: what the argument block has."""
+        space, pointed = self.dialect.space_device, element_type(self.prelude, decl)
+        return space + pointed, t_.pointer(pointed, space, source) if self.dialect.address else source
 
     # ------------------------------------------------------------ expressions
 
@@ -152,7 +192,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
             return self.mapped_select(e)
         if isinstance(e.type, TensorType) and not (e.a.type == e.b.type == e.type):
             return self.mapped_select(e)
-        found = t_.select(self.text(e.cond), self.chosen(e.a), self.chosen(e.b))
+        found = t_.select(self.condition(e.cond), self.chosen(e.a), self.chosen(e.b))
         return self.narrowed("neg", e.type, found) if e.type is f16 else found
 
     def chosen(self, e: n.Expr) -> Text:
@@ -227,7 +267,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         if e.op == "address":
             (place,) = e.args
             assert isinstance(place, n.PLACES)
-            return t_.cast(self.type(e.type), t_.address(self.place(place)))
+            return self.cast(self.type(e.type), t_.address(self.place(place)))
         name = self.need(*e.op.split("."), *e.params)
         return t_.call(name, *self.place_of_thread(e.op), *[self.argument(a) for a in e.args])
 

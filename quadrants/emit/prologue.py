@@ -6,9 +6,8 @@ from collections.abc import Sequence, Set
 
 from quadrants.emit import vectors
 from quadrants.emit.blocks import BlockPrinter
-from quadrants.emit.members import element_type
 from quadrants.emit.records import Axis, Local
-from quadrants.emit.text import ADD, UNARY, cast, infix, name, parenthesised, pointer
+from quadrants.emit.text import ADD, UNARY, infix, name, parenthesised
 from quadrants.ir.nodes import ArrayDecl, Const, Declare, Expr, For, If, Var
 from quadrants.ir.ranges import known_length
 from quadrants.ir.types import element_dtype, i32, i64
@@ -26,18 +25,17 @@ def arguments(p: BlockPrinter, restrict: Set[int]) -> list[Local]:
                 if (decl.id, axis) in p.extents:
                     place = f"{source}{decl.name}_shape[{axis}]"
                     out.append(Local("constant", p.type(i32), f"{decl.name}_shape{axis}", place))
-    return out + [Local("constant", p.type(v.type), v.name, source + v.name) for v in p.values.values()]
+    for v in p.values.values():
+        out.append(Local("constant", p.type(v.type), v.name, p.from_memory(v.type, name(source + v.name)).bare))
+    return out
 
 
 def _pointer(p: BlockPrinter, decl: ArrayDecl, qualifier: str) -> Local:
     """The pointer of an array as the arguments have it, with what the compiler cannot know of its alignment."""
     known = vectors.alignment(decl)
     told = known if p.dialect.assume_aligned and known > element_dtype(decl.type).size else 0
-    space, pointed = p.dialect.space_device, element_type(p.prelude, decl)
-    value = name(p.dialect.args + decl.name)
-    if p.dialect.address:
-        value = pointer(pointed, space, value)
-    return Local("pointer", space + pointed, decl.name, value.bare, qualifier, aligned=told)
+    leads_to, value = p.array_pointer(decl, name(p.dialect.args + decl.name))
+    return Local("pointer", leads_to, decl.name, value.bare, qualifier, aligned=told)
 
 
 def computed(p: BlockPrinter, declarations: Sequence[Declare]) -> list[Local]:
@@ -60,7 +58,7 @@ def _axis(p: BlockPrinter, var: Var, begin: Expr, end: Expr) -> Axis:
     b, e = p.text(begin), p.text(end)
     count = known_length(begin, end)
     # The distance of two i32 has 33 bits.
-    extent = e if zero else parenthesised(infix("-", ADD, cast(p.type(i64), e), b))
+    extent = e if zero else parenthesised(infix("-", ADD, p.cast(p.type(i64), e), b))
     return Axis(
         var.name,
         "" if zero else b.at(ADD + 1),

@@ -31,6 +31,7 @@ from quadrants.emit.records import (
     Parameter,
     TripCount,
 )
+from quadrants.emit.references import ReferencePrinter
 from quadrants.emit.spelling import comment
 from quadrants.ir import cost
 from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stmt, Task, Var
@@ -87,8 +88,9 @@ class Renderer:
             profile=profile, heaps=self.adstack.heaps, depths=self.adstack.depths, gates=self.adstack.gates,
         )  # fmt: skip
         self.lines = PrintedLines()
+        check = uses["check"] or module.cut_site >= 0
         self.ended = regions.loops_ahead(module) if dialect.loop_condition else {}
-        self.frame = self.adstack.frame = frame_layout(module, self.ended, check=uses["check"]) if by_value else None
+        self.frame = self.adstack.frame = frame_layout(module, self.ended, check=check) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
@@ -96,7 +98,10 @@ class Renderer:
         self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
-        p = BlockPrinter(self.dialect, self.prelude, self.options)
+        made = ReferencePrinter if self.dialect.model == "reference" else BlockPrinter
+        p = made(self.dialect, self.prelude, self.options)
+        if isinstance(p, ReferencePrinter) and self.frame is not None:
+            p.frame_offsets = self.frame.variables
         if not self.dialect.signed_wraps:
             p.ranges = Ranges(body, loop)
         p.plain = plain
@@ -163,6 +168,9 @@ class Renderer:
         axes = prologue.axes(p, t.loop) if t.loop is not None else None
         before = prologue.computed(p, t.pre)
         uses = features.features(t.body)
+        if self.module.cut_site >= 0 and form.name == "stride":
+            p.need("check", "fail", "")
+            uses["check"] = True
         lane = p.uses_lane or uses["random"] or uses["check"]
         if lane:
             self.prelude.need("lane")
@@ -260,6 +268,7 @@ class Renderer:
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
             "heaps": plan is not None,
             "heap_site": module.heap_site,
+            "cut_site": module.cut_site,
             "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
         }
         user = environment.search_path(kernel_path, self.options.get("template_path") or ())

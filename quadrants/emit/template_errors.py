@@ -27,6 +27,7 @@ VARIABLES = {
     "stacks": "name of a CPU task with stacks -> locals, depths and heaps, from which the bytes of their rows follow",
     "heaps": "whether tasks of a device have stacks in the heaps",
     "heap_site": "the message when there is no memory for stacks",
+    "cut_site": "number of the message for a loop that the driver ended early, below 0 where no driver does",
     "gate_bytes": "from how many bytes of stacks on a CPU counts the iterations that need them",
     "functions": "specialisations of @qd.func that the kernel calls",
     "tasks": "launches, in order",

@@ -12,7 +12,8 @@ class Abilities(NamedTuple):
     wide_addresses: numbers of 64 bits are as good for addresses as those of 32. goto: a jump leaves several loops
     at once. pointers: a place may be chosen by a condition. thread_exit: a thread can end inside of a function.
     recursion: a function may call itself. half_arithmetic: there are operations on f16; else it is a format of
-    memory. references: an argument by reference may be in any memory. lacks: what the device has not of the rest.
+    memory. references: an argument by reference may be in any memory. long_loops: a thread may do
+    any number of rounds. lacks: what the device has not of the rest.
     """
 
     arch: str = ""
@@ -24,4 +25,5 @@ class Abilities(NamedTuple):
     recursion: bool = True
     half_arithmetic: bool = True
     references: bool = True
+    long_loops: bool = True
     lacks: Lacks = Lacks()

@@ -126,6 +126,47 @@ simd_shuffle_and_fill_up simd_shuffle_down simd_shuffle_rotate_down simd_shuffle
 simd_shuffle_xor simd_sum simd_xor
 """
 
+GLSL_KEYWORDS = """
+input output sample buffer filter half common active partition cast template this union enum typedef long short double
+sizeof namespace using extern external interface public static fixed unsigned superp goto inline noinline asm class
+resource layout precise shared smooth patch atomic_uint volatile restrict coherent readonly writeonly subroutine in out
+inout lowp mediump highp discard attribute const uniform varying centroid flat noperspective invariant precision
+uint devicecoherent queuefamilycoherent workgroupcoherent subgroupcoherent nonprivate demote spirv_instruction
+spirv_execution_mode spirv_execution_mode_id spirv_decorate spirv_decorate_id spirv_decorate_string spirv_type
+spirv_storage_class spirv_by_reference spirv_literal main true false struct sampler hvec2 hvec3 hvec4 fvec2 fvec3 fvec4
+mat2 mat3 mat4 QD_TASK
+""" + " ".join(
+    [f"{kind}vec{n}" for n in (2, 3, 4) for kind in "b i u d i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64".split()]
+    + [f"vec{n}" for n in (2, 3, 4)]
+    + [f"{kind}mat{n}x{m}" for n in (2, 3, 4) for m in (2, 3, 4) for kind in ("", "d", "f16", "f32", "f64")]
+    + [f"{kind}mat{n}" for n in (2, 3, 4) for kind in ("d", "f16", "f32", "f64")]
+    + [f"float{bits}_t" for bits in (16, 32, 64)]
+    + [
+        f"{kind}{what}{of}"
+        for kind in ("", "i", "u")
+        for what in ("sampler", "image", "texture", "subpassInput")
+        for of in (
+            "1D 2D 3D Cube 1DArray 2DArray CubeArray Buffer 2DMS 2DMSArray 2DRect 1DShadow 2DShadow CubeShadow "
+            "1DArrayShadow 2DArrayShadow CubeArrayShadow 2DRectShadow MS"
+        ).split()
+    ]
+)
+
+# Functions of GLSL besides those of the C library: names that a function of the user's cannot have there.
+GLSL_FUNCTIONS = """
+abs acosh all any asinh atan atanh atomicAdd atomicAnd atomicCompSwap atomicCounter atomicExchange atomicLoad atomicMax
+atomicMin atomicOr atomicStore atomicXor barrier bitCount bitfieldExtract bitfieldInsert bitfieldReverse ceil clamp
+controlBarrier cross degrees determinant distance dot doubleBitsToInt64 doubleBitsToUint64 equal exp2 faceforward
+findLSB findMSB float16BitsToInt16 float16BitsToUint16 floatBitsToInt floatBitsToUint floor fract greaterThan
+greaterThanEqual groupMemoryBarrier imulExtended int16BitsToFloat16 int64BitsToDouble intBitsToFloat inverse inversesqrt
+ldexp length lessThan lessThanEqual matrixCompMult max memoryBarrier memoryBarrierBuffer memoryBarrierShared min mix mod
+modf normalize not notEqual outerProduct pack32 pack64 packHalf2x16 radians reflect refract roundEven sign smoothstep
+step subgroupAdd subgroupAll subgroupAny subgroupBallot subgroupBarrier subgroupElect subgroupMemoryBarrier
+subgroupShuffle transpose uaddCarry uint16BitsToFloat16 uint64BitsToDouble uintBitsToFloat umulExtended unpack32
+unpackHalf2x16 usubBorrow packDouble2x32 unpackDouble2x32 unpack8 unpack16 pack16 noise1 noise2 noise3 noise4 texture
+subgroupBallotBitCount subgroupShuffleDown subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared dFdx dFdy fwidth
+"""
+
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
 OTHER = """
 half kernel global local private device thread constant in out inout uniform buffer shared frame lane begin end
@@ -146,7 +187,7 @@ _NUMBERED = re.compile(r"result\d+|\w+_\d+_(serial|range_for|struct_for)")
 
 def is_reserved(name: str) -> bool:
     """Whether the text of a kernel may mean something else by a name."""
-    return name in RESERVED or name.startswith(("qd_", "_")) or _NUMBERED.fullmatch(name) is not None
+    return name in RESERVED or name.startswith(("qd_", "_", "gl_")) or _NUMBERED.fullmatch(name) is not None
 
 
 def extents_of(array: str) -> set[str]:

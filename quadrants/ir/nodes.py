@@ -439,6 +439,7 @@ class Module:
     depths: list[Var] = field(default_factory=list)  # variables of the frame with the depths of stacks
     sizings: list[Sizing] = field(default_factory=list)  # on devices: how those of these become known that need cells
     heap_site: int = -1  # the message when there is no memory for stacks
+    cut_site: int = -1  # that of loops that a driver ends; set by `passes.watch_loops`
     doc: str = ""
     loc: Loc | None = None
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name

@@ -28,6 +28,7 @@ from quadrants.passes.refuse_lacking import refuse_lacking
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
+from quadrants.passes.watch_loops import watch_loops
 from quadrants.passes.writes import note_writes
 
 Step = Callable[[Module], Module]
@@ -58,6 +59,8 @@ def _lowering(able: Abilities) -> Iterator[Step]:
     """The passes that bring IR to what a target can say."""
     if not able.recursion:
         yield _told(refuse_recursion, arch=able.arch)
+    if not able.long_loops:
+        yield watch_loops
     if "f64" in able.lacks.types:
         yield failures_as_singles
     if able.lacks:

@@ -6,11 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from quadrants import banner
-from quadrants.errors import QuadrantsAssertionError
+from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError
 from quadrants.launch.recipe import Site
 
 Message = tuple[Any, ...]  # its kind, and what else that needs
 Values = Sequence[Any]  # integers and real numbers
+
+_LOOP_CUT = (
+    "(kernel={}) The driver of the device ended a loop that had more to do: llvmpipe (Mesa's Vulkan on a processor) "
+    "lets a thread do 65535 rounds of all its loops in one task. Have more threads do less each, split the kernel, or "
+    "take arch=qd.cpu."
+)
 
 
 def of_site(site: Site) -> Callable[[Values, int], Exception]:
@@ -20,6 +26,8 @@ def of_site(site: Site) -> Callable[[Values, int], Exception]:
     def failure(values: Values, worker: int) -> Exception:
         if message[0] == "view":
             return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
+        if message[0] == "loop cut":
+            return QuadrantsRuntimeError(_LOOP_CUT.format(kernel_name))
         error: type[Exception] = QuadrantsAssertionError
         describe = _describe
         if message[0].startswith("adstack"):

@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 
 from quadrants import folders
@@ -19,6 +20,8 @@ from quadrants.toolchain.names import file_stem
 
 _LOCK_NAME = "in-use"
 _EXACT = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+# A compiler that was killed a moment ago may still make a file.
+_ATTEMPTS = 30
 _lock = threading.RLock()
 # One folder a parent; keyed by the process too, because a forked child must not use or delete its parent's.
 _folders: dict[tuple[int, str], str] = {}
@@ -183,8 +186,13 @@ def _remove_if_free(outer: folders.Folder, left: folders.Folder) -> None:
 
 
 def _discard(pid: int, parent: str, name: str) -> None:
-    if os.getpid() == pid:
+    if os.getpid() != pid:
+        return
+    for _ in range(_ATTEMPTS):
         _delete(parent, name)
+        if not os.path.exists(os.path.join(parent, name)):
+            return
+        time.sleep(0.01)
 
 
 def _delete(parent: str, name: str) -> None:

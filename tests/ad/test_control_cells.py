@@ -257,7 +257,7 @@ def test_what_the_language_refuses_is_refused_in_derivatives(stacks):
         assert said[0] == said[1]
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"))  # whose functions cannot call themselves
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))  # whose functions cannot call themselves
 def test_calls_of_real_functions_that_compute_integers(stacks):
     x, y = field(POINTS), field(np.zeros(4))
 

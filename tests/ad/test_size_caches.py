@@ -179,7 +179,7 @@ def test_arrays_of_numpy_are_never_known():
     assert case.looks() == 1
 
 
-@pytest.mark.runtime(exclude=("cuda", "amdgpu", "metal", "opencl"))
+@pytest.mark.runtime(exclude=("cuda", "amdgpu", "metal", "vulkan", "opencl"))
 def test_a_view_that_was_given_away_ends_it():
     n = ints([2, 2, 2, 2])
     case = of_field(n)

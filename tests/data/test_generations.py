@@ -209,7 +209,7 @@ def test_structs_count():
     assert not snapshot(s.n).holds
 
 
-@pytest.mark.runtime(exclude=("cuda", "amdgpu", "metal", "opencl"))
+@pytest.mark.runtime(exclude=("cuda", "amdgpu", "metal", "vulkan", "opencl"))
 @pytest.mark.parametrize("make", CONTAINERS)
 @pytest.mark.parametrize(
     "expose",

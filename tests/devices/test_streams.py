@@ -9,7 +9,7 @@ import pytest
 
 import quadrants as qd
 
-GPUS = ("cuda", "amdgpu", "metal", "opencl")
+GPUS = ("cuda", "amdgpu", "metal", "vulkan", "opencl")
 
 
 @qd.kernel

@@ -169,7 +169,7 @@ def test_nothing_happens_after_a_failure(poor):
     assert x.to_numpy().tolist() == [2, 2, 2, 2]
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"))  # whose functions cannot call themselves
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))  # whose functions cannot call themselves
 def test_a_failure_deep_in_recursion(poor):
     poor(debug=True)
 

@@ -17,7 +17,14 @@ def test_runtime_object(arch):
     runtime.prog.synchronize()
     assert qd.lang.impl is impl
     # simt.md 10.1: none on the CPU, what every device of the kind has on the others
-    least = {qd.cpu: 0, qd.cuda: 48 << 10, qd.amdgpu: 64 << 10, qd.metal: 32 << 10, qd.opencl: 32 << 10}[arch]
+    least = {
+        qd.cpu: 0,
+        qd.cuda: 48 << 10,
+        qd.amdgpu: 64 << 10,
+        qd.metal: 32 << 10,
+        qd.vulkan: 32 << 10,
+        qd.opencl: 32 << 10,
+    }[arch]
     assert impl.get_max_shared_memory_bytes(is_lowerbound_ok=True) >= least
     assert (impl.get_max_shared_memory_bytes(is_lowerbound_ok=True) == 0) == (arch is qd.cpu)
 

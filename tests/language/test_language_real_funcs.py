@@ -30,7 +30,7 @@ def advance(x: qd.ref(qd.i32), by: qd.i32):
     x += by
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"))  # whose functions cannot call themselves: tests/opencl
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))  # whose functions cannot call themselves: tests/opencl
 def test_recursion(arch):
     @qd.kernel
     def run(n: qd.i32) -> qd.i64:

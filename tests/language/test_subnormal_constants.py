@@ -16,7 +16,7 @@ def bits(x: float) -> tuple:
     return x, math.copysign(1.0, x)
 
 
-@pytest.mark.runtime(exclude=("opencl",))  # whose drivers need not flush, and it has no f16
+@pytest.mark.runtime(exclude=("opencl", "vulkan"))  # whose drivers need not flush, and OpenCL has no f16
 def test_constants_are_flushed_like_results(arch):
     f = qd.field(qd.f32, shape=12)
     d = qd.field(qd.f64, shape=2)
@@ -60,7 +60,10 @@ def test_constants_of_64_bits_where_the_arch_flushes_those(arch, arch_name):
 
     run()
     flushes = (
-        "f64" in dialects.get({"cpu": "c", "cuda": "cuda", "amdgpu": "hip", "opencl": "opencl"}[arch_name]).flushes
+        "f64"
+        in dialects.get(
+            {"cpu": "c", "cuda": "cuda", "amdgpu": "hip", "opencl": "opencl", "vulkan": "glsl"}[arch_name]
+        ).flushes
     )
     assert flushes is (arch_name == "cpu")
     small = 0.0 if flushes else 1e-310

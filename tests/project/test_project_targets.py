@@ -55,4 +55,4 @@ def test_every_arch_has_a_record():
 def test_a_target_that_runs_kernels_has_a_dialect(target):
     dialect = dialects.get(target.dialect)
     assert dialect.launches != target.host_memory
-    assert dialect.spelling.lanes == max(1, target.subgroup)
+    assert dialect.spelling.lanes == max(1, target.subgroup or 1)  # devices with Vulkan say themselves

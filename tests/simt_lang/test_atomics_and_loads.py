@@ -1,5 +1,7 @@
 """Rules of atomic operations, volatile loads, the clock, bit counts (simt.md 2, 3, 4, 10)."""
 
+import re
+
 import numpy as np
 import pytest
 import simt_lang_kit as kit
@@ -151,11 +153,11 @@ def test_volatile_loads(arch):
 
     read(flag, out)
     assert list(out.to_numpy()) == [1.5, 6, 2, 2**40, 200, 0]
-    loop = read.source(flag, out).split("while (1)")[1].split("}")[0]
+    loop = re.split(r"while \((?:1|true)\)", read.source(flag, out))[1].split("}")[0]
     assert "volatile" in loop
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"))  # which have no clock
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))  # which have no clock
 def test_the_clock_runs(arch):
     """10.2"""
     out = qd.field(qd.i64, 2)
@@ -180,7 +182,7 @@ def test_what_the_device_says_of_itself(arch):
     if arch is qd.cuda:
         assert qd.clock_freq_hz() > 1e6 and qd.lang.impl.get_cuda_compute_capability() >= 50 and limit >= 48 * 1024
         return
-    if arch is qd.opencl:
+    if arch in (qd.opencl, qd.vulkan):
         assert limit >= 32768
     else:
         assert limit == {"amdgpu": 65536, "metal": 32768}.get(arch.name, 0)

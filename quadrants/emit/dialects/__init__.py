@@ -41,9 +41,12 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers, recursion, references, lacks: see `Abilities`; `without` gives a record what its device lacks.
+    goto, pointers, recursion, references, long_loops, lacks: see `Abilities`; `without` gives a record what its device
+    lacks.
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
+    model: "pointer", or "reference" where memory is reached through blocks (see `emit.references`). endless: the
+    condition of a loop that only a break ends. known_zeros: drivers compute products and quotients with constant zeros.
     wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
@@ -85,10 +88,14 @@ class Dialect:
     pointers: bool = True
     recursion: bool = True
     references: bool = True
+    long_loops: bool = True
     space_device: str = ""
     space_shared: str = ""
     address: str = ""
     wide: str = "long long"
+    model: str = "pointer"
+    endless: str = "1"
+    known_zeros: bool = True
     batches: bool = True
     lacks: Lacks = Lacks()
 
@@ -104,13 +111,14 @@ class Dialect:
         return Abilities(
             arch=self.lacks.device or f"arch {target.archs[0] if target is not None else self.name}",
             device=self.launches,
-            wide_addresses=self.signed_wraps,
+            wide_addresses=self.signed_wraps and self.model == "pointer",
             goto=self.goto,
             pointers=self.pointers,
             thread_exit=bool(self.spelling.leave),
             recursion=self.recursion,
             half_arithmetic=self.spelling.half_arithmetic,
             references=self.references,
+            long_loops=self.long_loops,
             lacks=self.lacks,
         )
 

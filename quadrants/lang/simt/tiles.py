@@ -20,6 +20,7 @@ from quadrants.lang import access, scope, structs, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.simt import kernel_scope as at
+from quadrants.lang.simt.lanes import group_size
 from quadrants.lang.simt.tile_slices import BlockSlice, ColumnSlice
 from quadrants.lang.value import Value
 
@@ -40,6 +41,11 @@ class Tile(KernelObject):
             raise QuadrantsSyntaxError(
                 f"{cls.__name__} requires a GPU backend with subgroups, such as qd.cuda. "
                 f"Current arch is {Arch(tracer.arch_name)!r}, which has none"
+            )
+        if cls.SIZE > group_size():
+            raise QuadrantsSyntaxError(
+                f"{cls.__name__} requires subgroups of {cls.SIZE} lanes or more, and those of this device have "
+                f"{group_size()}. Current arch is {Arch(tracer.arch_name)!r}"
             )
         return tracer
 

@@ -1,0 +1,46 @@
+// The devices with Vulkan that a process can see, and what they have. Part of the driver.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vulkan_entries.hpp"
+
+namespace qd {
+namespace vulkan {
+
+// kind: 1 integrated, 2 discrete, 3 virtual, 4 a processor, 0 anything else. api: the version, as Vulkan packs it.
+// features: by name, of all that is asked for. lacking: what it would need to run kernels, "" for nothing.
+struct Found {
+    Handle physical = nullptr;
+    std::string name, lacking;
+    uint32_t kind = 0, api = 0, driver = 0, vendor = 0, device = 0;
+    uint8_t cache_id[16] = {};
+    uint32_t shared_bytes = 0, block_threads = 0, subgroup = 0, family = 0;
+    uint64_t largest = 0;
+    float tick = 1;  // nanoseconds
+    bool timed = false;
+    std::vector<std::pair<std::string, bool>> features;
+
+    bool has(const char *feature) const;
+};
+
+// The instance is made on the first call. why: what is missing where there is none, else null.
+const std::vector<Found> &devices(const char **why);
+
+// A logical device, for the life of the process. The same one for the same number, unless it was lost.
+struct Opened {
+    const Found *found = nullptr;
+    Handle device = nullptr;
+    Handle queue = nullptr;
+    DeviceEntries vk;
+    MemoryProperties memory;
+    bool lost = false;
+};
+
+std::shared_ptr<Opened> opened(size_t number, Status *status, const char **why);
+
+}  // namespace vulkan
+}  // namespace qd

@@ -1,0 +1,333 @@
+"""Expressions and places of a language without pointers: memory is reached through references, which are blocks.
+
+    x[i] = y[i]                 x[i].v = y[i].v
+    the address of x[i]         x[i]
+    that of its second number   qd_f32_at(uint64_t(x[i]) + 4ul)
+
+A reference is a value like any other; what it leads to is its member `v`. An index in brackets has 32 bits; a wider one
+is added to the address. Memory and aggregates have bytes where variables have truth values.
+"""
+
+from __future__ import annotations
+
+import math
+
+from quadrants.emit import text as t_
+from quadrants.emit.blocks import BlockPrinter
+from quadrants.emit.spelling import CLEARER
+from quadrants.emit.text import ADD, AND, EQUALITY, MUL, OR, UNARY, Text
+from quadrants.errors import QuadrantsTypeError
+from quadrants.ir import nodes as n
+from quadrants.ir.places import elements, flat_index
+from quadrants.ir.types import (
+    DType,
+    StructType,
+    ValueType,
+    element_dtype,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+    scalar,
+    size_align,
+    struct_offsets,
+    tensor,
+    u1,
+    u32,
+    u64,
+)
+
+# Arithmetic and bits of truth values, as logic.
+_LOGIC = {
+    "add": ("!=", EQUALITY), "sub": ("!=", EQUALITY), "bit_xor": ("!=", EQUALITY), "mul": ("&&", AND),
+    "bit_and": ("&&", AND), "min": ("&&", AND), "bit_or": ("||", OR), "max": ("||", OR),
+}  # fmt: skip
+_ORDERED = ("lt", "le", "gt", "ge")
+_ATOMICS = {
+    "add": "atomicAdd", "sub": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
+    "or": "atomicOr", "xor": "atomicXor", "exchange": "atomicExchange", "cas": "atomicCompSwap",
+}  # fmt: skip
+
+
+class ReferencePrinter(BlockPrinter):
+    """frame_offsets: of the variables that all threads see, by id, in bytes."""
+
+    frame_offsets: dict[int, int] = {}
+
+    def reference(self, t: ValueType) -> str:
+        """The type of a reference to a value in the memory of the device."""
+        return self.need("reference", t)
+
+    def cast(self, type_name: str, a: Text) -> Text:
+        return t_.call(type_name, a)
+
+    def condition(self, e: n.Expr) -> Text:
+        return self.truth(scalar(e.type), self.text(e))
+
+    def truth(self, t: DType, a: Text) -> Text:
+        return a if t is u1 else t_.infix("!=", EQUALITY, a, self.constant(0, t))
+
+    def to_memory(self, t: ValueType, a: Text) -> Text:
+        return t_.call(self.prelude.stored(u1), a) if t is u1 else a
+
+    def from_memory(self, t: ValueType, a: Text) -> Text:
+        return t_.call(self.type(u1), a) if t is u1 else a
+
+    def stored(self, place: n.Place, a: Text) -> Text:
+        return self.to_memory(place.type, a) if self.in_memory(place) else a
+
+    def in_memory(self, place: n.Place) -> bool:
+        """Whether a place has values as memory has them."""
+        if isinstance(place, n.VarPlace):
+            return place.var.shared
+        return not (isinstance(place, n.Slot) and place.array.id in self.private_arrays)
+
+    def size_of(self, t: ValueType) -> Text:
+        return t_.name(f"{size_align(t)[0]}{self.dialect.suffixes['i64']}")
+
+    def pointed_type(self, t: ValueType) -> str:
+        return self.reference(t)
+
+    def array_pointer(self, decl: n.ArrayDecl, source: Text) -> tuple[str, Text]:
+        found = self.reference(decl.type if elements(decl) > 1 else element_dtype(decl.type))
+        return found, t_.call(found, source)
+
+    # ------------------------------------------------------------ expressions
+
+    def print_Load(self, e: n.Load) -> Text:
+        loaded = self.loaded.get(id(e))
+        if loaded is not None:
+            return loaded
+        found = self.place(e.place)
+        return self.from_memory(e.type, found) if self.in_memory(e.place) else found
+
+    def print_Elem(self, e: n.Elem) -> Text:
+        return self.from_memory(e.type, super().print_Elem(e))
+
+    def print_Member(self, e: n.Member) -> Text:
+        return self.from_memory(e.type, super().print_Member(e))
+
+    def in_aggregate(self, e: n.Expr) -> Text:
+        return self.to_memory(e.type, super().in_aggregate(e))
+
+    def chosen(self, e: n.Expr) -> Text:
+        """A side of a choice. Compilers mix up layouts of what is in memory and what is not: it has to be a value."""
+        if isinstance(e, n.Load) and not isinstance(e.type, DType) and self.in_memory(e.place):
+            return t_.call(self.need("reference_value", e.type), self.text(e))
+        return self.text(e)
+
+    def converted(self, have: DType, t: DType, a: Text) -> Text:
+        if have is i32 and t is i64:
+            return t_.call(self.need("cast", "wide", have, t), a)
+        if have is f64 and t is f16:
+            return t_.call(self.need("cast", "once", have, t), a)
+        return super().converted(have, t, a)
+
+    def print_Binary(self, e: n.Binary) -> Text:
+        real = isinstance(e.type, DType) and e.type.is_real
+        if real and e.op in ("mul", "truediv") and not self.dialect.known_zeros and e.loc is None:
+            e = n.Binary(e.op, self.unknown_zero(e.a), self.unknown_zero(e.b), e.type, exact=e.exact)
+        return super().print_Binary(e)
+
+    @staticmethod
+    def unknown_zero(e: n.Expr) -> n.Expr:
+        """A constant zero as one that the driver does not know of."""
+        if not isinstance(e, n.Const) or not e.type.is_real or e.value != 0:
+            return e
+        zero = n.Builtin("zero", e.type)
+        return n.Unary("neg", zero, e.type) if math.copysign(1, e.value) < 0 else zero
+
+    def print_Builtin(self, e: n.Builtin) -> Text:
+        if e.name == "zero":  # grids have two axes
+            return self.cast(self.type(e.type), t_.name("gl_WorkGroupID.z"))
+        return super().print_Builtin(e)
+
+    def constant(self, value: float, t: DType) -> Text:
+        if t in (i32, u32) and not t.min <= value <= t.max:  # an index that no array has; C makes its literal wider
+            t = i64
+        return super().constant(value, t)
+
+    def checked_arithmetic(self, e: n.Binary) -> Text:
+        return super().checked_arithmetic(n.Binary(e.op, self.held(e.a), self.held(e.b), e.type, e.loc, e.exact))
+
+    @staticmethod
+    def held(e: n.Expr) -> n.Expr:
+        """A constant as its type holds it, as parameters convert nothing: if it does not, a check has failed."""
+        if not isinstance(e, n.Const) or e.type not in (i32, u32) or e.type.min <= e.value <= e.type.max:
+            return e
+        wrapped = int(e.value) % 2**32
+        return n.Const(wrapped - 2**32 * (e.type is i32 and wrapped >= 2**31), e.type)
+
+    def unary(self, op: str, t: DType, a: Text) -> Text:
+        if op == "logic_not":
+            return t_.prefix("!", self.truth(t, a))
+        if op == "abs" and t is u1:
+            return a
+        return super().unary(op, t, a)
+
+    def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count: n.Expr | None = None) -> Text:
+        if op in ("logic_and", "logic_or"):
+            symbol, precedence = ("&&", AND) if op == "logic_and" else ("||", OR)
+            a, b = self.truth(t, a), self.truth(tb, b)
+            return t_.infix(symbol, precedence, a, b, CLEARER.get(precedence, 0))
+        if t is u1 and op in _LOGIC:
+            symbol, precedence = _LOGIC[op]
+            return t_.infix(symbol, precedence, a, b, UNARY)
+        if t is u1 and op in _ORDERED:
+            a, b = self.cast(self.type(i32), a), self.cast(self.type(i32), b)
+            return super().binary(op, i32, i32, a, b, count)
+        if t is u1 and op in ("shl", "shr"):
+            return t_.call(self.need("int", op, t), a, b)
+        if op in ("shl", "shr") and t.bits == 64:
+            b = self.cast(self.type(i32), b)
+        return super().binary(op, t, tb, a, b, count)
+
+    def counts_freely(self, count: n.Expr | None, t: DType) -> bool:
+        if t.bits < 8:
+            return False
+        return not (isinstance(count, n.Const) and 0 <= count.value < max(t.bits, 32))
+
+    def lane_member(self, member: str) -> Text:
+        return t_.member(self.lane(), member)
+
+    def print_Rand(self, e: n.Rand) -> Text:
+        return t_.call(self.need("random", "draw", e.type), self.lane_member("rng"))
+
+    def argument(self, a: n.Expr | n.Place) -> Text:
+        if isinstance(a, n.VarPlace):
+            return self.place(a)
+        assert not isinstance(a, n.PLACES)
+        return self.text(a)
+
+    def print_Intrinsic(self, e: n.Intrinsic) -> Text:
+        if e.op == "address":
+            (place,) = e.args
+            assert isinstance(place, n.PLACES)
+            return self.cast(self.type(e.type), self.number_of(self.place(place)))
+        return super().print_Intrinsic(e)
+
+    def print_Volatile(self, e: n.Volatile) -> Text:
+        place = self.place(e.place)
+        if place.pointer is None:  # of a block or a thread
+            return self.from_memory(e.type, place)
+        return self.from_memory(e.type, t_.call(self.need("reference_volatile", e.type), self.number_of(place)))
+
+    # ------------------------------------------------------------ atomics
+
+    def print_Atomic(self, e: n.Atomic) -> Text:
+        place, values = self.place(e.place), self.texts(e.args)
+        plain = self.plain or e.plain or self.private(e.place)
+        if not plain and self.native(e.op, e.type):
+            if e.op == "sub":
+                values = [t_.prefix("-", v) for v in values]
+            return t_.call(_ATOMICS[e.op], place, *values)
+        if not plain and place.pointer is None:
+            raise QuadrantsTypeError(
+                f"arch vulkan has no atomic_{e.op} on {e.type} in shared memory. Take i32 or u32 for the shared array, "
+                "or one thread for the updates."
+            )
+        if place.pointer is None:
+            return t_.call(self.need("plain", e.op, e.type, ""), place, *values)
+        name = self.need("plain" if plain else "atomic", e.op, e.type, place.space)
+        return t_.call(name, t_.address(place), *values)
+
+    def native(self, op: str, t: ValueType) -> bool:
+        """Whether the language has an operation on the place itself."""
+        if t in (i32, u32, i64, u64):
+            return op in _ATOMICS
+        return t is f32 and (op == "exchange" or op in ("add", "sub") and self.dialect.spelling.float_atomics)
+
+    # ------------------------------------------------------------ places
+
+    def place_VarPlace(self, p: n.VarPlace) -> Text:
+        var = p.var
+        if var.by_ref:
+            return t_.name(var.name)
+        found = super().place_VarPlace(p)
+        if not var.shared or var.id in self.parameters:
+            return found
+        at = self.moved(t_.name("frame"), t_.name(f"{self.frame_offsets[var.id]}ul"), var.type)
+        return Text(found.bare, found.precedence, at, found.space)
+
+    def place_MemberPlace(self, p: n.MemberPlace) -> Text:
+        base = self.place(p.base)
+        found = t_.member(base, self.prelude.member(p.name))
+        if base.pointer is None:
+            return found
+        t = p.base.type
+        assert isinstance(t, StructType)
+        offset = t_.name(f"{struct_offsets(t)[p.name]}ul")
+        return Text(found.bare, found.precedence, self.moved(base.pointer, offset, p.type), found.space)
+
+    def place_ElemPlace(self, p: n.ElemPlace) -> Text:
+        base = self.place(p.base)
+        index = self.text(flat_index(p.indices, tensor(p.base.type)))
+        found = t_.component(base, index)
+        if base.pointer is None:
+            return found
+        size = t_.name(f"{element_dtype(p.base.type).size}ul")
+        offset = t_.infix("*", MUL, size, self.cast(self.type(u64), index))
+        return Text(found.bare, found.precedence, self.moved(base.pointer, offset, p.type), found.space)
+
+    def place_Slot(self, p: n.Slot) -> Text:
+        decl = p.array
+        self.use_array(decl)
+        if isinstance(p.type, StructType):
+            raise NotImplementedError("struct cells are stored member by member")
+        space = self.space(decl)
+        whole = decl.type if elements(decl) > 1 else element_dtype(decl.type)
+        if space != self.dialect.space_device:
+            return t_.element(t_.name(decl.name, space), self.index(p.index))
+        at = self.element_address(t_.name(decl.name), p.index, whole)
+        if not isinstance(p.type, DType) and elements(decl) == 1:
+            at = t_.call(self.reference(p.type), at)
+        return Text(t_.member(at, "v").bare, pointer=at, space=space)
+
+    def element_address(self, array: Text, index: n.Expr, t: ValueType) -> Text:
+        """The address of an element."""
+        wide = scalar(index.type).bits == 64
+        if isinstance(index, n.Const):  # one that no index has may be of any size
+            wide = not -(2**31) < index.value < 2**31
+        if not wide:
+            return t_.element(array, self.index(index))
+        if isinstance(index, n.Const):
+            offset = self.constant(int(index.value) % 2**64, u64)
+        else:
+            offset = self.cast(self.type(u64), self.cast(self.type(scalar(index.type)), self.index(index)))
+        return self.moved(array, t_.infix("*", MUL, t_.name(f"{size_align(t)[0]}ul"), offset), t)
+
+    def moved(self, reference: Text, offset: Text, t: ValueType) -> Text:
+        """A reference to what is some bytes behind what another one leads to."""
+        return t_.call(self.reference(t), t_.infix("+", ADD, self.number_of(reference), offset))
+
+    def number_of(self, place: Text) -> Text:
+        return self.cast(self.type(u64), place.pointer or place)
+
+    def place_Choice(self, p: n.Choice) -> Text:
+        raise AssertionError("a language without pointers has no choice between places")
+
+    def exact(self, e: n.Expr, settled: bool = False) -> Text:
+        if isinstance(e, n.Cast) and scalar(e.a.type).kind in "bu":  # no language converts these by itself
+            return self.text(e)
+        return super().exact(e, settled)
+
+    # ------------------------------------------------------------ statements
+
+    def stmt_Check(self, s: n.Check) -> None:
+        self.uses_check = True
+        kinds = "".join("f" if scalar(v.type).is_real else "u" if scalar(v.type) is u64 else "i" for v in s.values)
+        types = {"f": self.dialect.spelling.failure_real, "u": u64, "i": i64}
+        values = [self.told(v, types[kind]) for kind, v in zip(kinds, s.values)]
+        failure = t_.call(self.need("check", "fail", kinds), self.lane(), t_.name(str(s.site)), *values)
+        self.put_marked(t_.unless(self.condition(s.cond), failure))
+
+    def told(self, e: n.Expr, t: DType) -> Text:
+        """A value of a failure. A constant may be one that its type does not hold."""
+        if isinstance(e, n.Const) and not t.is_real:
+            return self.constant(int(e.value), t)
+        return self.cast(self.type(t), self.text(e))
+
+    def _recorded_value(self, e: n.Expr, spec: str) -> tuple[str, str, Text]:
+        form, kind, text = super()._recorded_value(e, spec)
+        return form, kind, self.cast(self.type(i32), text) if e.type is u1 else text

