@@ -53,16 +53,16 @@ test-simt: SHARE ?= 1
 test-simt: build
 	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile
 
-# Drivers take a tenth of a second and more to compile a kernel, so most folders give one test in SHARE, chosen by names
-# and commit.
-OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
-OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
 # Kernels as Metal text, by Metal's driver, with a stand-in for Apple's libraries: on Linux with a processor of x86-64.
 test-metal: SHARE ?= 8
 test-metal: build
 	PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) \
 	    $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow" -p standin_plugin
 
+# Drivers take a tenth of a second and more to compile a kernel, so most folders give one test in SHARE, chosen by names
+# and commit.
+OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
+OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
 test-opencl: SHARE ?= 16
 test-opencl: build
 	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl

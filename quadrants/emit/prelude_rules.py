@@ -238,7 +238,7 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
         name = p.unique(name, (family, op, t, space))
         needs = [t, element, *words_of_memory(p, t, dtype)]
         return p.add(family, name, "tensor", t, p.need(*element), *told, needs=needs)
-    needs = [dtype, unsigned(dtype), u32, *words_of_memory(p, *([dtype] if space else []))]
+    needs = [dtype, unsigned(dtype), u32, *words_of_memory(p, dtype)]
     combine = None
     computed, conversions = singles(p, dtype)
     needs += conversions
