@@ -81,6 +81,7 @@ if _typing.TYPE_CHECKING:
     from quadrants.data.field import Field, ScalarField
     from quadrants.data.matrix_field import MatrixField
     from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, VectorNdarray
+    from quadrants.data.packing import BitpackedFields
     from quadrants.data.snode import FieldsBuilder, SNode, root
     from quadrants.data.struct_field import StructField
     from quadrants.data.tensor import MatrixTensor, Tensor, VectorTensor, wrap
@@ -128,8 +129,8 @@ if _typing.TYPE_CHECKING:
     cfg: CompileConfig
 
     __all__ = [
-        "__version__", "__version_str__", "Backend", "BufferView", "CRITICAL", "DEBUG", "DeviceCapability", "ERROR",
-        "Event", "Field", "FieldsBuilder", "Format", "GraphStatus", "INFO", "KERNEL_FUNCTIONS", "Layout", "Matrix",
+        "__version__", "__version_str__", "Backend", "BitpackedFields", "BufferView", "CRITICAL", "DEBUG",
+        "DeviceCapability", "ERROR", "Event", "Field", "FieldsBuilder", "Format", "GraphStatus", "INFO", "KERNEL_FUNCTIONS", "Layout", "Matrix",
         "MatrixField", "MatrixNdarray", "MatrixTensor", "Ndarray", "QuadrantsAssertionError",
         "QuadrantsCompilationError", "QuadrantsNameError", "QuadrantsRuntimeError", "QuadrantsRuntimeTypeError",
         "QuadrantsSyntaxError", "QuadrantsTypeError", "SNode", "ScalarField", "ScalarNdarray", "Stream", "Struct",
@@ -184,6 +185,7 @@ else:
 # name -> (module, attribute or None for the module itself)
 _LAZY = {
     **{name: ("quadrants.data.factories", name) for name in ("field", "ndarray")},
+    "BitpackedFields": ("quadrants.data.packing", "BitpackedFields"),
     **{name: ("quadrants.data.snode", name) for name in ("root", "FieldsBuilder", "SNode")},
     **{name: ("quadrants.data.field", name) for name in ("Field", "ScalarField")},
     **{name: ("quadrants.data.ndarray", name) for name in "Ndarray ScalarNdarray VectorNdarray MatrixNdarray".split()},

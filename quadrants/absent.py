@@ -18,7 +18,6 @@ _DENSE = "`qd.root.dense(...)`: all cells are stored"
 # Module -> name -> what to write. "*" stands for the rest of what the reference has there.
 INSTEAD: dict[str, dict[str, str]] = {
     "": {
-        "BitpackedFields": "`qd.u8`, `qd.i16`, .. fields",
         "Mesh": _MESH,
         "MeshInstance": _MESH,
         "deactivate_all_snodes": "`field.fill(0)` for each field",

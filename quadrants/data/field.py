@@ -352,8 +352,8 @@ class ScalarField(NumpyExchange, Field):
         return "<qd.field>"
 
 
-def new_leaf(dtype, name: str, order: tuple | None) -> Leaf:
-    leaf = Leaf(dtype, name, order)
+def new_leaf(dtype, name: str, order: tuple | None, quant=None) -> Leaf:
+    leaf = Leaf(dtype, name, order, quant)
     leaf.group = (leaf,)
     return leaf
 

@@ -120,10 +120,11 @@ def _scalar_decl(field, cell, name: str) -> ArrayDecl:
         type=cell.dtype,
         ndim=len(cell.shape),
         shape=tuple(cell.shape),
-        levels=_levels(cell, cell.dtype.size),
+        levels=_levels(cell, (cell.packing.word if cell.packing is not None else cell.dtype).size),
         index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
         source=cell,
         label=_label(field, name),
+        packed=cell.packing,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from quadrants.ir.nodes import Expr
+    from quadrants.ir.quant import Packing
     from quadrants.ir.types import ValueType
 
 _ids = count()
@@ -63,6 +64,7 @@ class ArrayDecl:
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
     `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
     it is validated, that of one u8 per number, and `needed` whether the derivative in reverse mode reads the array.
+    `packed`: which bits of a word a cell is; the strides count words then. See `passes.packed_places`.
     """
 
     name: str
@@ -80,6 +82,7 @@ class ArrayDecl:
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1
     label: str = ""
+    packed: Packing | None = None
     grad: ArrayDecl | None = None
     dual: ArrayDecl | None = None
     flags: ArrayDecl | None = None

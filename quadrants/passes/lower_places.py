@@ -190,8 +190,8 @@ class _Lowering:
             index, size = indices[axis], decl.shape[axis]
             outermost = extent * divisor >= size
             if isinstance(index, n.Const):
-                digit = (index.value - first[axis]) // divisor
-                constant += (digit if outermost else digit % extent) * (stride // unit)
+                at = (index.value - first[axis]) // divisor
+                constant += (at if outermost else at % extent) * (stride // unit)
                 continue
             if axis not in terms:
                 terms[axis] = self.term(index, t, first[axis], size)
@@ -199,10 +199,10 @@ class _Lowering:
             if divisor == 1 and outermost:
                 constant -= first[axis] * (stride // unit)
             else:
-                term = _digit(_plus(term, -first[axis]), divisor, 0 if outermost else extent)
+                term = digit(plus(term, -first[axis]), divisor, 0 if outermost else extent)
             term = _times(term, stride // unit)
             address = term if address is None else _sum(address, term)
-        return n.Const(constant, t) if address is None else _plus(address, constant)
+        return n.Const(constant, t) if address is None else plus(address, constant)
 
     def width(self, indices: tuple[n.Expr, ...]) -> DType:
         types = [scalar(e.type) for e in indices]
@@ -263,11 +263,12 @@ def _convert(e: n.Expr, t: DType) -> n.Expr:
 
 def _sum(a: n.Expr, b: n.Expr) -> n.Expr:
     if isinstance(b, n.Const):
-        return _plus(a, b.value)
+        return plus(a, b.value)
     return n.Binary("add", a, b, a.type, exact=True)
 
 
-def _plus(e: n.Expr, constant: int) -> n.Expr:
+def plus(e: n.Expr, constant: int) -> n.Expr:
+    """A sum that does not wrap."""
     if isinstance(e, n.Const):
         return n.Const(e.value + constant, e.type)
     if constant == 0:
@@ -282,7 +283,7 @@ def _times(e: n.Expr, factor: int) -> n.Expr:
     return e if factor == 1 else n.Binary("mul", e, n.Const(factor, scalar(e.type)), e.type, exact=True)
 
 
-def _digit(e: n.Expr, divisor: int, extent: int) -> n.Expr:
+def digit(e: n.Expr, divisor: int, extent: int) -> n.Expr:
     """`e // divisor % extent` of a number that is not negative; no remainder where `extent` is 0."""
     if divisor > 1:
         e = _by_bits(e, "shr", "raw_div", divisor.bit_length() - 1, divisor)

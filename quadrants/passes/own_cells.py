@@ -144,13 +144,14 @@ class Values:
 
 def _overlapping(arrays: list[ArrayDecl]) -> set[ArrayDecl]:
     """Fields of which another declaration has the same memory."""
-    first: dict[tuple[int, int], ArrayDecl] = {}
+    first: dict[tuple[int, ...], ArrayDecl] = {}
     shared: set[ArrayDecl] = set()
     for array in arrays:
         if array.kind != "field":
             continue
         for k in range(getattr(array.type, "count", 1)):
-            place = (id(array.source.tree), array.source.offset + k * element_dtype(array.type).size)
+            at = array.source.offset + k * element_dtype(array.type).size if array.packed is None else array.packed.bit
+            place = (id(array.source.tree), array.source.offset, at)
             other = first.setdefault(place, array)
             if other is not array:
                 shared |= {array, other}

@@ -22,6 +22,7 @@ from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
+from quadrants.passes.packed_places import lower_packed_places
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_lacking import refuse_lacking
@@ -61,6 +62,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield _told(refuse_recursion, arch=able.arch)
     if not able.long_loops:
         yield watch_loops
+    yield lower_packed_places
     if "f64" in able.lacks.types:
         yield failures_as_singles
     if able.lacks:

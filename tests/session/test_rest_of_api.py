@@ -53,12 +53,11 @@ def test_axes_and_sizes_by_keyword(arch):
     tree.destroy()
 
 
-@pytest.mark.parametrize("verb", ["pointer", "bitmasked", "quant_array", "dynamic"])
+@pytest.mark.parametrize("verb", ["pointer", "bitmasked", "dynamic"])
 def test_nodes_that_are_not_in_this_version(arch, verb):
-    arguments = (qd.i, 4, 32) if verb == "quant_array" else (qd.i, 4)
     for node in (qd.root, qd.FieldsBuilder()):
         with pytest.raises(qd.QuadrantsRuntimeError):
-            getattr(node, verb)(*arguments)
+            getattr(node, verb)(qd.i, 4)
 
 
 def test_all_of_a_tree_is_deactivated(arch):

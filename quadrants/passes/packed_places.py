@@ -1,0 +1,363 @@
+"""Cells that are some bits of a word become shifts and masks of the word.
+
+    y = x[i]            y = (i32) (w[i] << 19) >> 19
+    x[i] = y            w[i] = w[i] & ~8191 | y & 8191                  where one thread writes w[i]
+
+                        seen = w[i]                                     elsewhere
+                        while True:
+                            was = seen
+                            seen = atomic_cas(w[i], was, was & ~8191 | y & 8191)
+                            if seen == was: break
+
+Stores to one word that stand side by side are one store. See docs/development/quantised.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.adstack_heaps import of_task
+from quadrants.ir.places import flat_index
+from quadrants.ir.quant import Packing, QuantFloat
+from quadrants.ir.types import TensorType, scalar, tensor, u1
+from quadrants.passes.hoisting import Hoisting
+from quadrants.passes.own_words import Memory, memory, own_words, packed_cells
+from quadrants.passes.packed_formats import Formats, binary, cast, load, unit
+from quadrants.passes.words import Change, Words
+
+_CHANGING = (n.Call, n.Atomic, n.Rand, n.Intrinsic, n.Volatile)
+
+
+def lower_packed_places(module: n.Module) -> n.Module:
+    """Leave no packed cell, and in place of packed fields the arrays of their words."""
+    packed = [a for a in module.arrays if a.packed is not None]
+    if not packed:
+        return module
+    rewrite = _Rewrite(Words(packed))
+    for task in module.tasks:
+        rewrite.task(module, task)
+    for function in module.functions:
+        rewrite.body(function.body, set())
+    depths = {id(decl.source): decl.source for task in module.tasks for decl in of_task(task)}
+    for depth in depths.values():
+        rewrite.body(depth.statements, None)
+        depth.count = rewrite.node(depth.count)
+    module.functions[:0] = rewrite.formats.functions.values()
+    words = rewrite.words.declarations()
+    module.arrays = [words.get(a.id, a) for a in module.arrays if a.packed is None or a.id in words]
+    return module
+
+
+class _Target(NamedTuple):
+    """A packed cell: the word's cell, and how far a `quant_array` moves the bits."""
+
+    packing: Packing
+    word: n.Cell
+    shift: n.Expr | None
+    key: Memory
+
+
+class _Rewrite(Hoisting):
+    """own: words that no other thread writes meanwhile; None for all."""
+
+    def __init__(self, words: Words) -> None:
+        super().__init__()
+        self.words = words
+        self.formats = Formats()
+        self.own: set[Memory] | None = None
+        self.numbers = count(1)
+        self.after: list[n.Stmt] = []
+
+    def task(self, module: n.Module, task: n.Task) -> None:
+        alone = task.loop is None and not any(region.kind in ("parallel", "stream") for region in module.regions)
+        own = None if alone else own_words(module, task)
+        if task.loop is not None:
+            task.loop.bounds = tuple((self.node(begin), self.node(end)) for begin, end in task.loop.bounds)
+        self.own = own
+        task.pre = self.block(task.pre)  # type: ignore[assignment, arg-type]
+        self.body(task.body, own)
+        for declare, final in task.reductions:
+            walk.update(declare, self.node)
+            self.body(final.then, set())
+
+    def body(self, body: list[n.Stmt], own: set[Memory] | None) -> None:
+        self.own = own
+        body[:] = self.block(body)
+
+    # ------------------------------------------------------------ statements
+
+    def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
+        out: list[n.Stmt] = []
+        pending: Change | None = None
+        for s in body:
+            outer, self.before = self.before, []
+            if pending is not None and not _passes(s, pending.key):
+                out += self.flushed(pending)
+                pending = None
+            if isinstance(s, n.Store) and (change := self.change(s)) is not None:
+                out += self.before
+                if pending is not None and pending.joins(change):
+                    change = pending.joined(change)
+                elif pending is not None:
+                    out += self.flushed(pending)
+                pending = change
+            else:
+                made = self.statement(s)
+                out += [*self.before, *made]
+            self.before = outer
+        return out if pending is None else out + self.flushed(pending)
+
+    def statement(self, s: n.Stmt) -> list[n.Stmt]:
+        outer, self.after = self.after, []
+        made: list[n.Stmt] = [s]
+        if isinstance(s, n.Store) and packed_cells(s.place) and _is_packed(s.place):
+            value = self.held("qd_value", self.node(s.value))
+            loc = s.loc
+            made = self.each(s.place, lambda target: self.stored(target, value, loc))
+        elif isinstance(s, n.Eval) and isinstance(s.value, n.Atomic) and _is_packed(s.value.place):
+            made = self.updated(s.value, s.loc, None)
+        elif isinstance(s, n.While):
+            self.condition(s)
+        else:
+            walk.update(s, self.node)
+        made, self.after = [*made, *self.after], outer
+        return made
+
+    def condition(self, s: n.While) -> None:
+        """What the condition of a loop needs is computed in each round."""
+        s.body = self.block(s.body)
+        pre = self.block(s.pre)
+        outer, self.before = self.before, []
+        s.cond = self.node(s.cond)
+        s.pre, self.before = [*pre, *self.before], outer
+
+    # ------------------------------------------------------------ expressions
+
+    def node(self, x: Any) -> Any:
+        if isinstance(x, list):
+            return self.block(x)
+        if isinstance(x, (n.Load, n.Volatile)) and _is_packed(x.place):
+            return self.loaded(x)
+        if isinstance(x, n.Load) and isinstance(x.place, n.Cell) and packed_cells(x.place):
+            parts = packed_cells(x.place)
+            return n.Make(tuple([self.loaded(n.Load(part, part.type)) for part in parts]), x.type)
+        if isinstance(x, n.Atomic) and _is_packed(x.place):
+            was = n.Var(f"qd_was_{next(self.numbers)}", x.type, mutable=True)
+            zero = n.Const(0.0 if scalar(x.type).is_real else 0, scalar(x.type))
+            changed = self.updated(x, None, was)
+            self.before += [n.Declare(was, zero), *changed]
+            return load(was)
+        if isinstance(x, n.Call) and any(isinstance(a, n.PLACES) and _is_packed(a) for a in x.args):
+            args = tuple(self.copied(a) if isinstance(a, n.PLACES) and _is_packed(a) else self.node(a) for a in x.args)
+            return n.Call(x.func, args, x.type)
+        return walk.rebuilt(x, self.node)
+
+    def loaded(self, x: n.Load | n.Volatile) -> n.Expr:
+        """Of components that run time chooses from, the one that is chosen."""
+        cells, which = _choices(x.place)
+        index = self.held("qd_which", self.node(which)) if which is not None else None
+        found: n.Expr | None = None
+        for k in range(len(cells) - 1, -1, -1):
+            target = self.target(cells[k])
+            word = type(x)(target.word, target.word.type)
+            value = self.formats.read(target.packing, word, target.shift)
+            found = value if found is None else n.Select(_is(index, k), value, found, x.type)
+        assert found is not None
+        return found
+
+    def copied(self, place: n.Place) -> n.Place:
+        """What a function gets by reference is a copy, which is stored behind the call."""
+        var = n.Var(f"qd_copy_{next(self.numbers)}", place.type, mutable=True)
+        self.before.append(n.Declare(var, self.loaded(n.Load(place, place.type))))
+        self.after += self.each(place, lambda target: self.stored(target, load(var), None))
+        return n.VarPlace(var, place.type)
+
+    # ------------------------------------------------------------ writes
+
+    def each(self, place: n.Place, write: Callable[[_Target], list[n.Stmt]]) -> list[n.Stmt]:
+        """What writes to a place, in branches where run time chooses it."""
+        cells, which = _choices(place)
+        if which is None:
+            return write(self.target(cells[0], stable=True))
+        index = self.held("qd_which", self.node(which))
+        made = write(self.target(cells[-1], stable=True))
+        for k in range(len(cells) - 2, -1, -1):
+            made = [n.If(_is(index, k), write(self.target(cells[k], stable=True)), made)]
+        return made
+
+    def change(self, s: n.Store) -> Change | None:
+        """A store that others may join; None for other statements."""
+        if not _is_packed(s.place):
+            return None
+        cells, which = _choices(s.place)
+        packing = cells[0].array.packed
+        assert packing is not None
+        if which is not None or packing.group:
+            return None
+        target = self.target(cells[0], stable=True)
+        return self.changed(target, self.node(s.value), s.loc)
+
+    def changed(self, target: _Target, value: n.Expr, loc: n.Loc | None) -> Change:
+        p = target.packing
+        bits, mask = self.formats.bits(p, value), self.mask(target)
+        if not isinstance(p.format, QuantFloat):
+            bits = self.moved(bits, target)
+        return Change(target.word, target.key, p.used, mask, self.held("qd_bits", bits), loc)
+
+    def stored(self, target: _Target, value: n.Expr, loc: n.Loc | None) -> list[n.Stmt]:
+        if not target.packing.group:
+            outer, self.before = self.before, []
+            change = self.changed(target, value, loc)
+            made, self.before = [*self.before, *self.flushed(change)], outer
+            return made
+        p = target.packing
+        return self.words.by(target.word, lambda was: self.formats.shared(p, was, value), self.is_own(target.key), loc)[
+            1
+        ]
+
+    def updated(self, x: n.Atomic, loc: n.Loc | None, was: n.Var | None) -> list[n.Stmt]:
+        """An atomic update. was: what gets the number that was there."""
+        arg = self.held("qd_operand", self.node(x.args[0]))
+        return self.each(x.place, lambda target: self.update(target, x.op, arg, loc, was))
+
+    def update(self, target: _Target, op: str, arg: n.Expr, loc: n.Loc | None, was: n.Var | None) -> list[n.Stmt]:
+        p, own = target.packing, self.is_own(target.key)
+        outer, self.before = self.before, []
+        if isinstance(p.format, QuantFloat):
+            before, made = self.words.by(target.word, lambda word: self.summed(p, op, word, arg), own, loc)
+        else:
+            bits = self.held("qd_bits", self.moved(self.formats.bits(p, arg), target))
+            mask = self.mask(target)
+            if op in ("and", "or", "xor") or self.is_highest(target):
+                whole = binary("bit_or", bits, _inverted(mask, target)) if op == "and" else bits
+                before, made = self.words.at_once(target.word, op, whole, own, loc, was is not None)
+            else:
+                keep = _inverted(mask, target)
+                before, made = self.words.by(target.word, lambda word: _added(op, word, bits, mask, keep), own, loc)
+        if was is not None:
+            made.append(n.Store(n.VarPlace(was, was.type), self.formats.read(p, before, target.shift)))
+        made, self.before = [*self.before, *made], outer
+        return made
+
+    def summed(self, p: Packing, op: str, word: n.Expr, arg: n.Expr) -> n.Expr:
+        t = scalar(arg.type)
+        total = n.Binary(op, self.formats.read(p, word, None), arg, t)
+        if p.group:
+            return self.formats.shared(p, word, total)
+        keep = unit(p).max & ~_float_mask(p)
+        return binary("bit_or", binary("bit_and", cast(word, unit(p)), keep), self.formats.bits(p, total))
+
+    @staticmethod
+    def is_highest(target: _Target) -> bool:
+        """Whether nothing of use is above the bits, where a sum may be carried to."""
+        p = target.packing
+        return target.shift is None and p.bit + p.width == p.used.bit_length()
+
+    def flushed(self, change: Change) -> list[n.Stmt]:
+        return self.words.changed(change, self.is_own(change.key))
+
+    def is_own(self, key: Memory) -> bool:
+        return self.own is None or key in self.own
+
+    # ------------------------------------------------------------ places
+
+    def target(self, cell: n.Cell, stable: bool = False) -> _Target:
+        """stable: the indices are used several times."""
+        packing = cell.array.packed
+        assert packing is not None
+        indices = tuple([self.node(e) for e in cell.indices])
+        if stable:
+            indices = tuple([self.held("qd_index", e) if _reads(e) else e for e in indices])
+        shift = self.words.shift(cell.array, indices)
+        if shift is not None and stable:
+            shift = self.held("qd_shift", shift)
+        word = self.words.of(cell.array)
+        return _Target(packing, n.Cell(word, indices, word.type), shift, memory(cell.array))
+
+    def mask(self, target: _Target) -> n.Expr:
+        p = target.packing
+        if isinstance(p.format, QuantFloat):
+            return n.Const(_float_mask(p), unit(p))
+        return self.moved(n.Const((1 << p.width) - 1, unit(p)), target)
+
+    def moved(self, bits: n.Expr, target: _Target) -> n.Expr:
+        up = binary("shl", bits, target.packing.bit)
+        return up if target.shift is None else n.Binary("shl", up, target.shift, up.type)
+
+    def held(self, name: str, e: n.Expr) -> n.Expr:
+        """An expression that is used several times, in a variable."""
+        if (
+            isinstance(e, n.Const)
+            or isinstance(e, n.Load)
+            and isinstance(e.place, n.VarPlace)
+            and not e.place.var.mutable
+        ):
+            return e
+        var = n.Var(f"{name}_{next(self.numbers)}", e.type)
+        self.before.append(n.Declare(var, e))
+        return load(var)
+
+
+def _is_packed(place: n.Place) -> bool:
+    """Whether a place is a number in a packed cell."""
+    return bool(packed_cells(place)) and not isinstance(place.type, TensorType)
+
+
+def _choices(place: n.Place) -> tuple[list[n.Cell], n.Expr | None]:
+    """The cells that a packed number may be in, and the number of the one that it is in."""
+    cells = packed_cells(place)
+    if not isinstance(place, n.ElemPlace):
+        return cells, None
+    which = flat_index(place.indices, tensor(place.base.type))
+    return ([cells[int(which.value)]], None) if isinstance(which, n.Const) else (cells, which)
+
+
+def _is(index: n.Expr | None, k: int) -> n.Expr:
+    assert index is not None
+    return n.Binary("eq", index, n.Const(k, scalar(index.type)), u1)
+
+
+def _reads(e: n.Expr) -> bool:
+    """Whether an index may be another one when it is computed again."""
+    return any(isinstance(node, (*n.MEMORY, *_CHANGING)) for node in walk.walk([e]))
+
+
+def _passes(s: n.Stmt, key: Memory) -> bool:
+    """Whether what a statement does is the same before and behind a store to these words."""
+    if isinstance(s, n.Comment):
+        return True
+    if isinstance(s, n.Declare):
+        looked_at: list[Any] = [s.init]
+    elif isinstance(s, n.Store):
+        looked_at = [s.value, *getattr(walk.root(s.place), "indices", ())]
+        if not _is_packed(s.place) or memory(packed_cells(s.place)[0].array) != key:
+            return False
+    else:
+        return False
+    for node in walk.walk(looked_at):
+        if isinstance(node, _CHANGING):
+            return False
+        if isinstance(node, n.Cell) and any(memory(cell.array) == key for cell in packed_cells(node)):
+            return False
+    return True
+
+
+def _float_mask(p: Packing) -> int:
+    assert isinstance(p.format, QuantFloat)
+    return ((1 << p.width) - 1) << p.bit | ((1 << p.format.exponent.bits) - 1) << p.exponent
+
+
+def _inverted(mask: n.Expr, target: _Target) -> n.Expr:
+    u = unit(target.packing)
+    return n.Const(~int(mask.value) & u.max, u) if isinstance(mask, n.Const) else n.Unary("bit_not", mask, u)
+
+
+def _added(op: str, word: n.Expr, bits: n.Expr, mask: n.Expr, keep: n.Expr) -> n.Expr:
+    """Bits below get nothing, and what is carried out is cut off."""
+    u = scalar(bits.type)
+    total = binary("bit_and", n.Binary(op, cast(word, u), bits, u), mask)
+    return binary("bit_or", binary("bit_and", cast(word, u), keep), total)
