@@ -431,9 +431,14 @@ def _check_axes(axes, n: int) -> list:
 
 def _levels(decl) -> tuple:
     """(axis, extent, divisor) of every level from the outside in; () where no axis is split."""
-    if decl.levels is None or len(decl.levels) == decl.ndim:
+    if decl.levels is None or len(decl.levels) == decl.ndim and decl.packed is None:
         return ()
-    return tuple(level[:3] for level in sorted(decl.levels, key=lambda level: -level[3]))
+    found = [level[:3] for level in sorted(decl.levels, key=lambda level: -level[3])]
+    if decl.packed is None:
+        return tuple(found)
+    found += [level[:3] for level in decl.packed.levels]
+    axes = [level[0] for level in found]
+    return () if axes == sorted(axes) else tuple(found)  # one axis behind another is the order of any loop
 
 
 def _name_of(iterated: ast.expr) -> str:
