@@ -53,7 +53,7 @@ class Fields:
             parts = [_scalar_decl(field, c, self.names.array_name(f"{name}_{k}")) for k, c in enumerate(cells)]
             for part in parts:
                 self.declared.add_array(part)
-            first.components = tuple(parts)
+            first.components, first.packed = tuple(parts), None
         return first
 
     # ------------------------------------------------------------ gradients, duals, flags
