@@ -217,6 +217,7 @@ class LoopConfig:
     serialize: bool = False
     parallelize: int | None = None
     name: str | None = None
+    bit_vectorize: bool = False
 
 
 @dataclass(slots=True, eq=False)

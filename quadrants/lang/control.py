@@ -82,7 +82,7 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
         block_dim: threads a block on GPUs.
         serialize: run in order on one thread; `break` is then allowed.
         parallelize: number of CPU threads; 1 serialises.
-        bit_vectorize: accepted, without effect.
+        bit_vectorize: over a field in a `quant_array`, an iteration does the cells of a word, bits all at once.
         name: shown in the name of the device kernel.
 
         qd.loop_config(block_dim=128)

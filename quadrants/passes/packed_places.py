@@ -24,9 +24,11 @@ from quadrants.ir.adstack_heaps import of_task
 from quadrants.ir.places import flat_index
 from quadrants.ir.quant import Packing, QuantFloat
 from quadrants.ir.types import TensorType, scalar, tensor, u1
+from quadrants.passes.bit_planes import at_once
 from quadrants.passes.hoisting import Hoisting
 from quadrants.passes.own_words import Memory, memory, own_words, packed_cells
 from quadrants.passes.packed_formats import Formats, binary, cast, load, unit
+from quadrants.passes.word_loops import WordLoop, count_words, over_cells, word_loop
 from quadrants.passes.words import Change, Words
 
 _CHANGING = (n.Call, n.Atomic, n.Rand, n.Intrinsic, n.Volatile)
@@ -53,10 +55,10 @@ def lower_packed_places(module: n.Module) -> n.Module:
 
 
 class _Target(NamedTuple):
-    """A packed cell: the word's cell, and how far a `quant_array` moves the bits."""
+    """A packed cell: the word's cell, or the variable that it is in, and how far a `quant_array` moves the bits."""
 
     packing: Packing
-    word: n.Cell
+    word: n.Cell | n.VarPlace
     shift: n.Expr | None
     key: Memory
 
@@ -71,6 +73,8 @@ class _Rewrite(Hoisting):
         self.own: set[Memory] | None = None
         self.numbers = count(1)
         self.after: list[n.Stmt] = []
+        self.loop: WordLoop | None = None
+        self.held_words: dict[Memory, n.VarPlace] = {}
 
     def task(self, module: n.Module, task: n.Task) -> None:
         alone = task.loop is None and not any(region.kind in ("parallel", "stream") for region in module.regions)
@@ -79,10 +83,37 @@ class _Rewrite(Hoisting):
             task.loop.bounds = tuple((self.node(begin), self.node(end)) for begin, end in task.loop.bounds)
         self.own = own
         task.pre = self.block(task.pre)  # type: ignore[assignment, arg-type]
-        self.body(task.body, own)
+        by_word = word_loop(task) if not alone else None
+        if by_word is not None:
+            self.words_at_once(task, by_word, own or set())
+        else:
+            self.body(task.body, own)
         for declare, final in task.reductions:
             walk.update(declare, self.node)
             self.body(final.then, set())
+
+    def words_at_once(self, task: n.Task, made: WordLoop, own: set[Memory]) -> None:
+        """An iteration a word: all cells at once, or one by one in a variable that holds the word."""
+        count_words(made)
+        found = at_once(made, self.words)
+        if found is not None:
+            task.body[:] = found
+            return
+        self.loop, self.own = made, own | set(made.own)
+        before: list[n.Stmt] = []
+        behind: list[n.Stmt] = []
+        indices = tuple(made.first(a) if a in made.words else load(v) for a, v in sorted(made.axes.items()))
+        for key, array in made.own.items():
+            word = self.words.of(array)
+            t = scalar(word.type)
+            var = n.Var(f"{word.name}_word", t, mutable=True)
+            cell = n.Cell(word, indices, t)
+            self.held_words[key] = n.VarPlace(var, t)
+            before.append(n.Declare(var, n.Load(cell, t), made.loop.loc))
+            behind.append(n.Store(cell, load(var), made.loop.loc))
+        task.body[:] = [*before, over_cells(made, self.block(task.body)), *behind]
+        self.held_words.clear()
+        self.loop = None
 
     def body(self, body: list[n.Stmt], own: set[Memory] | None) -> None:
         self.own = own
@@ -232,9 +263,14 @@ class _Rewrite(Hoisting):
         else:
             bits = self.held("qd_bits", self.moved(self.formats.bits(p, arg), target))
             mask = self.mask(target)
-            if op in ("and", "or", "xor") or self.is_highest(target):
+            if own and op in ("and", "or", "xor"):
                 whole = binary("bit_or", bits, _inverted(mask, target)) if op == "and" else bits
-                before, made = self.words.at_once(target.word, op, whole, own, loc, was is not None)
+                before, made = self.words.by(
+                    target.word, lambda word: binary(f"bit_{op}", cast(word, unit(p)), whole), own, loc
+                )
+            elif not own and (op in ("and", "or", "xor") or self.is_highest(target)):
+                whole = binary("bit_or", bits, _inverted(mask, target)) if op == "and" else bits
+                before, made = self.words.at_once(target.word, op, whole, loc, was is not None)
             else:
                 keep = _inverted(mask, target)
                 before, made = self.words.by(target.word, lambda word: _added(op, word, bits, mask, keep), own, loc)
@@ -275,8 +311,10 @@ class _Rewrite(Hoisting):
         shift = self.words.shift(cell.array, indices)
         if shift is not None and stable:
             shift = self.held("qd_shift", shift)
-        word = self.words.of(cell.array)
-        return _Target(packing, n.Cell(word, indices, word.type), shift, memory(cell.array))
+        word, key = self.words.of(cell.array), memory(cell.array)
+        if self.loop is not None and self.loop.is_own_cell(cell):
+            return _Target(packing, self.held_words[key], shift, key)
+        return _Target(packing, n.Cell(word, indices, word.type), shift, key)
 
     def mask(self, target: _Target) -> n.Expr:
         p = target.packing

@@ -12,6 +12,7 @@ from quadrants.passes.lower_places import digit, plus
 from quadrants.passes.own_words import Memory, memory
 from quadrants.passes.packed_formats import binary, cast, compared, load, unit
 
+_Word = n.Cell | n.VarPlace
 _MakeWord = Callable[[n.Expr], n.Expr]
 
 
@@ -19,7 +20,7 @@ _MakeWord = Callable[[n.Expr], n.Expr]
 class Change:
     """A store of `bits` under `mask`, both where they are in the word. used: bits of the word that mean anything."""
 
-    word: n.Cell
+    word: n.Cell | n.VarPlace
     key: Memory
     used: int
     mask: n.Expr
@@ -29,8 +30,7 @@ class Change:
     def joins(self, other: Change) -> bool:
         """Whether both change one word, at places that are known."""
         fixed = isinstance(self.mask, n.Const) and isinstance(other.mask, n.Const)
-        same = self.word.array is other.word.array
-        return fixed and same and all(map(_same, self.word.indices, other.word.indices))
+        return fixed and _same_place(self.word, other.word)
 
     def joined(self, later: Change) -> Change:
         """One change for both."""
@@ -91,13 +91,13 @@ class Words:
 
     def _one_bit(self, change: Change, keep: n.Expr) -> list[n.Stmt]:
         """A bit is set or cleared at once."""
-        on = self.at_once(change.word, "or", change.mask, False, change.loc)[1]
-        off = self.at_once(change.word, "and", keep, False, change.loc)[1]
+        on = self.at_once(change.word, "or", change.mask, change.loc)[1]
+        off = self.at_once(change.word, "and", keep, change.loc)[1]
         if isinstance(change.bits, n.Const):
             return on if change.bits.value else off
         return [n.If(compared("ne", change.bits, 0), on, off, change.loc)]
 
-    def by(self, word: n.Cell, make: _MakeWord, own: bool, loc: n.Loc | None) -> tuple[n.Expr, list[n.Stmt]]:
+    def by(self, word: _Word, make: _MakeWord, own: bool, loc: n.Loc | None) -> tuple[n.Expr, list[n.Stmt]]:
         """(the word that was there, statements) of a change that `make` describes."""
         t, k = scalar(word.type), next(self.numbers)
         was = n.Var(f"qd_word_{k}", t)
@@ -117,11 +117,11 @@ class Words:
         ]  # fmt: skip
 
     def at_once(
-        self, word: n.Cell, op: str, bits: n.Expr, own: bool, loc: n.Loc | None, asked: bool = False
+        self, word: _Word, op: str, bits: n.Expr, loc: n.Loc | None, asked: bool = False
     ) -> tuple[n.Expr, list[n.Stmt]]:
         """The same of a change that is an atomic operation on the word. asked: somebody reads what was there."""
         t = scalar(word.type)
-        update = n.Atomic(op, word, (cast(bits, t),), t, plain=own)
+        update = n.Atomic(op, word, (cast(bits, t),), t)
         if not asked:
             return n.Const(0, t), [n.Eval(update, loc)]
         was = n.Var(f"qd_word_{next(self.numbers)}", t)
@@ -138,6 +138,12 @@ def _words_of(array: n.ArrayDecl) -> n.ArrayDecl:
         name=array.name, kind="field", type=array.packed.word, ndim=array.ndim, shape=array.shape, levels=array.levels,
         index_offset=array.index_offset, source=array.source, number=array.number, label=array.label,
     )  # fmt: skip
+
+
+def _same_place(a: _Word, b: _Word) -> bool:
+    if isinstance(a, n.Cell) and isinstance(b, n.Cell):
+        return a.array is b.array and all(map(_same, a.indices, b.indices))
+    return isinstance(a, n.VarPlace) and isinstance(b, n.VarPlace) and a.var is b.var
 
 
 def _same(a: n.Expr, b: n.Expr) -> bool:

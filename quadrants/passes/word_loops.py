@@ -1,0 +1,138 @@
+"""Loops with `qd.loop_config(bit_vectorize=True)` over the cells of a `quant_array`: an iteration a word.
+
+    for i, j in y:                      for i, w in ..:
+        y[i, j] = f(x[i, j])                word = y{i, w}
+                                            for c in range(32):
+                                                j = w * 32 + c
+                                                .. f(x[i, j]) into the bits of `word`
+                                            y{i, w} = word
+
+An iteration then owns the words of what it writes. Where each cell is one bit, `bit_planes` may do all cells at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.types import i32
+from quadrants.passes.own_cells import Values, everything
+from quadrants.passes.own_words import Memory, memory, packed_cells
+from quadrants.passes.packed_formats import load
+
+_Levels = tuple[tuple[int, int], ...]
+
+
+@dataclass(slots=True)
+class WordLoop:
+    """What is known of such a loop. axes: the variable of each axis. lanes: (axis, cells in a word) of those that words
+    divide. words: the variable that counts words, by axis. own: the fields of which a word belongs to an iteration.
+    """
+
+    task: n.Task
+    loop: n.For
+    axes: dict[int, n.Var]
+    lanes: _Levels
+    own: dict[Memory, n.ArrayDecl]
+    words: dict[int, n.Var] = field(default_factory=dict)
+    begins: dict[int, int] = field(default_factory=dict)
+
+    def is_own_cell(self, cell: n.Cell) -> bool:
+        """Whether it is the cell of the iteration."""
+        return memory(cell.array) in self.own and _at_variables(cell, self.axes)
+
+    def first(self, axis: int) -> n.Expr:
+        """The index of the first cell of the word."""
+        extent = dict(self.lanes)[axis]
+        begin = n.Binary("mul", load(self.words[axis]), n.Const(extent, i32), i32, exact=True)
+        at = self.begins[axis]
+        return begin if at == 0 else n.Binary("add", begin, n.Const(at, i32), i32, exact=True)
+
+
+def word_loop(task: n.Task) -> WordLoop | None:
+    """The loop of a task over words, if it asks for that and writes to cells of its own in a `quant_array`."""
+    loop = task.loop
+    if loop is None or loop.config is None or not loop.config.bit_vectorize or task.reductions:
+        return None
+    bounds = [(b.value, e.value) for b, e in loop.bounds if isinstance(b, n.Const) and isinstance(e, n.Const)]
+    if len(bounds) != len(loop.vars):
+        return None
+    cells = [cell for s in walk.walk(task.body) if isinstance(s, n.Store) for cell in packed_cells(s.place)]
+    cells = [cell for cell in cells if cell.array.packed is not None and cell.array.packed.levels]
+    if not cells:
+        return None
+    axes = _axes(cells[0], task, loop)
+    own = {memory(cell.array): cell.array for cell in cells}
+    if axes is None or len({(_lanes(array), array.shape, array.index_offset) for array in own.values()}) != 1:
+        return None
+    made = WordLoop(task, loop, axes, _lanes(cells[0].array), own)
+    values = Values(everything(task.body), loop.vars)
+    if any(not _is_own(cell, axes, values) for cell in cells) or not _covers(made, bounds):
+        return None
+    return made
+
+
+def _axes(cell: n.Cell, task: n.Task, loop: n.For) -> dict[int, n.Var] | None:
+    values = Values(everything(task.body), loop.vars)
+    by_id = {v.id: v for v in loop.vars}
+    found = {axis: values.variable(e) for axis, e in enumerate(cell.indices)}
+    if None in found.values() or len(set(found.values())) != len(loop.vars) or len(found) != len(loop.vars):
+        return None
+    return {axis: by_id[number] for axis, number in found.items() if number is not None}
+
+
+def _is_own(cell: n.Cell, axes: dict[int, n.Var], values: Values) -> bool:
+    return all(values.variable(e) == axes[axis].id for axis, e in enumerate(cell.indices))
+
+
+def _at_variables(cell: n.Cell, axes: dict[int, n.Var]) -> bool:
+    for axis, e in enumerate(cell.indices):
+        if not (isinstance(e, n.Load) and isinstance(e.place, n.VarPlace) and e.place.var is axes[axis]):
+            return False
+    return True
+
+
+def _lanes(array: n.ArrayDecl) -> _Levels:
+    assert array.packed is not None
+    return tuple((axis, extent) for axis, extent, _, _ in array.packed.levels if extent > 1)
+
+
+def _covers(made: WordLoop, bounds: list[tuple[int, int]]) -> bool:
+    """Whether the loop visits all cells of the fields that it writes."""
+    array = next(iter(made.own.values()))
+    first = array.index_offset or (0,) * array.ndim
+    by_var = {v.id: pair for v, pair in zip(made.loop.vars, bounds)}
+    assert array.shape is not None
+    made.begins = dict(enumerate(first))
+    return all(by_var[made.axes[a].id] == (first[a], first[a] + array.shape[a]) for a in range(array.ndim))
+
+
+def count_words(made: WordLoop) -> None:
+    """Have the loop count words in place of cells."""
+    loop, extents = made.loop, dict(made.lanes)
+    axis_of = {v.id: axis for axis, v in made.axes.items()}
+    variables, bounds = [], []
+    for v, (begin, end) in zip(loop.vars, loop.bounds):
+        axis = axis_of[v.id]
+        if axis in extents:
+            assert isinstance(begin, n.Const) and isinstance(end, n.Const)
+            v = made.words[axis] = n.Var(f"{v.name}_word", i32, level=v.level)
+            begin, end = n.Const(0, i32), n.Const((end.value - begin.value) // extents[axis], i32)
+        variables.append(v)
+        bounds.append((begin, end))
+    loop.vars, loop.bounds = tuple(variables), tuple(bounds)
+
+
+def over_cells(made: WordLoop, body: list[n.Stmt]) -> n.For:
+    """The loop over the cells of a word around the body."""
+    inner, head = [], []
+    for axis, extent in made.lanes:
+        lane = n.Var(f"{made.axes[axis].name}_lane", i32)
+        inner.append((lane, (n.Const(0, i32), n.Const(extent, i32))))
+        index = n.Binary("add", made.first(axis), load(lane), i32, exact=True)
+        head.append(n.Declare(made.axes[axis], index, made.loop.loc))
+    return n.For(
+        tuple(v for v, _ in inner), tuple(pair for _, pair in inner), [*head, *body], kind="range_for",
+        loc=made.loop.loc,
+    )  # fmt: skip
