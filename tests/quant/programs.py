@@ -63,7 +63,7 @@ def packing(rng: random.Random) -> Packing:
         bits = rng.choice([8, 16, 32, 32])
         made.words.append((bits, 0))
         room = bits
-        for _ in range(rng.randint(1, 4)):
+        for turn in range(rng.randint(1, 4)):
             if room >= 24 and rng.random() < 0.3:
                 exponent, first = rng.randint(3, 6), len(made.members)
                 sizes = [rng.randint(3, (room - exponent) // 2) for _ in range(2)]
@@ -73,7 +73,7 @@ def packing(rng: random.Random) -> Packing:
                 made.groups.append(forms)
                 room -= exponent + sum(sizes)
             elif room >= 2:
-                one = form(rng, room, "iixf" if room >= 8 else "ix")
+                one = form(rng, room, "iixf" if room >= 8 and turn else "ix")
                 if one.bits > room:
                     continue
                 made.members.append(Member(f"f{len(made.members)}", one, number))
