@@ -108,7 +108,10 @@ class BitpackedFields:
         if not leaves:
             raise QuadrantsRuntimeError("bit_struct node must have at least one child: bits.place(x) first")
         self._placed = True
+        # Who has to know of writes to one number hears of those to the word.
+        writes = next((leaf.writes for leaf in leaves if leaf.writes is not None), None)
         for leaf in leaves:
+            leaf.writes = writes
             assert leaf.packing is not None
             leaf.packing = leaf.packing._replace(used=(1 << self._end) - 1)
         return leaves

@@ -64,7 +64,8 @@ class ArrayDecl:
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
     `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
     it is validated, that of one u8 per number, and `needed` whether the derivative in reverse mode reads the array.
-    `packed`: which bits of a word a cell is; the strides count words then. See `passes.packed_places`.
+    `packed`: which bits of a word a cell is; the strides count words then, and `words` is the array of these, once
+    `passes.packed_places` has declared it.
     """
 
     name: str
@@ -83,6 +84,7 @@ class ArrayDecl:
     number: int = -1
     label: str = ""
     packed: Packing | None = None
+    words: ArrayDecl | None = None
     grad: ArrayDecl | None = None
     dual: ArrayDecl | None = None
     flags: ArrayDecl | None = None

@@ -54,6 +54,21 @@ def lower_packed_places(module: n.Module) -> n.Module:
     return module
 
 
+def lower_packed_sizes(module: n.Module) -> n.Module:
+    """The same of tasks that were made since, which find the depths of stacks in integers."""
+    made = [task for sizing in module.sizings for task in module.tasks[sizing.begin : sizing.end]]
+    cells = [cell for node in walk.walk([(t.body, t.reductions) for t in made]) for cell in _packed_cell(node)]
+    if cells:
+        rewrite = _Rewrite(Words([cell.array for cell in cells]))
+        for task in made:
+            rewrite.task(module, task)
+    return module
+
+
+def _packed_cell(node: n.Node) -> list[n.Cell]:
+    return packed_cells(node) if isinstance(node, n.Cell) else []
+
+
 class _Target(NamedTuple):
     """A packed cell: the word's cell, or the variable that it is in, and how far a `quant_array` moves the bits."""
 

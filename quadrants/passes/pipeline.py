@@ -22,7 +22,7 @@ from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
-from quadrants.passes.packed_places import lower_packed_places
+from quadrants.passes.packed_places import lower_packed_places, lower_packed_sizes
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_lacking import refuse_lacking
@@ -68,6 +68,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
     if able.lacks:
         yield _told(refuse_lacking, lacks=able.lacks)
     yield from _adstacks(able)
+    yield lower_packed_sizes
     yield guard_empty
     yield _told(lower_places, wide=able.wide_addresses, device=able.device)
     if not able.pointers:

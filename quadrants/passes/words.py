@@ -51,7 +51,8 @@ class Words:
         for array in packed:
             key = _layout(array)
             if key not in self.arrays:
-                self.arrays[key] = self.first[array.id] = _words_of(array)
+                self.arrays[key] = self.first[array.id] = array.words or _words_of(array)
+            array.words = self.arrays[key]
 
     def of(self, array: n.ArrayDecl) -> n.ArrayDecl:
         """The words of a packed field."""

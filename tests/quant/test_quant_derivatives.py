@@ -97,15 +97,19 @@ def test_forward_mode(arch):
     assert loss.dual[None] == 0.5 + 1.5
 
 
-def test_loops_that_count_to_quantised_numbers(init):
+@pytest.mark.parametrize("first", [True, False])
+def test_loops_that_count_to_quantised_numbers(init, first):
     init(ad_stack_experimental_enabled=True)
-    n = placed(q.int(5), False)
+    n, other = qd.field(q.int(5)), qd.field(q.int(5))
+    word = qd.BitpackedFields(32)
+    word.place(*((n, other) if first else (other, n)))
+    qd.root.dense(qd.i, 4).place(word)
     y, loss = qd.field(qd.f32, 4, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
 
     @qd.kernel
     def powers():
         for i in y:
-            p = 1.0
+            p = 1.0 + 0.0 * other[i]
             for _ in range(n[i]):
                 p *= y[i]
             loss[None] += p
@@ -116,10 +120,21 @@ def test_loops_that_count_to_quantised_numbers(init):
     loss.grad[None] = 1.0
     powers.grad()
     assert y.grad.to_numpy() == pytest.approx([(i + 1) * (0.5 + 0.25 * i) ** i for i in range(4)], rel=1e-5)
-    n[3] = 2
+    n[3] = 12  # by the host: depths that were kept from the last launch are too small now
     y.grad.fill(0.0)
     powers.grad()
-    assert y.grad[3] == pytest.approx(2 * 1.25)
+    assert y.grad[3] == pytest.approx(12 * 1.25**11, rel=1e-5)
+
+    @qd.kernel
+    def raise_count():
+        for i in range(1):
+            other[3] += 1
+            n[3] += 2
+
+    raise_count()
+    y.grad.fill(0.0)
+    powers.grad()
+    assert y.grad[3] == pytest.approx(14 * 1.25**13, rel=1e-5) and other[3] == 1
 
 
 def test_gradients_that_have_no_place(arch):
