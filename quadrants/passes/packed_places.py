@@ -34,12 +34,14 @@ from quadrants.passes.words import Change, Words
 _CHANGING = (n.Call, n.Atomic, n.Rand, n.Intrinsic, n.Volatile)
 
 
-def lower_packed_places(module: n.Module) -> n.Module:
-    """Leave no packed cell, and in place of packed fields the arrays of their words."""
+def lower_packed_places(module: n.Module, device: bool = True) -> n.Module:
+    """Leave no packed cell, and in place of packed fields the arrays of their words. device: a loop has as many
+    iterations as the user wrote, unless asked for less; elsewhere an iteration is a word wherever that can be.
+    """
     packed = [a for a in module.arrays if a.packed is not None]
     if not packed:
         return module
-    rewrite = _Rewrite(Words(packed))
+    rewrite = _Rewrite(Words(packed), always=not device)
     for task in module.tasks:
         rewrite.task(module, task)
     for function in module.functions:
@@ -79,10 +81,11 @@ class _Target(NamedTuple):
 
 
 class _Rewrite(Hoisting):
-    """own: words that no other thread writes meanwhile; None for all."""
+    """own: words that no other thread writes meanwhile; None for all. always: have loops count words where they can."""
 
-    def __init__(self, words: Words) -> None:
+    def __init__(self, words: Words, always: bool = False) -> None:
         super().__init__()
+        self.always = always
         self.words = words
         self.formats = Formats()
         self.own: set[Memory] | None = None
@@ -98,7 +101,7 @@ class _Rewrite(Hoisting):
             task.loop.bounds = tuple((self.node(begin), self.node(end)) for begin, end in task.loop.bounds)
         self.own = own
         task.pre = self.block(task.pre)  # type: ignore[assignment, arg-type]
-        by_word = word_loop(task) if not alone else None
+        by_word = word_loop(task, self.always) if not alone else None
         if by_word is not None:
             self.words_at_once(task, by_word, own or set())
         else:

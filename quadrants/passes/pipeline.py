@@ -62,7 +62,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield _told(refuse_recursion, arch=able.arch)
     if not able.long_loops:
         yield watch_loops
-    yield lower_packed_places
+    yield _told(lower_packed_places, device=able.device)
     if "f64" in able.lacks.types:
         yield failures_as_singles
     if able.lacks:

@@ -1,4 +1,5 @@
-"""Loops with `qd.loop_config(bit_vectorize=True)` over the cells of a `quant_array`: an iteration a word.
+"""Loops over the cells of a `quant_array`: an iteration a word. `qd.loop_config(bit_vectorize=True)` asks for it; on a
+processor, whose threads are few, it is done wherever that is possible.
 
     for i, j in y:                      for i, w in ..:
         y[i, j] = f(x[i, j])                word = y{i, w}
@@ -21,6 +22,7 @@ from quadrants.passes.own_cells import Values, everything
 from quadrants.passes.own_words import Memory, memory, packed_cells
 from quadrants.passes.packed_formats import load
 
+_THREADS = (n.Builtin, n.Intrinsic, n.Rand)
 _Levels = tuple[tuple[int, int], ...]
 
 
@@ -50,10 +52,15 @@ class WordLoop:
         return begin if at == 0 else n.Binary("add", begin, n.Const(at, i32), i32, exact=True)
 
 
-def word_loop(task: n.Task) -> WordLoop | None:
-    """The loop of a task over words, if it asks for that and writes to cells of its own in a `quant_array`."""
+def word_loop(task: n.Task, always: bool) -> WordLoop | None:
+    """The loop of a task over words, if it writes to cells of its own in a `quant_array`. always: also one that does
+    not ask for it, unless it looks at who does which iteration.
+    """
     loop = task.loop
-    if loop is None or loop.config is None or not loop.config.bit_vectorize or task.reductions:
+    if loop is None or task.reductions:
+        return None
+    asked = loop.config is not None and loop.config.bit_vectorize
+    if not asked and not (always and not any(isinstance(x, _THREADS) for x in everything(task.body))):
         return None
     bounds = [(b.value, e.value) for b, e in loop.bounds if isinstance(b, n.Const) and isinstance(e, n.Const)]
     if len(bounds) != len(loop.vars):
