@@ -103,7 +103,8 @@ hunt: build
 
 # Random programs and random differentiable programs: other ones each time.
 nightly: build
-	QD_FUZZ_PROGRAMS=20000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=28800 $(RUN)/python -m pytest tests/fuzz
+	QD_FUZZ_PROGRAMS=20000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_QUANT_PROGRAMS=300 QD_TEST_TIMEOUT=28800 \
+	    $(RUN)/python -m pytest tests/fuzz tests/quant/test_quant_programs.py
 
 # Runs are saved in a folder of the machine's own; a fastest round that is FAIL slower than in the last one fails.
 # bench/run.py compares with other packages and versions.

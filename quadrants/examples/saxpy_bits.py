@@ -57,10 +57,10 @@ def compare(y: qd.template(), exact: qd.template(), error: qd.template()):
 
 
 def image(errors: np.ndarray, rows: list[np.ndarray]) -> np.ndarray:
-    """A row a frame: how far each y is from the exact one, blue below and red above."""
+    """A row a picture: how far each y is from the exact one, blue below and red above."""
     rows.append(np.clip(errors[:384] / 8, -1, 1))
-    del rows[:-192]
-    grid = np.array(rows + [np.zeros(384)] * (192 - len(rows)))[..., None]
+    del rows[:-96]
+    grid = np.repeat(np.array(rows + [np.zeros(384)] * (96 - len(rows))), 2, axis=0)[..., None]
     colours = np.where(grid > 0, (230, 80, 60), (70, 120, 240)) * abs(grid) + 12
     return enlarge(np.clip(colours, 0, 255).astype(np.uint8), 2)
 
