@@ -100,7 +100,7 @@ def matrix_field(
     shape, order, offset = parse_placement(shape, order, offset)
     for kind in set(kinds):
         check_companions(kind, needs_grad, needs_dual)
-    made = MatrixField(new_leaves(element_shape, kinds, name, order), n, m, rank)
+    made = MatrixField(new_leaves(element_shape, kinds, name, order, leaf_of), n, m, rank)
     _settle(made, shape, order, offset, layout, needs_grad, needs_dual)
     return made
 
@@ -139,7 +139,7 @@ def _struct(members, methods, name: str, needs_grad: bool, needs_dual: bool) -> 
             kinds = _component_dtypes(scalar, element_shape)
             check_companions(kinds[0], needs_grad, needs_dual, label)
             n, m = (*element_shape, 1)[:2]
-            parts[key] = MatrixField(new_leaves(element_shape, kinds, label, None), n, m, len(element_shape))
+            parts[key] = MatrixField(new_leaves(element_shape, kinds, label, None, leaf_of), n, m, len(element_shape))
         else:
             scalar = dtypes.field_dtype(kind)
             check_companions(scalar, needs_grad, needs_dual, label)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -355,7 +355,24 @@ class ScalarField(NumpyExchange, Field):
 def new_leaf(dtype, name: str, order: tuple | None, quant=None) -> Leaf:
     leaf = Leaf(dtype, name, order, quant)
     leaf.group = (leaf,)
+    leaf.field_class = ScalarField
     return leaf
+
+
+def leaf_like(leaf: Leaf, name: str) -> Leaf:
+    """The component of a companion."""
+    made = new_leaf(leaf.dtype, name, leaf.order, leaf.quant)
+    made.field_class = leaf.field_class
+    return made
+
+
+def refuse_array(field: Field, what: str) -> NoReturn:
+    """`AssertionError` for a quantised field: there is no array of numbers."""
+    leaf, name = field._leaves[0], f" {field._name}" if field._name else ""
+    raise AssertionError(
+        f"{what} needs an array of {leaf.dtype}, and this field{name} of {leaf.quant} is bits of words. In a kernel, "
+        f"copy it to a field of {leaf.dtype}: `for I in qd.grouped(x): y[I] = x[I]`."
+    )
 
 
 def not_a_field(source) -> TypeError:

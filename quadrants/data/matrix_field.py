@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from quadrants.data import bulk, dtypes, host_access, host_values, layout
-from quadrants.data.field import Field, ScalarField, copy_field
+from quadrants.data.field import Field, ScalarField, copy_field, leaf_like, new_leaf, refuse_array
 from quadrants.data.interop_numpy import NumpyExchange
-from quadrants.data.packed_field import leaf_of, refuse_array, scalar_field
 from quadrants.errors import QuadrantsRuntimeError
 
 
-def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None) -> tuple:
-    """Component slots of a matrix field, row major. `kinds`: one dtype or quantised type per component."""
-    leaves = tuple(leaf_of(kind, name, order) for kind in kinds)
+def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None, make=new_leaf) -> tuple:
+    """Component slots of a matrix field, row major. `kinds`: one dtype per component, or what `make` takes."""
+    return grouped(tuple(make(kind, name, order) for kind in kinds))
+
+
+def grouped(leaves: tuple) -> tuple:
+    """Components as those of one field."""
     for leaf in leaves:
         leaf.group = leaves
         leaf.writes = leaves[0].writes
@@ -70,7 +73,7 @@ class MatrixField(NumpyExchange, Field):
         k = i * self.m + j
         if k not in self._scalars:
             self._check_alive()
-            scalar = self._scalars[k] = scalar_field(self._leaves[k])
+            scalar = self._scalars[k] = self._leaves[k].field_class(self._leaves[k])
             scalar._is_primal = self._is_primal
             for which in ("grad", "dual") if self._is_primal and self.dtype.is_real else ():
                 scalar._companions[which] = getattr(self, which).get_scalar_field(*indices)
@@ -78,8 +81,7 @@ class MatrixField(NumpyExchange, Field):
 
     def _make_companion(self, which: str) -> MatrixField:
         name = f"{self._name}.{which}"
-        kinds = [leaf.quant or leaf.dtype for leaf in self._leaves]
-        leaves = new_leaves(self._element_shape, kinds, name, self._leaves[0].order)
+        leaves = grouped(tuple(leaf_like(leaf, name) for leaf in self._leaves))
         return MatrixField(leaves, self.n, self.m, self.ndim)
 
     # -- elements

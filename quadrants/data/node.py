@@ -16,6 +16,7 @@ import numpy as np
 from quadrants._ext.core import Writes
 from quadrants.data import packing, shapes
 from quadrants.data.axes import Axis
+from quadrants.data.placeable import flatten_fields
 from quadrants.data.sites import Site
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -34,17 +35,19 @@ class Leaf:
     "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal". `writes` counts the
     writes of integers, for all components of a field together. `site` is where a large field was declared. `quant` is
     the quantised type, whose computing type `dtype` is then, and `packing` which bits of a word it has.
+    `field_class`: that of the scalar field of this component alone.
     """
 
     __slots__ = (
         "dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site",
-        "quant", "packing",
+        "quant", "packing", "field_class",
     )  # fmt: skip
 
     def __init__(self, dtype, name: str, order: tuple | None = None, quant: QuantType | None = None):
         self.dtype = dtype
         self.quant = quant
         self.packing: Packing | None = None
+        self.field_class: Any = None
         self.name = name
         self.snode: Any = None
         self.cell: Any = None
@@ -349,17 +352,3 @@ def _check_axes(axes, dims) -> tuple:
         raise QuadrantsRuntimeError("Each axis may be named once per node; split it further with a child node.")
     pairs = sorted(zip(numbers, dims, strict=True))
     return tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs)
-
-
-def flatten_fields(things):
-    """The fields in (lists of) fields and tensors, struct fields as their members. `ValueError` for anything else."""
-    from quadrants.data.field import Field
-
-    for thing in things:
-        thing = thing._unwrap() if hasattr(thing, "_unwrap") else thing
-        if isinstance(thing, (list, tuple)):
-            yield from flatten_fields(thing)
-        elif isinstance(thing, Field):
-            yield from thing._placeable()
-        else:
-            raise ValueError(f"{thing} cannot be placed")

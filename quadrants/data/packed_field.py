@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from quadrants.data import bulk, dtypes, host_access, layout, packed_numbers
-from quadrants.data.field import Field, ScalarField, new_leaf
+from quadrants.data.field import ScalarField, leaf_like, new_leaf, refuse_array
 from quadrants.data.node import Leaf
 from quadrants.data.packed_numbers import U64
 from quadrants.ir.quant import Packing, QuantType
 
-_NO_ARRAY = (
-    "{what} needs an array of {compute}, and this field{name} of {format} is bits of words. In a kernel, copy it to a "
-    "field of {compute}: `for I in qd.grouped(x): y[I] = x[I]`."
-)
-
 
 def leaf_of(kind: Any, name: str, order: tuple | None) -> Leaf:
     """The component of a field whose numbers are of a primitive or quantised type."""
-    return new_leaf(kind.compute, name, order, kind) if isinstance(kind, QuantType) else new_leaf(kind, name, order)
+    if not isinstance(kind, QuantType):
+        return new_leaf(kind, name, order)
+    leaf = new_leaf(kind.compute, name, order, kind)
+    leaf.field_class = PackedField
+    return leaf
 
 
 def scalar_field(leaf: Leaf) -> ScalarField:
     """The field of one component."""
-    return PackedField(leaf) if leaf.quant is not None else ScalarField(leaf)
-
-
-def refuse_array(field: Field, what: str) -> NoReturn:
-    """`AssertionError`: there is no array of numbers."""
-    leaf, name = field._leaves[0], f" {field._name}" if field._name else ""
-    raise AssertionError(_NO_ARRAY.format(what=what, compute=leaf.dtype, name=name, format=leaf.quant))
+    return leaf.field_class(leaf)
 
 
 class PackedField(ScalarField):
@@ -53,7 +46,7 @@ class PackedField(ScalarField):
 
     def _make_companion(self, which: str) -> PackedField:
         leaf = self._leaves[0]
-        return PackedField(new_leaf(leaf.dtype, f"{leaf.name}.{which}", leaf.order, leaf.quant))
+        return PackedField(leaf_like(leaf, f"{leaf.name}.{which}"))
 
     # -- elements
 

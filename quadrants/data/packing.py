@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from quadrants.data.placeable import flatten_fields
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 from quadrants.ir.quant import WORDS, Packing, Part, QuantFixed, QuantFloat, QuantInt
 
@@ -48,8 +49,6 @@ class BitpackedFields:
         `QuadrantsRuntimeError` for fields that are not quantised or have a place, and for more bits than the word has;
         `QuadrantsSyntaxError` for one field with a shared exponent.
         """
-        from quadrants.data.node import flatten_fields
-
         fields = list(flatten_fields(args))
         leaves = [leaf for field in fields for leaf in field._leaves]
         if self._placed:
