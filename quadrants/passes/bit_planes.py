@@ -17,9 +17,9 @@ from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.ops import COMPARISONS
 from quadrants.ir.quant import QuantInt
-from quadrants.ir.types import DType, i32, scalar, u1
+from quadrants.ir.types import DType, TensorType, i32, scalar, u1
+from quadrants.passes.bit_arithmetic import cast, chosen, load, unit
 from quadrants.passes.own_words import Memory, memory, packed_cells
-from quadrants.passes.packed_formats import cast, chosen, load, unit
 from quadrants.passes.planes import Numbers, Planes, TooWide
 from quadrants.passes.word_loops import WordLoop
 from quadrants.passes.words import Words
@@ -107,6 +107,8 @@ class _Body:
                 raise _Unsuited
 
     def declare(self, s: n.Declare) -> None:
+        if isinstance(s.var.type, TensorType) and s.var.id in self.made.values.once:
+            return  # the indices of a grouped loop, which are found behind its name
         distance = self.distance(s.init)
         if distance is not None and not s.var.mutable:
             self.distances[s.var.id] = distance
@@ -126,7 +128,7 @@ class _Body:
             self.known[var.id] = self.masked(value, self.known[var.id])
             return
         cells = packed_cells(s.place)
-        if len(cells) != 1 or not isinstance(s.place, n.Cell) or not self.is_own(cells[0]):
+        if len(cells) != 1 or not isinstance(s.place, n.Cell) or not self.made.is_own_cell(cells[0]):
             raise _Unsuited
         key, value = memory(cells[0].array), self.number(_low_bits(s.value))
         bit = Numbers((self.planes.plane(value, 0),), 0, 1)
@@ -241,16 +243,10 @@ class _Body:
 
     # ------------------------------------------------------------ cells
 
-    def is_own(self, cell: n.Cell) -> bool:
-        return self.made.is_own_cell(cell) or all(
-            self.distance(e) == 0 if a == self.axis else _is_variable(e, self.made.axes[a])
-            for a, e in enumerate(cell.indices)
-        )
-
     def word(self, cell: n.Cell) -> n.Expr:
         """The bits of a cell and its neighbours in the next lanes."""
         key = memory(cell.array)
-        if key in self.results and self.is_own(cell):
+        if key in self.results and self.made.is_own_cell(cell):
             return self.results[key]
         array = cell.array
         assert array.shape is not None
@@ -273,6 +269,7 @@ class _Body:
 
     def row(self, array: n.ArrayDecl, axis: int, e: n.Expr) -> n.Expr:
         """An index that is the same for all lanes, brought into the field: conditions around it are masks now."""
+        e = self.made.index(e)
         if not self.is_uniform(e):
             raise _Unsuited
         if _is_variable(e, self.made.axes[axis]) and array.shape == next(iter(self.made.own.values())).shape:
@@ -305,6 +302,8 @@ class _Body:
                 return False
             if isinstance(node, n.VarPlace):
                 var: Any = node.var
+                if isinstance(var.type, TensorType):
+                    return False
                 if var.id in self.known or var.id in self.distances or var is self.lane:
                     return False
                 if var.id not in self.uniform and (var.shared or var.mutable):
@@ -313,6 +312,7 @@ class _Body:
 
     def distance(self, e: n.Expr) -> int | None:
         """What is added to the loop's variable, if that is all of an index."""
+        e = self.made.index(e)
         if isinstance(e, n.Load) and isinstance(e.place, n.VarPlace):
             return 0 if e.place.var is self.lane else self.distances.get(e.place.var.id)
         if isinstance(e, n.Binary) and e.op in ("add", "sub") and e.type is i32:

@@ -36,7 +36,7 @@ def own_words(module: Module, task: Task) -> set[Memory]:
     nodes = everything(task.body)
     writes: dict[Memory, list[tuple[Expr, ...]]] = {}
     for node in nodes:
-        for place in _written(node):
+        for place in written_places(node):
             for cell in packed_cells(place):
                 writes.setdefault(memory(cell.array), []).append(_undivided(cell))
     for node in walk.walk(task.reductions):
@@ -47,7 +47,8 @@ def own_words(module: Module, task: Task) -> set[Memory]:
     return {key for key, indices in writes.items() if values.own(indices, loop.vars)}
 
 
-def _written(node: Node) -> list[Place]:
+def written_places(node: Node) -> list[Place]:
+    """The places that a node may write to."""
     if isinstance(node, (Store, Atomic)):
         return [node.place]
     return [a for a in node.args if isinstance(a, PLACES)] if isinstance(node, Call) else []

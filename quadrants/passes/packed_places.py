@@ -15,23 +15,28 @@ Stores to one word that stand side by side are one store. See docs/development/q
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.adstack_heaps import of_task
-from quadrants.ir.places import flat_index
 from quadrants.ir.quant import Packing, QuantFloat
-from quadrants.ir.types import TensorType, scalar, tensor, u1
+from quadrants.ir.types import scalar
+from quadrants.passes.bit_arithmetic import binary, cast, load, unit
 from quadrants.passes.bit_planes import at_once
-from quadrants.passes.hoisting import Hoisting
 from quadrants.passes.own_words import Memory, memory, own_words, packed_cells
-from quadrants.passes.packed_formats import Formats, binary, cast, load, unit
+from quadrants.passes.packed_cells import (
+    CHANGING,
+    PackedCells,
+    Target,
+    choices,
+    float_mask,
+    inverted,
+    is_number,
+    is_packed,
+)
 from quadrants.passes.word_loops import WordLoop, count_words, over_cells, word_loop
 from quadrants.passes.words import Change, Words
-
-_CHANGING = (n.Call, n.Atomic, n.Rand, n.Intrinsic, n.Volatile)
 
 
 def lower_packed_places(module: n.Module, device: bool = True) -> n.Module:
@@ -71,28 +76,13 @@ def _packed_cell(node: n.Node) -> list[n.Cell]:
     return packed_cells(node) if isinstance(node, n.Cell) else []
 
 
-class _Target(NamedTuple):
-    """A packed cell: the word's cell, or the variable that it is in, and how far a `quant_array` moves the bits."""
-
-    packing: Packing
-    word: n.Cell | n.VarPlace
-    shift: n.Expr | None
-    key: Memory
-
-
-class _Rewrite(Hoisting):
-    """own: words that no other thread writes meanwhile; None for all. always: have loops count words where they can."""
+class _Rewrite(PackedCells):
+    """always: have loops count words where they can."""
 
     def __init__(self, words: Words, always: bool = False) -> None:
-        super().__init__()
+        super().__init__(words)
         self.always = always
-        self.words = words
-        self.formats = Formats()
-        self.own: set[Memory] | None = None
-        self.numbers = count(1)
         self.after: list[n.Stmt] = []
-        self.loop: WordLoop | None = None
-        self.held_words: dict[Memory, n.VarPlace] = {}
 
     def task(self, module: n.Module, task: n.Task) -> None:
         alone = task.loop is None and not any(region.kind in ("parallel", "stream") for region in module.regions)
@@ -163,11 +153,11 @@ class _Rewrite(Hoisting):
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
         outer, self.after = self.after, []
         made: list[n.Stmt] = [s]
-        if isinstance(s, n.Store) and packed_cells(s.place) and _is_packed(s.place):
+        if isinstance(s, n.Store) and packed_cells(s.place) and is_packed(s.place):
             value = self.held("qd_value", self.node(s.value))
             loc = s.loc
             made = self.each(s.place, lambda target: self.stored(target, value, loc))
-        elif isinstance(s, n.Eval) and isinstance(s.value, n.Atomic) and _is_packed(s.value.place):
+        elif isinstance(s, n.Eval) and isinstance(s.value, n.Atomic) and is_packed(s.value.place):
             made = self.updated(s.value, s.loc, None)
         elif isinstance(s, n.While):
             self.condition(s)
@@ -189,34 +179,21 @@ class _Rewrite(Hoisting):
     def node(self, x: Any) -> Any:
         if isinstance(x, list):
             return self.block(x)
-        if isinstance(x, (n.Load, n.Volatile)) and _is_packed(x.place):
+        if isinstance(x, (n.Load, n.Volatile)) and is_packed(x.place):
             return self.loaded(x)
         if isinstance(x, n.Load) and isinstance(x.place, n.Cell) and packed_cells(x.place):
             parts = packed_cells(x.place)
             return n.Make(tuple([self.loaded(n.Load(part, part.type)) for part in parts]), x.type)
-        if isinstance(x, n.Atomic) and _is_packed(x.place):
+        if isinstance(x, n.Atomic) and is_packed(x.place):
             was = n.Var(f"qd_was_{next(self.numbers)}", x.type, mutable=True)
             zero = n.Const(0.0 if scalar(x.type).is_real else 0, scalar(x.type))
             changed = self.updated(x, None, was)
             self.before += [n.Declare(was, zero), *changed]
             return load(was)
-        if isinstance(x, n.Call) and any(isinstance(a, n.PLACES) and _is_packed(a) for a in x.args):
-            args = tuple(self.copied(a) if isinstance(a, n.PLACES) and _is_packed(a) else self.node(a) for a in x.args)
+        if isinstance(x, n.Call) and any(isinstance(a, n.PLACES) and is_packed(a) for a in x.args):
+            args = tuple(self.copied(a) if isinstance(a, n.PLACES) and is_packed(a) else self.node(a) for a in x.args)
             return n.Call(x.func, args, x.type)
         return walk.rebuilt(x, self.node)
-
-    def loaded(self, x: n.Load | n.Volatile) -> n.Expr:
-        """Of components that run time chooses from, the one that is chosen."""
-        cells, which = _choices(x.place)
-        index = self.held("qd_which", self.node(which)) if which is not None else None
-        found: n.Expr | None = None
-        for k in range(len(cells) - 1, -1, -1):
-            target = self.target(cells[k])
-            word = type(x)(target.word, target.word.type)
-            value = self.formats.read(target.packing, word, target.shift)
-            found = value if found is None else n.Select(_is(index, k), value, found, x.type)
-        assert found is not None
-        return found
 
     def copied(self, place: n.Place) -> n.Place:
         """What a function gets by reference is a copy, which is stored behind the call."""
@@ -227,22 +204,22 @@ class _Rewrite(Hoisting):
 
     # ------------------------------------------------------------ writes
 
-    def each(self, place: n.Place, write: Callable[[_Target], list[n.Stmt]]) -> list[n.Stmt]:
+    def each(self, place: n.Place, write: Callable[[Target], list[n.Stmt]]) -> list[n.Stmt]:
         """What writes to a place, in branches where run time chooses it."""
-        cells, which = _choices(place)
+        cells, which = choices(place)
         if which is None:
             return write(self.target(cells[0], stable=True))
         index = self.held("qd_which", self.node(which))
         made = write(self.target(cells[-1], stable=True))
         for k in range(len(cells) - 2, -1, -1):
-            made = [n.If(_is(index, k), write(self.target(cells[k], stable=True)), made)]
+            made = [n.If(is_number(index, k), write(self.target(cells[k], stable=True)), made)]
         return made
 
     def change(self, s: n.Store) -> Change | None:
         """A store that others may join; None for other statements."""
-        if not _is_packed(s.place):
+        if not is_packed(s.place):
             return None
-        cells, which = _choices(s.place)
+        cells, which = choices(s.place)
         packing = cells[0].array.packed
         assert packing is not None
         if which is not None or packing.group:
@@ -250,14 +227,14 @@ class _Rewrite(Hoisting):
         target = self.target(cells[0], stable=True)
         return self.changed(target, self.node(s.value), s.loc)
 
-    def changed(self, target: _Target, value: n.Expr, loc: n.Loc | None) -> Change:
+    def changed(self, target: Target, value: n.Expr, loc: n.Loc | None) -> Change:
         p = target.packing
         bits, mask = self.formats.bits(p, value), self.mask(target)
         if not isinstance(p.format, QuantFloat):
             bits = self.moved(bits, target)
         return Change(target.word, target.key, p.used, mask, self.held("qd_bits", bits), loc)
 
-    def stored(self, target: _Target, value: n.Expr, loc: n.Loc | None) -> list[n.Stmt]:
+    def stored(self, target: Target, value: n.Expr, loc: n.Loc | None) -> list[n.Stmt]:
         if not target.packing.group:
             outer, self.before = self.before, []
             change = self.changed(target, value, loc)
@@ -273,7 +250,7 @@ class _Rewrite(Hoisting):
         arg = self.held("qd_operand", self.node(x.args[0]))
         return self.each(x.place, lambda target: self.update(target, x.op, arg, loc, was))
 
-    def update(self, target: _Target, op: str, arg: n.Expr, loc: n.Loc | None, was: n.Var | None) -> list[n.Stmt]:
+    def update(self, target: Target, op: str, arg: n.Expr, loc: n.Loc | None, was: n.Var | None) -> list[n.Stmt]:
         p, own = target.packing, self.is_own(target.key)
         outer, self.before = self.before, []
         if isinstance(p.format, QuantFloat):
@@ -282,15 +259,15 @@ class _Rewrite(Hoisting):
             bits = self.held("qd_bits", self.moved(self.formats.bits(p, arg), target))
             mask = self.mask(target)
             if own and op in ("and", "or", "xor"):
-                whole = binary("bit_or", bits, _inverted(mask, target)) if op == "and" else bits
+                whole = binary("bit_or", bits, inverted(mask, target)) if op == "and" else bits
                 before, made = self.words.by(
                     target.word, lambda word: binary(f"bit_{op}", cast(word, unit(p)), whole), own, loc
                 )
             elif not own and (op in ("and", "or", "xor") or self.is_highest(target)):
-                whole = binary("bit_or", bits, _inverted(mask, target)) if op == "and" else bits
+                whole = binary("bit_or", bits, inverted(mask, target)) if op == "and" else bits
                 before, made = self.words.at_once(target.word, op, whole, loc, was is not None)
             else:
-                keep = _inverted(mask, target)
+                keep = inverted(mask, target)
                 before, made = self.words.by(target.word, lambda word: _added(op, word, bits, mask, keep), own, loc)
         if was is not None:
             made.append(n.Store(n.VarPlace(was, was.type), self.formats.read(p, before, target.shift)))
@@ -302,84 +279,17 @@ class _Rewrite(Hoisting):
         total = n.Binary(op, self.formats.read(p, word, None), arg, t)
         if p.group:
             return self.formats.shared(p, word, total)
-        keep = unit(p).max & ~_float_mask(p)
+        keep = unit(p).max & ~float_mask(p)
         return binary("bit_or", binary("bit_and", cast(word, unit(p)), keep), self.formats.bits(p, total))
 
     @staticmethod
-    def is_highest(target: _Target) -> bool:
+    def is_highest(target: Target) -> bool:
         """Whether nothing of use is above the bits, where a sum may be carried to."""
         p = target.packing
         return target.shift is None and p.bit + p.width == p.used.bit_length()
 
     def flushed(self, change: Change) -> list[n.Stmt]:
         return self.words.changed(change, self.is_own(change.key))
-
-    def is_own(self, key: Memory) -> bool:
-        return self.own is None or key in self.own
-
-    # ------------------------------------------------------------ places
-
-    def target(self, cell: n.Cell, stable: bool = False) -> _Target:
-        """stable: the indices are used several times."""
-        packing = cell.array.packed
-        assert packing is not None
-        indices = tuple([self.node(e) for e in cell.indices])
-        if stable:
-            indices = tuple([self.held("qd_index", e) if _reads(e) else e for e in indices])
-        shift = self.words.shift(cell.array, indices)
-        if shift is not None and stable:
-            shift = self.held("qd_shift", shift)
-        word, key = self.words.of(cell.array), memory(cell.array)
-        if self.loop is not None and self.loop.is_own_cell(cell):
-            return _Target(packing, self.held_words[key], shift, key)
-        return _Target(packing, n.Cell(word, indices, word.type), shift, key)
-
-    def mask(self, target: _Target) -> n.Expr:
-        p = target.packing
-        if isinstance(p.format, QuantFloat):
-            return n.Const(_float_mask(p), unit(p))
-        return self.moved(n.Const((1 << p.width) - 1, unit(p)), target)
-
-    def moved(self, bits: n.Expr, target: _Target) -> n.Expr:
-        up = binary("shl", bits, target.packing.bit)
-        return up if target.shift is None else n.Binary("shl", up, target.shift, up.type)
-
-    def held(self, name: str, e: n.Expr) -> n.Expr:
-        """An expression that is used several times, in a variable."""
-        if (
-            isinstance(e, n.Const)
-            or isinstance(e, n.Load)
-            and isinstance(e.place, n.VarPlace)
-            and not e.place.var.mutable
-        ):
-            return e
-        var = n.Var(f"{name}_{next(self.numbers)}", e.type)
-        self.before.append(n.Declare(var, e))
-        return load(var)
-
-
-def _is_packed(place: n.Place) -> bool:
-    """Whether a place is a number in a packed cell."""
-    return bool(packed_cells(place)) and not isinstance(place.type, TensorType)
-
-
-def _choices(place: n.Place) -> tuple[list[n.Cell], n.Expr | None]:
-    """The cells that a packed number may be in, and the number of the one that it is in."""
-    cells = packed_cells(place)
-    if not isinstance(place, n.ElemPlace):
-        return cells, None
-    which = flat_index(place.indices, tensor(place.base.type))
-    return ([cells[int(which.value)]], None) if isinstance(which, n.Const) else (cells, which)
-
-
-def _is(index: n.Expr | None, k: int) -> n.Expr:
-    assert index is not None
-    return n.Binary("eq", index, n.Const(k, scalar(index.type)), u1)
-
-
-def _reads(e: n.Expr) -> bool:
-    """Whether an index may be another one when it is computed again."""
-    return any(isinstance(node, (*n.MEMORY, *_CHANGING)) for node in walk.walk([e]))
 
 
 def _passes(s: n.Stmt, key: Memory) -> bool:
@@ -390,26 +300,16 @@ def _passes(s: n.Stmt, key: Memory) -> bool:
         looked_at: list[Any] = [s.init]
     elif isinstance(s, n.Store):
         looked_at = [s.value, *getattr(walk.root(s.place), "indices", ())]
-        if not _is_packed(s.place) or memory(packed_cells(s.place)[0].array) != key:
+        if not is_packed(s.place) or memory(packed_cells(s.place)[0].array) != key:
             return False
     else:
         return False
     for node in walk.walk(looked_at):
-        if isinstance(node, _CHANGING):
+        if isinstance(node, CHANGING):
             return False
         if isinstance(node, n.Cell) and any(memory(cell.array) == key for cell in packed_cells(node)):
             return False
     return True
-
-
-def _float_mask(p: Packing) -> int:
-    assert isinstance(p.format, QuantFloat)
-    return ((1 << p.width) - 1) << p.bit | ((1 << p.format.exponent.bits) - 1) << p.exponent
-
-
-def _inverted(mask: n.Expr, target: _Target) -> n.Expr:
-    u = unit(target.packing)
-    return n.Const(~int(mask.value) & u.max, u) if isinstance(mask, n.Const) else n.Unary("bit_not", mask, u)
 
 
 def _added(op: str, word: n.Expr, bits: n.Expr, mask: n.Expr, keep: n.Expr) -> n.Expr:

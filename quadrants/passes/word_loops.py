@@ -16,11 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from quadrants.ir import nodes as n
-from quadrants.ir import walk
 from quadrants.ir.types import i32
+from quadrants.passes.bit_arithmetic import load
 from quadrants.passes.own_cells import Values, everything
-from quadrants.passes.own_words import Memory, memory, packed_cells
-from quadrants.passes.packed_formats import load
+from quadrants.passes.own_words import Memory, memory, packed_cells, written_places
 
 _THREADS = (n.Builtin, n.Intrinsic, n.Rand)
 _Levels = tuple[tuple[int, int], ...]
@@ -30,6 +29,7 @@ _Levels = tuple[tuple[int, int], ...]
 class WordLoop:
     """What is known of such a loop. axes: the variable of each axis. lanes: (axis, cells in a word) of those that words
     divide. words: the variable that counts words, by axis. own: the fields of which a word belongs to an iteration.
+    values: finds the variable behind an index.
     """
 
     task: n.Task
@@ -37,12 +37,18 @@ class WordLoop:
     axes: dict[int, n.Var]
     lanes: _Levels
     own: dict[Memory, n.ArrayDecl]
+    values: Values
     words: dict[int, n.Var] = field(default_factory=dict)
     begins: dict[int, int] = field(default_factory=dict)
 
     def is_own_cell(self, cell: n.Cell) -> bool:
         """Whether it is the cell of the iteration."""
-        return memory(cell.array) in self.own and _at_variables(cell, self.axes)
+        return memory(cell.array) in self.own and _is_own(cell, self.axes, self.values)
+
+    def index(self, e: n.Expr) -> n.Expr:
+        """An index, or the loop's variable that it stands for."""
+        found = self.values.variable(e)
+        return next((load(v) for v in self.axes.values() if v.id == found), e)
 
     def first(self, axis: int) -> n.Expr:
         """The index of the first cell of the word."""
@@ -65,7 +71,7 @@ def word_loop(task: n.Task, always: bool) -> WordLoop | None:
     bounds = [(b.value, e.value) for b, e in loop.bounds if isinstance(b, n.Const) and isinstance(e, n.Const)]
     if len(bounds) != len(loop.vars):
         return None
-    cells = [cell for s in walk.walk(task.body) if isinstance(s, n.Store) for cell in packed_cells(s.place)]
+    cells = [cell for x in everything(task.body) for place in written_places(x) for cell in packed_cells(place)]
     cells = [cell for cell in cells if cell.array.packed is not None and cell.array.packed.levels]
     if not cells:
         return None
@@ -73,8 +79,8 @@ def word_loop(task: n.Task, always: bool) -> WordLoop | None:
     own = {memory(cell.array): cell.array for cell in cells}
     if axes is None or len({(_lanes(array), array.shape, array.index_offset) for array in own.values()}) != 1:
         return None
-    made = WordLoop(task, loop, axes, _lanes(cells[0].array), own)
     values = Values(everything(task.body), loop.vars)
+    made = WordLoop(task, loop, axes, _lanes(cells[0].array), own, values)
     if any(not _is_own(cell, axes, values) for cell in cells) or not _covers(made, bounds):
         return None
     return made
@@ -91,13 +97,6 @@ def _axes(cell: n.Cell, task: n.Task, loop: n.For) -> dict[int, n.Var] | None:
 
 def _is_own(cell: n.Cell, axes: dict[int, n.Var], values: Values) -> bool:
     return all(values.variable(e) == axes[axis].id for axis, e in enumerate(cell.indices))
-
-
-def _at_variables(cell: n.Cell, axes: dict[int, n.Var]) -> bool:
-    for axis, e in enumerate(cell.indices):
-        if not (isinstance(e, n.Load) and isinstance(e.place, n.VarPlace) and e.place.var is axes[axis]):
-            return False
-    return True
 
 
 def _lanes(array: n.ArrayDecl) -> _Levels:

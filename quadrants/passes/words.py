@@ -8,9 +8,9 @@ from itertools import count
 
 from quadrants.ir import nodes as n
 from quadrants.ir.types import i32, scalar, u1
+from quadrants.passes.bit_arithmetic import binary, cast, compared, load, unit
 from quadrants.passes.lower_places import digit, plus
 from quadrants.passes.own_words import Memory, memory
-from quadrants.passes.packed_formats import binary, cast, compared, load, unit
 
 _Word = n.Cell | n.VarPlace
 _MakeWord = Callable[[n.Expr], n.Expr]

@@ -119,7 +119,57 @@ def test_cells_of_several_bits(arch):
     wanted = [[0 if j % 7 == 6 else -1 if v > 3 else v for j, v in enumerate(row)] for row in wanted]
     assert content(y).tolist() == wanted
     text = step.source(2, arch="cpu")
-    assert "cas" not in text[text.index("step_0") :]
+    assert "atomic_cas" not in text[text.index("step_0") :]
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_grouped_indices(arch, width):
+    form = q.int(width, False)
+    x, y = (qd.field(form) for _ in range(2))
+    for field in (x, y):
+        qd.root.dense(qd.ij, (ROWS, COLUMNS * width // 32)).quant_array(qd.j, 32 // width, 32).place(field)
+    cells = np.random.default_rng(4).integers(0, 1 << width, (ROWS, COLUMNS)).astype(np.int32)
+    x.from_numpy(cells)
+
+    @qd.kernel
+    def step():
+        qd.loop_config(bit_vectorize=True)
+        for I in qd.grouped(y):
+            y[I] = x[I] + 1
+            y[I] = y[I] + x[I]
+
+    step()
+    assert np.array_equal(content(y), (2 * cells + 1) % (1 << width))
+    text = step.source(arch="cpu")
+    assert "atomic_cas" not in text[text.index("step_0") :] and ("qd_plane" in text) == (width == 1)
+
+
+def test_updates_of_other_cells_keep_words_apart(arch):
+    y = qd.field(q.int(4))
+    qd.root.dense(qd.ij, (ROWS, COLUMNS // 8)).quant_array(qd.j, 8, 32).place(y)
+
+    @qd.kernel
+    def step():
+        qd.loop_config(bit_vectorize=True)
+        for i, j in y:
+            y[i, j] += 1
+            y[(i + 1) % ROWS, (j + 1) % COLUMNS] += 1
+
+    @qd.func
+    def bump(field: qd.template(), i, j):
+        field[i, j] += 1
+
+    @qd.kernel
+    def through_a_function():
+        qd.loop_config(bit_vectorize=True)
+        for i, j in y:
+            bump(y, i, j)
+            bump(y, i, (j + 1) % COLUMNS)
+
+    step()
+    assert (content(y) == 2).all()
+    through_a_function()
+    assert (content(y) == 4).all()
 
 
 def test_a_loop_that_writes_elsewhere_is_one_over_cells(arch):
