@@ -7,7 +7,27 @@ that a `quant_array` divides does not count, as neighbours on it share a word.
 from __future__ import annotations
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import PLACES, ArrayDecl, Atomic, Call, Cell, Expr, Module, Node, Place, Store, Task
+from quadrants.ir.nodes import (
+    PLACES,
+    ArrayDecl,
+    Atomic,
+    Binary,
+    Call,
+    Cell,
+    Const,
+    Declare,
+    Expr,
+    For,
+    Load,
+    Module,
+    Node,
+    Place,
+    Stmt,
+    Store,
+    Task,
+    Var,
+    VarPlace,
+)
 from quadrants.passes.own_cells import Values, everything
 
 Memory = tuple[int, int]
@@ -43,8 +63,51 @@ def own_words(module: Module, task: Task) -> set[Memory]:
         if isinstance(node, Cell):
             for cell in packed_cells(node):
                 writes.pop(memory(cell.array), None)
-    values = Values(nodes, loop.vars)
-    return {key for key, indices in writes.items() if values.own(indices, loop.vars)}
+    variables = _counters(task.body, loop)
+    values = Values(nodes, variables)
+    for v in variables:
+        values.once.pop(v.id, None)  # it stands for itself
+    return {key for key, indices in writes.items() if values.own(indices, variables)}
+
+
+def _counters(body: list[Stmt], loop: For) -> tuple[Var, ...]:
+    """Variables that together have other values in each iteration: those of the loop, or where it goes block by block
+    the indices that the body puts together of them, as `i = i_0 * 4 + i_1`.
+    """
+    extents = {
+        v.id: end.value
+        for v, (begin, end) in zip(loop.vars, loop.bounds)
+        if isinstance(begin, Const) and begin.value == 0 and isinstance(end, Const)
+    }
+    made: list[Var] = []
+    used: set[int] = set()
+    for s in body:
+        if not isinstance(s, Declare) or s.var.mutable:
+            continue
+        digits = _digits(s.init)
+        if digits is None or len(digits) < 2 or not digits.keys() <= extents.keys() - used:
+            continue
+        unit = 1
+        for number, factor in sorted(digits.items(), key=lambda pair: pair[1]):
+            unit = unit * extents[number] if factor == unit else 0
+        if unit:
+            made.append(s.var)
+            used |= digits.keys()
+    return (*made, *(v for v in loop.vars if v.id not in used))
+
+
+def _digits(e: Expr, factor: int = 1) -> dict[int, int] | None:
+    """What each variable of a sum of products by numbers is multiplied by; None for anything else."""
+    if isinstance(e, Const):
+        return {}
+    if isinstance(e, Load) and isinstance(e.place, VarPlace):
+        return {e.place.var.id: factor}
+    if isinstance(e, Binary) and e.op == "mul" and isinstance(e.b, Const):
+        return _digits(e.a, factor * int(e.b.value))
+    if isinstance(e, Binary) and e.op == "add":
+        a, b = _digits(e.a, factor), _digits(e.b, factor)
+        return {**a, **b} if a is not None and b is not None and a.keys().isdisjoint(b) else None
+    return None
 
 
 def written_places(node: Node) -> list[Place]:

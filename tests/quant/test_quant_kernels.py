@@ -331,6 +331,33 @@ def test_one_iteration_owns_its_word(arch):
     assert content(x) == [i + (i - 1) % 8 for i in range(8)]
 
 
+def test_one_iteration_owns_its_word_block_by_block(arch):
+    x, y = qd.field(q.int(13)), qd.field(q.int(10))
+    word = qd.BitpackedFields(32)
+    word.place(x, y)
+    qd.root.dense(qd.ij, (2, 3)).dense(qd.ij, (4, 2)).dense(qd.i, 2).place(word)
+
+    @qd.kernel
+    def own():
+        for i, j in x:
+            x[i, j] += 100 * i + j
+            y[i, j] = x[i, j] - 5
+
+    @qd.kernel
+    def shared():
+        for i, j in x:
+            x[(i + 1) % 16, j] += 1
+
+    own()
+    shared()
+    assert [[x[i, j], y[i, j]] for i in range(16) for j in range(6)] == [
+        [100 * i + j + 1, Int(10).stored(100 * i + j - 5)] for i in range(16) for j in range(6)
+    ]
+    for kernel, atomic in ((own, False), (shared, True)):
+        body = kernel.source(arch="cpu")
+        assert ("atomic_cas" in body[body.index(f"{kernel.__name__}_0") :]) == atomic
+
+
 def test_whole_loops_of_a_kernel_return_numbers(arch):
     x, g = packed(q.int(7, False), q.float(5, 12), shape=40)
 
