@@ -81,6 +81,32 @@ def test_a_tape(arch):
         assert [x.grad[i] for i in range(4)] == [0.5, 1.0, 1.5, 2.0] and loss[None] == 30 / 16
 
 
+def test_a_tape_that_validates(init):
+    init(debug=True)
+    x = placed(q.fixed(16, max_value=4.0), True)
+    loss = qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def square():
+        for i in x:
+            loss[None] += x[i] * x[i]
+
+    @qd.kernel
+    def spoil():
+        for i in x:
+            x[i] = 0.5
+
+    for i in range(4):
+        x[i] = 0.25 * (i + 1)
+    with qd.ad.Tape(loss, validation=True):
+        square()
+    assert [x.grad[i] for i in range(4)] == [0.5, 1.0, 1.5, 2.0]
+    with pytest.raises(qd.QuadrantsAssertionError, match="global data access rule"):
+        with qd.ad.Tape(loss, validation=True):
+            square()
+            spoil()
+
+
 def test_forward_mode(arch):
     x = placed(q.fixed(16, max_value=4.0), False)
     y, loss = qd.field(qd.f32, 4, needs_dual=True), qd.field(qd.f32, (), needs_dual=True)

@@ -280,6 +280,16 @@ def test_there_is_no_array_of_the_numbers(arch):
         qd.ndarray(q.int(5), 4)
 
 
+def test_notebooks_show_the_numbers(arch):
+    x, _ = packed(q.int(5), q.int(6))
+    v = qd.Vector.field(2, q.fixed(10))
+    word = qd.BitpackedFields(32)
+    word.place(v)
+    qd.root.dense(qd.i, 4).place(word)
+    x[2], v[1] = -7, [0.5, 0.25]
+    assert "-7" in x._repr_html_() and "0.25" in v._repr_html_()
+
+
 def test_elements_of_vectors_and_structs(arch):
     v = qd.Vector.field(3, [q.int(5), q.int(6), q.int(7)])
     m = qd.Matrix.field(2, 2, q.fixed(7))
