@@ -82,7 +82,6 @@ class _Rewrite(PackedCells):
     def __init__(self, words: Words, always: bool = False) -> None:
         super().__init__(words)
         self.always = always
-        self.after: list[n.Stmt] = []
 
     def task(self, module: n.Module, task: n.Task) -> None:
         alone = task.loop is None and not any(region.kind in ("parallel", "stream") for region in module.regions)
@@ -151,7 +150,6 @@ class _Rewrite(PackedCells):
         return out if pending is None else out + self.flushed(pending)
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
-        outer, self.after = self.after, []
         made: list[n.Stmt] = [s]
         if isinstance(s, n.Store) and packed_cells(s.place) and is_packed(s.place):
             value = self.held("qd_value", self.node(s.value))
@@ -163,7 +161,6 @@ class _Rewrite(PackedCells):
             self.condition(s)
         else:
             walk.update(s, self.node)
-        made, self.after = [*made, *self.after], outer
         return made
 
     def condition(self, s: n.While) -> None:
@@ -190,17 +187,9 @@ class _Rewrite(PackedCells):
             changed = self.updated(x, None, was)
             self.before += [n.Declare(was, zero), *changed]
             return load(was)
-        if isinstance(x, n.Call) and any(isinstance(a, n.PLACES) and is_packed(a) for a in x.args):
-            args = tuple(self.copied(a) if isinstance(a, n.PLACES) and is_packed(a) else self.node(a) for a in x.args)
-            return n.Call(x.func, args, x.type)
+        if isinstance(x, n.Cell) and x.array.packed is not None:  # whose address is asked for
+            return self.target(x).word
         return walk.rebuilt(x, self.node)
-
-    def copied(self, place: n.Place) -> n.Place:
-        """What a function gets by reference is a copy, which is stored behind the call."""
-        var = n.Var(f"qd_copy_{next(self.numbers)}", place.type, mutable=True)
-        self.before.append(n.Declare(var, self.loaded(n.Load(place, place.type))))
-        self.after += self.each(place, lambda target: self.stored(target, load(var), None))
-        return n.VarPlace(var, place.type)
 
     # ------------------------------------------------------------ writes
 

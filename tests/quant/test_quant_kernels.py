@@ -260,6 +260,56 @@ def test_functions_that_change_what_they_get(arch):
     assert change() == 11 and x[2] == 10 and content(y) == [0] * 8
 
 
+def test_functions_that_change_a_template(arch):
+    x, _ = packed(q.int(9), q.int(9))
+
+    @qd.func
+    def triple(n: qd.template()):
+        n *= 3
+
+    @qd.kernel
+    def change():
+        for i in x:
+            x[i] = i
+            triple(x[i])
+
+    change()
+    assert content(x) == [3 * i for i in range(8)]
+
+
+@pytest.mark.runtime(exclude=("metal", "vulkan"))
+def test_the_address_of_a_number_is_that_of_its_word(arch):
+    x, y = packed(q.int(9), q.int(9))
+    v = array(q.int(4))
+
+    @qd.kernel
+    def addresses(n: qd.i32) -> qd.types.vector(4, qd.i64):
+        a = qd.cast(qd.get_addr(x, [n]), qd.i64)
+        return qd.Vector(
+            [
+                qd.cast(qd.get_addr(y, [n]), qd.i64) - a,
+                qd.cast(qd.get_addr(x, [n + 1]), qd.i64) - a,
+                qd.cast(qd.get_addr(v, [7]), qd.i64) - qd.cast(qd.get_addr(v, [0]), qd.i64),
+                qd.cast(qd.get_addr(v, [8]), qd.i64) - qd.cast(qd.get_addr(v, [0]), qd.i64),
+            ]
+        )
+
+    assert list(addresses(2)) == [0, 4, 0, 4]
+
+
+def test_slices_are_refused(arch):
+    x = qd.field(q.int(4))
+    qd.root.dense(qd.ij, (16, 2)).quant_array(qd.j, 8, 32).place(x)
+
+    @qd.kernel
+    def load():
+        for _ in range(32):
+            part = x[0:16, 0:16]  # noqa: F841
+
+    with pytest.raises(qd.QuadrantsTypeError, match="quantised"):
+        load()
+
+
 def test_an_index_that_is_stored_to_is_evaluated_once(arch):
     x, y = packed(q.int(4), q.int(4))
 
