@@ -1,0 +1,105 @@
+"""Factors of sparse matrices by SciPy's SuperLU, and whether what they solve can be believed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quadrants.linalg import _library as library
+
+# Factors without a choice of pivots that are larger than the matrix by this lose two digits, and are made again.
+_MOST_GROWTH = 100
+# A pivot that is smaller than this many roundings of what it was subtracted from may be zero as well.
+_ROUNDINGS = 16
+# Each one halves the exponents that are left.
+_SCALINGS = 8
+
+
+class Factors(NamedTuple):
+    """solver: of SuperLU, None where there is none. succeeded: whether the matrix has factors of the kind asked for and
+    is not singular to its dtype.
+    """
+
+    solver: Any
+    succeeded: bool
+
+
+def factor(matrix: Any, solver_type: str) -> Factors:
+    """Those of a square matrix of SciPy. "LLT" and "LDLT" read its lower triangle."""
+    return _factor_lu(matrix.tocsc()) if solver_type == "LU" else _factor_symmetric(matrix, solver_type == "LLT")
+
+
+def _factor_lu(matrix: Any) -> Factors:
+    try:
+        solver = library.scipy("sparse.linalg").splu(matrix, permc_spec="COLAMD")
+    except RuntimeError:  # "Factor is exactly singular"
+        return Factors(None, False)
+    return Factors(solver, _is_regular(matrix, solver))
+
+
+def _factor_symmetric(matrix: Any, definite: bool) -> Factors:
+    """Pivots off the diagonal mean that there is no L D L^T: one on the diagonal was zero. One that is zero but for
+    rounding means the same. LU still solves the system, and any other for which these factors are no good.
+    """
+    sparse = library.scipy("sparse")
+    lower = sparse.tril(matrix, format="csc")
+    whole = (lower + sparse.tril(matrix, k=-1, format="csc").T).tocsc()
+    try:
+        solver = library.scipy("sparse.linalg").splu(
+            whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True}
+        )
+    except RuntimeError:
+        return Factors(None, False)
+    if (solver.perm_r != solver.perm_c).any():
+        return Factors(_factor_lu(whole).solver, False)
+    lower, upper = abs(solver.L), abs(solver.U)
+    pivots = solver.U.diagonal()
+    subtracted = np.asarray(lower.multiply(upper.T).sum(axis=1)).reshape(-1)
+    exist = bool((np.abs(pivots) > _ROUNDINGS * np.finfo(pivots.dtype).eps * subtracted).all())
+    if definite:
+        return Factors(solver, exist and bool((pivots > 0).all()) and _is_regular(whole, solver))
+    ones = np.ones(len(pivots), pivots.dtype)
+    growth = (lower @ (upper @ ones))[solver.perm_r] / (abs(whole) @ ones)
+    if exist and growth.max() <= _MOST_GROWTH:
+        return Factors(solver, _is_regular(whole, solver))
+    other = _factor_lu(whole)
+    return Factors(other.solver, exist and other.succeeded)
+
+
+def _is_regular(matrix: Any, solver: Any) -> bool:
+    """Whether no matrix within rounding of this one is singular.
+
+    That is asked of the matrix with its rows and columns scaled, as scaling loses nothing: of the estimated maximum
+    norm of C^-1 A^-1 R, where the columns of A C are alike, and R has the sums of the rows of |A C|.
+    """
+    linalg = library.scipy("sparse.linalg")
+    if not np.isfinite(matrix.data).all() or not np.isfinite(solver.U.data).all():
+        return False
+    size = abs(matrix).astype(np.float64)
+    scales = _columns_alike(size)
+    columns, rows = 1 / scales, size @ scales
+    dtype, n = matrix.dtype, len(rows)
+
+    def times(x: np.ndarray) -> np.ndarray:
+        return rows * solver.solve((columns * x.reshape(-1)).astype(dtype), "T")
+
+    def transposed(x: np.ndarray) -> np.ndarray:
+        return columns * solver.solve((rows * x.reshape(-1)).astype(dtype))
+
+    scaled = linalg.LinearOperator((n, n), matvec=times, rmatvec=transposed, dtype=dtype)
+    with np.errstate(all="ignore"):
+        # With one column there is nothing random in the estimate.
+        condition = linalg.onenormest(scaled, t=1)
+    return bool(condition * np.finfo(dtype).eps < 1)
+
+
+def _columns_alike(size: Any) -> np.ndarray:
+    """Scales of the columns: those of Ruiz's iteration, which makes the largest number of each row and column 1."""
+    sparse = library.scipy("sparse")
+    scales, left = np.ones(size.shape[1]), size
+    for _ in range(_SCALINGS):
+        rows, columns = (1 / np.sqrt(left.max(axis=axis).toarray().reshape(-1)) for axis in (1, 0))
+        left = sparse.diags_array(rows) @ left @ sparse.diags_array(columns)
+        scales *= columns
+    return scales
