@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants.linalg import _library as library
 
-# Factors without a choice of pivots that are larger than the matrix by this lose two digits, and are made again.
+# Factors that are larger than the matrix by this lose two digits.
 _MOST_GROWTH = 100
 # A pivot that is smaller than this many roundings of what it was subtracted from may be zero as well.
 _ROUNDINGS = 16
@@ -53,15 +53,12 @@ def _factor_symmetric(matrix: Any, definite: bool) -> Factors:
         return Factors(None, False)
     if (solver.perm_r != solver.perm_c).any():
         return Factors(_factor_lu(whole).solver, False)
-    lower, upper = abs(solver.L), abs(solver.U)
     pivots = solver.U.diagonal()
-    subtracted = np.asarray(lower.multiply(upper.T).sum(axis=1)).reshape(-1)
+    subtracted = np.asarray(abs(solver.L).multiply(abs(solver.U).T).sum(axis=1)).reshape(-1)
     exist = bool((np.abs(pivots) > _ROUNDINGS * np.finfo(pivots.dtype).eps * subtracted).all())
     if definite:
         return Factors(solver, exist and bool((pivots > 0).all()) and _is_regular(whole, solver))
-    ones = np.ones(len(pivots), pivots.dtype)
-    growth = (lower @ (upper @ ones))[solver.perm_r] / (abs(whole) @ ones)
-    if exist and growth.max() <= _MOST_GROWTH:
+    if exist and _growth(abs(whole), solver, np.ones(len(pivots))) <= _MOST_GROWTH:
         return Factors(solver, _is_regular(whole, solver))
     other = _factor_lu(whole)
     return Factors(other.solver, exist and other.succeeded)
@@ -75,10 +72,20 @@ def _is_regular(matrix: Any, solver: Any) -> bool:
     if not np.isfinite(matrix.data).all() or not np.isfinite(solver.U.data).all():
         return False
     size = abs(matrix).astype(np.float64)
-    largest = float(1 / np.finfo(matrix.dtype).eps)
-    alike = np.ones(matrix.shape[1])
+    largest = float(_MOST_GROWTH / np.finfo(matrix.dtype).eps)
+    growth = max(_MOST_GROWTH, _growth(size, solver, np.ones(matrix.shape[1])))
     # Most are no worse with the columns as they are, and finding their scales takes as long as the estimate.
-    return _condition(size, solver, alike) < largest or _condition(size, solver, _columns_alike(size)) < largest
+    if growth * _condition(size, solver, np.ones(matrix.shape[1])) < largest:
+        return True
+    scales = _columns_alike(size)
+    return max(growth, _growth(size, solver, scales)) * _condition(size, solver, scales) < largest
+
+
+def _growth(size: Any, solver: Any, scales: np.ndarray) -> float:
+    """How much larger |L| |U| is than |A|, with the columns scaled: what factoring rounds is as large."""
+    of_factors = np.empty_like(scales)
+    of_factors[solver.perm_c] = scales
+    return float(((abs(solver.L) @ (abs(solver.U) @ of_factors))[solver.perm_r] / (size @ scales)).max())
 
 
 def _condition(size: Any, solver: Any, scales: np.ndarray) -> float:

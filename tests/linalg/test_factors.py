@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,40 @@ def test_scaling_makes_no_matrix_singular(solver_type, dtype):
     solver = solver_of(scales[:, None] * a * scales, solver_type, dtype)
     assert solver.info() is True
     np.testing.assert_allclose(solver.solve(scales * (a @ np.ones(5))) * scales, np.ones(5), rtol=1e-4)
+
+
+def exactly(a, b):
+    """The solution by fractions; None where there is none."""
+    n = len(b)
+    rows = [[Fraction(x) for x in (*a[i].tolist(), float(b[i]))] for i in range(n)]
+    for k in range(n):
+        pivot = next((i for i in range(k, n) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k])]
+    return np.array([float(rows[i][n] / rows[i][i]) for i in range(n)])
+
+
+@pytest.mark.parametrize("solver_type", ["LDLT", "LU"])
+def test_numbers_of_very_different_size_are_solved_or_refused(solver_type):
+    rng = np.random.default_rng(1)
+    found = {True: 0, False: 0}
+    for k in range(200):
+        n, size = int(rng.integers(2, 7)), (4, 8)[k % 2]
+        a = rng.standard_normal((n, n)) * 10.0 ** rng.integers(-size, size + 1, (n, n)) * (rng.random((n, n)) < 0.7)
+        a = a + a.T if solver_type == "LDLT" else a
+        b = rng.standard_normal(n) * np.abs(a).max(axis=1)
+        solver, expected = solver_of(a, solver_type), exactly(a, b)
+        found[solver.info()] += 1
+        if expected is None:
+            assert solver.info() is False
+        elif solver.info():
+            assert np.abs(solver.solve(b) - expected).max() <= 1e-3 * np.abs(expected).max(), (a.tolist(), b.tolist())
+    assert found[True] > 50 and found[False] > 2, found
 
 
 @pytest.mark.parametrize("solver_type", TYPES)
