@@ -142,9 +142,9 @@ lint: $(READY)
 	$(RUN)/lint-imports
 	$(RUN)/cython-lint _ext
 
-docs: $(READY)
-	$(RUN)/python -m pip install --quiet '.[docs]'
-	$(RUN)/python -m mkdocs build --strict --site-dir build/docs
+docs: build
+	$(RUN)/python -c 'import material' 2>/dev/null || $(RUN)/python -m pip install --quiet 'mkdocs>=1.6' 'mkdocs-material>=9.5'
+	NO_MKDOCS_2_WARNING=1 $(RUN)/python -m mkdocs build --strict --quiet --site-dir build/docs
 
 clean:
 	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so templates/compiled

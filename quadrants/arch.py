@@ -20,7 +20,7 @@ from quadrants.errors import QuadrantsRuntimeError, WrongVariable
 class Arch:
     """A target to run on. One object per name: compare with `is` or `==`; `.name` is also its name in the package.
 
-    y = qd.simt.warp.Arch("step")
+    qd.simt.warp.Arch("cuda") is qd.cuda  # True
     """
 
     __slots__ = ("name",)
@@ -51,7 +51,10 @@ class Arch:
 
 
 class Extension(enum.Enum):
-    """Optional abilities of an arch; see `is_extension_supported`."""
+    """Optional abilities of an arch; see `qd.is_extension_enabled`.
+
+    qd.extension.data64.name  # "data64"
+    """
 
     sparse = 1
     quant = 2

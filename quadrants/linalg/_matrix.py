@@ -33,7 +33,7 @@ class SparseMatrix:
     Raises QuadrantsRuntimeError for other dtypes and formats, ImportError where there is no SciPy.
 
         A = K.build()
-        y = A @ x
+        y = A @ b
     """
 
     def __init__(
