@@ -24,7 +24,7 @@ help:
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
-	@echo "make docs       the manual in build/docs"
+	@echo "make docs       the manual in build/docs, with the pictures of the gallery (two minutes)"
 	@echo "make env        only the environment in .venv"
 
 env: $(READY)
@@ -143,7 +143,7 @@ lint: $(READY)
 	$(RUN)/cython-lint _ext
 
 docs: build
-	$(RUN)/python -c 'import material' 2>/dev/null || $(RUN)/python -m pip install --quiet 'mkdocs>=1.6' 'mkdocs-material>=9.5'
+	$(RUN)/python -c 'import material' 2>/dev/null || $(RUN)/python -m pip install --quiet matplotlib 'mkdocs>=1.6' 'mkdocs-material>=9.5' pillow
 	NO_MKDOCS_2_WARNING=1 $(RUN)/python -m mkdocs build --strict --quiet --site-dir build/docs
 
 clean:

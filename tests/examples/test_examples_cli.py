@@ -43,6 +43,7 @@ def test_the_list_names_every_example(capsys):
     text = capsys.readouterr().out
     expected = {
         "cloth",
+        "controller",
         "fluid",
         "game_of_life",
         "mandelbrot",
