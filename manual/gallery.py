@@ -49,10 +49,15 @@ def shrink(path: Path) -> None:
     small[0].save(path, save_all=True, append_images=small[1:], duration=milliseconds, loop=0, optimize=True)
 
 
+def _is_fresh(film: Path, source: Path) -> bool:
+    return film.exists() and film.stat().st_mtime > source.stat().st_mtime
+
+
 def pictures(folder: Path) -> dict[str, Path]:
-    """Path below docs/ -> file, of the pictures of all examples; those that are in the folder already are kept."""
+    """Path below docs/ -> file, of the pictures of all examples; what is in the folder already and newer than
+    its example is kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = [name for name in names() if not (folder / f"{name}.gif").exists()]
+    wanted = [name for name in names() if not _is_fresh(folder / f"{name}.gif", SOURCES / f"{name}.py")]
     with ThreadPoolExecutor(max_workers=2) as pool:
         list(pool.map(lambda name: run(name, folder), wanted))
     return {f"gallery/made/{path.name}": path for path in sorted(folder.iterdir())}
@@ -88,7 +93,7 @@ def texts() -> dict[str, str]:
     notebooks = ", ".join(f"[{path.stem}](../notebooks/{path.name})" for path in sorted(NOTEBOOKS.glob("*.ipynb")))
     made["gallery/index.md"] = (
         "# Gallery\n\nEach picture was made by its example when this manual was built, on a processor, in its small "
-        "size. `python -m quadrants.examples NAME` makes them on your machine; it shows a bar while it works, and writes "
+        "size. `python -m quadrants.examples NAME` makes them on your machine, shows a bar while it works, and writes "
         f"`NAME.png` and, where Pillow is installed, `NAME.gif`. Three are notebooks, too: {notebooks}.\n\n"
         '<div class="qd-gallery">\n' + "\n".join(cards) + "\n</div>\n"
     )
