@@ -143,8 +143,9 @@ lint: $(READY)
 	$(RUN)/cython-lint _ext
 
 docs: build
-	$(RUN)/python -c 'import material' 2>/dev/null || $(RUN)/python -m pip install --quiet matplotlib 'mkdocs>=1.6' 'mkdocs-material>=9.5' pillow
+	$(RUN)/python -c 'import material, linkcheck' 2>/dev/null || $(RUN)/python -m pip install --quiet linkchecker matplotlib 'mkdocs>=1.6' 'mkdocs-material>=9.5' pillow
 	NO_MKDOCS_2_WARNING=1 $(RUN)/python -m mkdocs build --strict --quiet --site-dir build/docs
+	$(RUN)/python -m manual.check build/docs
 
 clean:
 	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so templates/compiled

@@ -137,27 +137,28 @@ def draw_trace(trace: Path, path: Path) -> None:
 
     events = json.loads(trace.read_text())
     begin = min(event["ts"] for event in events)
-    figure, axes = pyplot.subplots(2, 1, figsize=(7.5, 2.6), height_ratios=(1, 1))
-    tasks = [e for e in events if e["cat"] == "task"]
-    late = sorted(tasks, key=lambda e: e["ts"])[-12:]  # the last rounds, when all is compiled
-    spans = ((begin, None), (late[0]["ts"], late[-1]["ts"] + late[-1]["dur"]))
-    for axis, (start, end) in zip(axes, spans):
-        shown = [e for e in events if e["ts"] >= start and (end is None or e["ts"] <= end)]
-        labels = sorted({e["name"] for e in shown})
-        colours = dict(zip(labels, pyplot.cm.tab10.colors * 3))
+    tasks = sorted((e for e in events if e["cat"] == "task"), key=lambda e: e["ts"])
+    last = tasks[-12:]  # when all is compiled
+    figure, axes = pyplot.subplots(2, 1, figsize=(9, 4.4))
+    rows = (("all of it", events, begin), ("the last launches", last, last[0]["ts"]))
+    for axis, (title, shown, start) in zip(axes, rows):
+        labels = list(dict.fromkeys(e["name"] for e in sorted(shown, key=lambda e: -e["dur"])))[:6]
+        colours = dict(zip(labels, pyplot.cm.tab10.colors))
         for e in shown:
             row = 1 if e["cat"] == "host" else 0
+            span = ((e["ts"] - start) / 1e3, max(e["dur"], 1e-3) / 1e3)
             axis.broken_barh(
-                [((e["ts"] - start) / 1e3, max(e["dur"], 1e-3) / 1e3)], (row + 0.1, 0.8), color=colours[e["name"]]
+                [span], (row + 0.1, 0.8), color=colours.get(e["name"], "grey"), edgecolor="white", linewidth=0.3
             )
-        axis.set_yticks([0.5, 1.5], ["tasks", "host"])
-        axis.set_ylim(0, 2)
+        host = any(e["cat"] == "host" for e in shown)
+        axis.set_yticks([0.5, 1.5][: 1 + host], ["tasks", "host"][: 1 + host])
+        axis.set_ylim(0, 1 + host)
+        axis.set_xlabel("ms")
+        axis.set_title(title, loc="left")
         axis.legend(
             [pyplot.Rectangle((0, 0), 1, 1, color=colours[label]) for label in labels], labels,
-            fontsize=6, loc="upper left", bbox_to_anchor=(1.0, 1.05), frameon=False,
+            loc="upper left", bbox_to_anchor=(1.0, 1.05), frameon=False,
         )  # fmt: skip
-    axes[0].set_title("all of it (ms)", fontsize=8, loc="left")
-    axes[1].set_title("the last tasks (ms)", fontsize=8, loc="left")
     figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=100)
     pyplot.close(figure)

@@ -92,7 +92,8 @@ def texts() -> dict[str, str]:
         )
     notebooks = ", ".join(f"[{path.stem}](../notebooks/{path.name})" for path in sorted(NOTEBOOKS.glob("*.ipynb")))
     made["gallery/index.md"] = (
-        "# Gallery\n\nEach picture was made by its example when this manual was built, on a processor, in its small "
+        "---\nhide: [toc]\n---\n\n# Gallery\n\n"
+        "Each picture was made by its example when this manual was built, on a processor, in its small "
         "size. `python -m quadrants.examples NAME` makes them on your machine, shows a bar while it works, and writes "
         f"`NAME.png` and, where Pillow is installed, `NAME.gif`. Three are notebooks, too: {notebooks}.\n\n"
         '<div class="qd-gallery">\n' + "\n".join(cards) + "\n</div>\n"

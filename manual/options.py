@@ -80,17 +80,17 @@ def _row(row: config.Option) -> str:
         if row.type is config.DType
         else {"str": "text", "list": "paths"}.get(row.type.__name__, row.type.__name__)
     )
-    variables = ", ".join(f"`{v}`" for v in (row.variable, row.env_fallback) if v) or "none"
+    variables = "".join(f"<br>`{v}`" for v in (row.variable, row.env_fallback) if v)
     code = "yes" if row.enters_cache_key else ""
     where = f" ({', '.join(row.archs)} only)" if row.archs else ""
-    cells = (f'<span id="{row.name}"></span>`{row.name}`', kind, default(row), variables, code, plain(row.doc) + where)
+    cells = (f'<span id="{row.name}"></span>`{row.name}`{variables}', kind, default(row), code, plain(row.doc) + where)
     return f"| {' | '.join(cells)} |"
 
 
 def table(ignored: bool) -> Iterator[str]:
     """Rows of the options that have no effect, or of the others."""
-    yield "| Option | Type | Default | Variable | Code | Meaning |"
-    yield "|---|---|---|---|---|---|"
+    yield "| Option, variable | Type | Default | Code | Meaning |"
+    yield "|---|---|---|---|---|"
     for row in config.OPTIONS.values():
         if (row.doc == IGNORED) == ignored:
             yield _row(row)

@@ -71,7 +71,7 @@ def _example(name: names.Name, example: str) -> Iterator[str]:
         return
     around = settings.setting(name.path)
     if around != "alone":
-        yield f"In [a program](settings.md#{around}) with what it takes for granted:"
+        yield f"In [this program](settings.md#{around}):"
         yield ""
     yield "```python"
     yield example

@@ -1,4 +1,4 @@
-"""`python -m manual.strip`: the picture of README.md, out of the gallery's (build/manual/gallery; made where it is not)."""
+"""`python -m manual.strip`: the picture of README.md, made of those of the gallery (build/manual/gallery)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quadrants as qd
-from manual import docstrings, drawings, gallery, options, pages, programs
+from manual import check, docstrings, drawings, gallery, options, pages, programs
 
 pytestmark = pytest.mark.cpu_only
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +82,16 @@ def test_pages_of_the_root_have_links_of_the_manual():
     texts = pages.texts()
     assert "](docs/" not in texts["contributing.md"] + texts["changelog.md"]
     assert "| `debug` |" not in pages.filled("guide/gpu.md", "x") and "<!-- table" not in options.page()
+
+
+@pytest.mark.slow
+def test_a_link_that_leads_nowhere_is_found(tmp_path):
+    pytest.importorskip("linkcheck", reason="needs linkchecker: pip install linkchecker")
+    (tmp_path / "there.html").write_text("<p>Here.</p>")
+    (tmp_path / "index.html").write_text('<a href="there.html">a</a>')
+    assert check.check_links(tmp_path) == 0
+    (tmp_path / "index.html").write_text('<a href="gone.html">a</a>')
+    assert check.check_links(tmp_path) != 0
 
 
 def test_text_of_docstrings_means_nothing_to_markdown():
