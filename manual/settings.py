@@ -14,6 +14,7 @@ FOLDER = Path(__file__).parent / "settings"
 PLACE = "EXAMPLE"
 
 SETTINGS = [
+    ("qd.simt.warp.Arch", "alone"),
     ("qd.algorithms.*_slots", "algorithms_host"),
     ("qd.algorithms.Prefix* qd.algorithms.parallel_sort", "algorithms_deprecated"),
     ("qd.algorithms.exclusive_scan_add", "algorithms_integers"),

@@ -109,6 +109,8 @@ def test_what_is_an_example():
 EXAMPLES = {path: split[1] for path, text in with_docstrings().items() if (split := docstrings.split(text))[1]}
 
 
+# Some examples are of names that are deprecated.
+@pytest.mark.filterwarnings("ignore:.*deprecated")
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_example_of_a_docstring_runs(arch_name, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
