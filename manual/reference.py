@@ -90,13 +90,19 @@ def _members(name: names.Name, homes: dict[int, str]) -> Iterator[str]:
     own, others = [], []
     for member in name.members:
         (others if id(member.value) in homes else own).append(member)
+    silent = [member for member in own if not docstrings.of(member.value) and not callable(member.value)]
+    own = [member for member in own if member not in silent]
+    if silent:
+        listed = [f'<span id="{member.path}"></span>`{member.short}`' for member in silent]
+        yield f"Attributes: {', '.join(listed)}."
+        yield ""
     if own:
         yield "Members:"
         yield ""
     for member in own:
         homes[id(member.value)] = member.path
         said, example = docstrings.split(docstrings.of(member.value))
-        first, *rest = docstrings.markdown(said or describe(member) or "An attribute.").split("\n\n")
+        first, *rest = docstrings.markdown(said or "Of the package itself.").split("\n\n")
         call = signature(member.value)
         yield f'- <span id="{member.path}"></span>`{member.short}{call}`: ' + first.replace("\n", "\n    ")
         for block in rest:
