@@ -392,6 +392,7 @@ def test_folds_in_a_loop(arch):
 
 
 @kit.lanes
+@pytest.mark.lanes(32)
 @pytest.mark.parametrize(("bits", "start", "used"), [(8, 0, 8), (8, 5, 4), (6, 26, 6)])
 def test_radix_ranks(arch, bits, start, used):
     """5.4: stable ranks, counts of digits and their prefix."""
