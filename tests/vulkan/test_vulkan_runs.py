@@ -212,3 +212,95 @@ def test_a_processor_counts_only_where_it_was_asked_for(vulkan, monkeypatch):
     found = registry.current().found
     assert arch.is_arch_supported(qd.vulkan, among=True) == (not found.is_cpu)
     assert arch.is_arch_supported(qd.vulkan)
+
+
+def test_blocks_of_lanes_are_full(vulkan):
+    """Which thread is which lane is known where all subgroups are full."""
+    vulkan()
+    width = qd.simt.subgroup.group_size()
+    out = qd.field(qd.i32, shape=4 * width)
+
+    def kernel(threads, exchange):
+        @qd.kernel
+        def run():
+            qd.loop_config(block_dim=threads)
+            for i in range(4 * width):
+                if qd.static(exchange):
+                    out[i] = qd.simt.subgroup.shuffle(i, qd.u32(1))
+                else:
+                    out[i] = i
+
+        return run
+
+    with pytest.raises(qd.QuadrantsCompilationError, match=rf"block_dim={width // 2} .* {width} lanes"):
+        kernel(width // 2, True)()
+    kernel(width // 2, False)()
+    assert (out.to_numpy() == np.arange(4 * width)).all()
+    kernel(2 * width, True)()
+    assert (out.to_numpy() == np.arange(4 * width) // width * width + 1).all()
+
+
+def test_shared_arrays_hold_words_where_atomics_need_them(vulkan):
+    """Of every number four bytes or more, and what reads and writes elements converts."""
+    vulkan()
+    out = qd.field(qd.f16, shape=(32, 2))
+
+    @qd.kernel
+    def run():
+        qd.loop_config(block_dim=32)
+        for i in range(32):
+            numbers = qd.simt.block.SharedArray((32, 2), qd.f16)
+            numbers[i, 0] = qd.cast(i, qd.f16)
+            numbers[i, 1] = numbers[i, 0] * 2
+            qd.simt.block.sync()
+            qd.atomic_mul(numbers[i // 16, 1], qd.cast(1, qd.f16))
+            qd.atomic_max(numbers[0, 1], qd.cast(i, qd.f16))
+            numbers[i, 0] -= 1
+            qd.simt.block.sync()
+            out[i, 0] = numbers[i, 0]
+            out[i, 1] = numbers[i, 1]
+
+    run()
+    assert (out.to_numpy()[:, 0] == np.arange(32) - 1).all()
+    assert out[0, 1] == 31 and (out.to_numpy()[1:, 1] == 2 * np.arange(1, 32)).all()
+    assert "shared uint numbers[64];" in run.source(arch="vulkan")
+
+    @qd.kernel
+    def too_many():
+        for i in range(32):
+            numbers = qd.simt.block.SharedArray((10_000,), qd.i8)
+            qd.atomic_add(numbers[i], qd.cast(1, qd.i8))
+
+    with pytest.raises(QuadrantsRuntimeError, match="size of 40000 bytes.*32768"):
+        too_many()
+
+
+def test_too_long_waits_end_with_a_signal(vulkan):
+    """Ctrl-C is seen while the device works."""
+    import signal
+    import threading
+    import time
+
+    vulkan()
+    x = qd.field(qd.f64, shape=1 << 14)
+
+    @qd.kernel
+    def work():
+        for i in x:
+            s = 0.0
+            for k in range(12_000):
+                s += qd.sin(s + k)
+            x[i] = s
+
+    x.fill(0)
+    qd.sync()
+    alarm = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    alarm.start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(20):
+            work()
+            qd.sync()
+    stopped = time.perf_counter() - begin
+    qd.sync()
+    assert stopped < 60 and x[0] == x[0]
