@@ -26,8 +26,7 @@ def test_where_threads_are(arch):
             out[2, i * 16 + j] = block.thread_idx()
 
     where()
-    i = np.arange(32)
-    np.testing.assert_array_equal(out.to_numpy(), [i % 8, i, i % 16])
+    np.testing.assert_array_equal(out.to_numpy(), [(i := np.arange(32)) % 8, i, i % 16])
 
 
 def test_rotation_through_shared_memory(arch):
