@@ -141,8 +141,8 @@ class _Child:
         return parts
 
     def end(self) -> str:
-        """Stop it, and tell how it ended."""
-        if self.pid != os.getpid():
+        """Stop it, and tell how it ended. Once: later calls do nothing."""
+        if self.pid != os.getpid() or self.noise.closed:
             return ""
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
