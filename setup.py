@@ -19,7 +19,7 @@ UNIX_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-pthread", *DEBUG_FLAGS]
 LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 
 
-_VULKAN = ("copies", "devices", "events", "instance", "pipelines")
+_VULKAN = ("copies", "devices", "events", "instance", "moves", "pipelines")
 
 
 def extensions():

@@ -12,9 +12,16 @@ namespace vulkan {
 
 bool (*interrupted)() = nullptr;
 
-namespace {
-
 constexpr uint32_t block_row = 65535;  // blocks along the first axis, on every device
+
+// Rows of blocks, and what is left.
+void dispatch(Device &device, Handle commands, uint32_t blocks) {
+    const uint32_t rows = blocks / block_row, rest = blocks % block_row;
+    if (rows) device.vk().vkCmdDispatchBase(commands, 0, 0, 0, block_row, rows, 1);
+    if (rest) device.vk().vkCmdDispatchBase(commands, 0, rows, 0, rest, 1, 1);
+}
+
+namespace {
 
 int count(void *, int32_t *devices) {
     *devices = 1;
@@ -51,13 +58,6 @@ int allow_shared(void *, void *, uint32_t) { return 0; }
 int residency(void *, int32_t *blocks, void *, uint32_t, uint32_t) {
     *blocks = 8;
     return 0;
-}
-
-// Rows of blocks, and what is left.
-void dispatch(Device &device, Handle commands, uint32_t blocks) {
-    const uint32_t rows = blocks / block_row, rest = blocks % block_row;
-    if (rows) device.vk().vkCmdDispatchBase(commands, 0, 0, 0, block_row, rows, 1);
-    if (rest) device.vk().vkCmdDispatchBase(commands, 0, rows, 0, rest, 1, 1);
 }
 
 int launch(void *self, void *handle, uint32_t grid, uint32_t, uint32_t, void *, void **params) {
@@ -149,6 +149,7 @@ void close(void *self) {
     std::unique_ptr<Device> device(&of(self));
     device->queue.close();
     if (device->staging.buffer) device->host_blocks.destroy(device->staging);
+    for (Object mover : device->movers) device->vk().vkDestroyPipeline(device->handle(), mover, nullptr);
     device->vk().vkDestroyQueryPool(device->handle(), device->stamps, nullptr);
     device->vk().vkDestroyPipelineCache(device->handle(), device->cache, nullptr);
     device->vk().vkDestroyPipelineLayout(device->handle(), device->layout, nullptr);
@@ -185,7 +186,7 @@ void *open(const Wishes &wishes, const char **why) {
         if (!*why) *why = describe(nullptr, status);
         return nullptr;
     }
-    auto made = std::make_unique<Device>(found, wishes.timing, wishes.staged, wishes.threads);
+    auto made = std::make_unique<Device>(found, wishes.timing, wishes.staged, wishes.moves, wishes.threads);
     status = prepare(*made);
     if (status == 0) return made.release();
     *why = describe(nullptr, status);

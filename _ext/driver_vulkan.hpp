@@ -14,10 +14,10 @@ namespace vulkan {
 extern const qd_device_api table;
 
 // timing: whether milliseconds between events will be asked for. staged: host and device copy, although they could share.
-// threads: that make pipelines.
+// moves: kernels do large copies and fills on the device. threads: that make pipelines.
 struct Wishes {
     size_t number;
-    bool timing, staged;
+    bool timing, staged, moves;
     uint32_t threads;
 };
 
@@ -30,6 +30,10 @@ std::vector<char> pipeline_cache(void *opened, const void *more, size_t bytes);
 
 // Asked from time to time by whoever waits, of any thread that holds nothing; true ends the wait.
 extern bool (*interrupted)();
+
+// Asked before the first large copy, by a thread that holds nothing: calls `set_movers`, and tells whether that worked.
+extern bool (*ask_for_movers)(void *opened);
+bool set_movers(void *opened, const uint32_t *copy, size_t copy_words, const uint32_t *fill, size_t fill_words);
 
 // What the validation layer has said since the last call.
 std::vector<std::string> messages();

@@ -35,10 +35,13 @@ cdef extern from "driver_vulkan.hpp" namespace "qd::vulkan" nogil:
         size_t number
         cbool timing
         cbool staged
+        cbool moves
         uint32_t threads
     void *open_device "qd::vulkan::open"(const Wishes &wishes, const char **why)
     vector[char] cache_of "qd::vulkan::pipeline_cache"(void *opened, const void *more, size_t size)
     cbool (*interrupted)() noexcept
+    cbool (*ask_for_movers)(void *) noexcept
+    cbool set_movers(void *opened, const uint32_t *copy, size_t copy_words, const uint32_t *fill, size_t fill_words)
     vector[string] messages_of "qd::vulkan::messages"()
 
 cdef extern from "Python.h":
@@ -49,7 +52,18 @@ cdef cbool is_interrupted() noexcept with gil:
     return check_signals() != 0
 
 
+cdef cbool make_movers(void *opened) noexcept with gil:
+    # An error is printed, and copies are commands.
+    modules = _movers()
+    cdef const char *copy = modules[0]
+    cdef const char *fill = modules[1]
+    return set_movers(opened, <const uint32_t *> copy, len(modules[0]) // 4, <const uint32_t *> fill,
+                      len(modules[1]) // 4)
+
+
 interrupted = is_interrupted
+ask_for_movers = make_movers
+cdef object _movers = None  # see `opened`
 
 
 def table_address():
@@ -76,14 +90,18 @@ def devices():
     return out, "" if why == NULL else why.decode()
 
 
-def opened(number, timing, staged, threads, /):
+def opened(number, timing, staged, threads, movers, /):
     """What these functions are called with, for the device of that number. It belongs to the device that is made with
     it. timing: whether milliseconds between events will be asked for. staged: host and device copy, although they could
-    share memory. threads: that make pipelines."""
+    share memory. threads: that make pipelines. movers: gives the code of templates/glsl/move.comp.j2 before the first
+    large copy, a module for each task; None where commands copy."""
+    global _movers
     cdef const char *why = NULL
     cdef Wishes wishes
     cdef void *found
     wishes.number, wishes.timing, wishes.staged, wishes.threads = number, timing, staged, threads
+    wishes.moves = movers is not None
+    _movers = movers or _movers
     with nogil:
         found = open_device(wishes, &why)
     if found == NULL:

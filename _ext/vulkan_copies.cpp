@@ -231,9 +231,11 @@ int to_host(void *self, void *target, uint64_t source, size_t bytes, void *) {
 int on_device(void *self, uint64_t target, uint64_t source, size_t bytes, void *) {
     if (bytes == 0 || target == source) return 0;
     Device &device = of(self);
+    const bool moves = moves_by_kernel(device, target | source, bytes);
     Gate alone(device.gate);
     const Place to = place_of(device, target), from = place_of(device, source);
     if (!to.block || !from.block) return out_of_range;
+    if (moves) return move(device, target, source, bytes, nullptr);
     return copy_buffers(device, to, from, bytes);
 }
 
@@ -247,9 +249,11 @@ int fill(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream)
     if (status == 0 && tail) status = to_device(self, target + head + body, few, tail, stream);
     if (status || body == 0) return status;
     Device &device = of(self);
+    const bool moves = moves_by_kernel(device, target + head, body);
     Gate alone(device.gate);
     const Place place = place_of(device, target + head);
     if (!place.block) return out_of_range;
+    if (moves) return move(device, target + head, 0, body, &value);
     const Handle commands = begin_copy(device, &status);
     if (status) return status;
     device.vk().vkCmdFillBuffer(commands, place.block->buffer, place.offset, body, value * 0x01010101u);

@@ -1,6 +1,7 @@
 // An open device with Vulkan: what the functions of the driver's table are called with. Part of driver_vulkan.cpp.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,12 +31,15 @@ struct Device {
     Block staging;
     Object layout = 0, cache = 0, stamps = 0;
     std::vector<uint32_t> free_stamps;
-    std::string lack;  // of memory, when it was last asked for in vain
+    bool moves;                          // whether large copies and fills are kernels
+    std::atomic<bool> movers_asked{false}, has_movers{false};
+    Object movers[2] = {};  // of copies, of fills
+    std::string lack;       // of memory, when it was last asked for in vain
 
-    Device(const std::shared_ptr<Opened> &found, bool timing, bool staged, uint32_t threads)
+    Device(const std::shared_ptr<Opened> &found, bool timing, bool staged, bool moves, uint32_t threads)
         : opened(found), timing(timing), threads(threads), queue(found.get()),
           blocks(found, staged ? Purpose::staged : Purpose::data), host_blocks(found, Purpose::shared),
-          pool(BlockSource{&blocks}), host_pool(BlockSource{&host_blocks}, host_block_bytes) {}
+          pool(BlockSource{&blocks}), host_pool(BlockSource{&host_blocks}, host_block_bytes), moves(moves) {}
 
     const DeviceEntries &vk() const { return opened->vk; }
     Handle handle() const { return opened->device; }
@@ -59,7 +63,18 @@ struct Pipeline {
     const char *name;      // kept for ever
 };
 
+// The code of one task.
+struct Task {
+    const char *name;
+    const uint32_t *words;
+    size_t count;
+};
+
+// driver_vulkan.cpp
+void dispatch(Device &device, Handle commands, uint32_t blocks);
+
 // vulkan_pipelines.cpp
+Status make_pipeline(Device &device, const Task &task, Object *pipeline);
 int load(void *self, void **module, const void *image);
 int function(void *self, void **found, void *module, const char *name);
 int unload(void *self, void *module);
@@ -72,6 +87,11 @@ int to_device(void *self, uint64_t target, const void *source, size_t bytes, voi
 int to_host(void *self, void *target, uint64_t source, size_t bytes, void *stream);
 int on_device(void *self, uint64_t target, uint64_t source, size_t bytes, void *stream);
 int fill(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream);
+
+// vulkan_moves.cpp: whether a kernel copies or fills that many bytes (places: the addresses, joined by |), and does so
+// where it has the gate; value: what is filled in, null for a copy.
+bool moves_by_kernel(Device &device, uint64_t places, size_t bytes);
+Status move(Device &device, uint64_t target, uint64_t source, size_t bytes, const uint8_t *value);
 
 // vulkan_events.cpp
 int event_create(void *self, void **event, int32_t timing);

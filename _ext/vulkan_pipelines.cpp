@@ -11,12 +11,6 @@ namespace qd {
 namespace vulkan {
 namespace {
 
-struct Task {
-    const char *name;
-    const uint32_t *words;
-    size_t count;
-};
-
 struct Module {
     std::vector<Pipeline> pipelines;
 };
@@ -49,28 +43,6 @@ Needs needs_of(const Task &task) {
     return found;
 }
 
-Status make_pipeline(Device &device, const Task &task, Object *pipeline) {
-    ModuleInfo info;
-    info.bytes = 4 * task.count;
-    info.code = task.words;
-    PipelineInfo wanted;
-    SubgroupSize width;
-    const Found &about = *device.opened->found;
-    const Needs needs = needs_of(task);
-    if (needs.lanes) {
-        constexpr Flags full = 2;
-        width.size = about.subgroup;
-        if (about.sized) wanted.stage.next = &width;
-        if (about.has("computeFullSubgroups") && needs.threads % about.subgroup == 0) wanted.stage.flags = full;
-    }
-    Status status = device.vk().vkCreateShaderModule(device.handle(), &info, nullptr, &wanted.stage.module);
-    if (status) return status;
-    wanted.layout = device.layout;
-    status = device.vk().vkCreateComputePipelines(device.handle(), device.cache, 1, &wanted, nullptr, pipeline);
-    device.vk().vkDestroyShaderModule(device.handle(), wanted.stage.module, nullptr);
-    return status;
-}
-
 // All of them, by some threads. The status of one that failed.
 Status make_pipelines(Device &device, const std::vector<Task> &tasks, Module *made) {
     std::atomic<size_t> next{0};
@@ -96,6 +68,28 @@ void destroy(Device &device, const Module &module) {
 }
 
 }  // namespace
+
+Status make_pipeline(Device &device, const Task &task, Object *pipeline) {
+    ModuleInfo info;
+    info.bytes = 4 * task.count;
+    info.code = task.words;
+    PipelineInfo wanted;
+    SubgroupSize width;
+    const Found &about = *device.opened->found;
+    const Needs needs = needs_of(task);
+    if (needs.lanes) {
+        constexpr Flags full = 2;
+        width.size = about.subgroup;
+        if (about.sized) wanted.stage.next = &width;
+        if (about.has("computeFullSubgroups") && needs.threads % about.subgroup == 0) wanted.stage.flags = full;
+    }
+    Status status = device.vk().vkCreateShaderModule(device.handle(), &info, nullptr, &wanted.stage.module);
+    if (status) return status;
+    wanted.layout = device.layout;
+    status = device.vk().vkCreateComputePipelines(device.handle(), device.cache, 1, &wanted, nullptr, pipeline);
+    device.vk().vkDestroyShaderModule(device.handle(), wanted.stage.module, nullptr);
+    return status;
+}
 
 // image: tasks, bytes of the arguments that are pushed; for each task the bytes of its name and of its code, then both,
 // filled up to words.

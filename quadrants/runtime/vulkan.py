@@ -12,13 +12,14 @@ from quadrants import _logging, session
 from quadrants._ext import vulkan as native
 from quadrants._ext.core import Plan, device_of_table
 from quadrants.backends import registry
+from quadrants.emit import environment
 from quadrants.emit.dialects import glsl as dialect
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.lacks import Lacks, all_atomics
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
 from quadrants.runtime.device import BinaryBackend
-from quadrants.toolchain import glslang, spirv
+from quadrants.toolchain import build, glslang, spirv
 from quadrants.toolchain.errors import CompilerNotFound
 from quadrants.toolchain.pipelines import Pipelines
 
@@ -141,7 +142,9 @@ class VulkanBackend(BinaryBackend):
         timing = bool(session.cfg_in_force().kernel_profiler)
         staged = os.environ.get("QD_VULKAN_STAGING", "0") not in ("", "0")
         threads = max(1, session.cfg_in_force().num_compile_threads)
-        opened = native.opened(self.found.number, timing, staged, threads)
+        # Processors copy as fast as they can by themselves.
+        moves = os.environ.get("QD_VULKAN_MOVES", "0" if self.found.is_cpu else "1") not in ("", "0")
+        opened = native.opened(self.found.number, timing, staged, threads, self._movers if moves else None)
         super().__init__("glsl", device_of_table("vulkan", native.table_address(), opened))
         self.pipelines = Pipelines(self.cache, about, partial(native.pipeline_cache, opened))
         self.do_without(_lacks(about))
@@ -152,6 +155,10 @@ class VulkanBackend(BinaryBackend):
         if about["name"].startswith(_CUTS_LOOPS):
             self.dialect = replace(self.dialect, long_loops=False, known_zeros=False)
         self.arch = self.found.chip
+
+    def _movers(self) -> list[bytes]:
+        text = environment.environment().get_template("glsl/move.comp.j2").render()
+        return spirv.unpacked(build.build_binary("glsl", text, "move", self.arch, (), self.cache))
 
     def synchronize(self) -> None:
         super().synchronize()

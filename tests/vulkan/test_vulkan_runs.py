@@ -41,15 +41,20 @@ def test_a_sum_goes_through_the_frame(vulkan):
 
 
 @pytest.mark.parametrize("staged", ["0", "1"])
-def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged):
-    """Devices with memory of their own get copies; `QD_VULKAN_STAGING` asks for these where memory is shared."""
+@pytest.mark.parametrize("moves", ["0", "1"])
+def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged, moves):
+    """Devices with memory of their own get copies, large ones by kernels; two variables ask for that elsewhere."""
     monkeypatch.setenv("QD_VULKAN_STAGING", staged)
+    monkeypatch.setenv("QD_VULKAN_MOVES", moves)
     vulkan()
-    for count in (1, 3, 5, 70_000, 9 << 20):
+    for count in (1, 3, 5, 70_000, (9 << 20) + 1, 40 << 20):
         sent = (np.arange(count) % 251).astype(np.uint8)
         x = qd.ndarray(qd.u8, (count,))
         x.from_numpy(sent)
         assert (x.to_numpy() == sent).all()
+        y = qd.ndarray(qd.u8, (count,))
+        y.copy_from(x)
+        assert (y.to_numpy() == sent).all()
         x.fill(7)
         assert (x.to_numpy() == 7).all()
 

@@ -194,6 +194,30 @@ print(x.to_numpy()[9])
     assert watched(program, LP_NATIVE_VECTOR_WIDTH="256") == ["0 0", "8 1", "8"]
 
 
+def test_large_copies_and_fills_are_kernels_where_that_is_faster(watched):
+    said = watched(
+        """
+import os
+start()
+x = qd.ndarray(qd.u8, (4 << 20,))
+small = qd.ndarray(qd.u8, (400,))
+print(counter("pipelines").value)
+counts = []
+for moves in "01":
+    os.environ["QD_VULKAN_MOVES"] = moves
+    start()
+    before = counter("pipelines").value
+    small = qd.ndarray(qd.u8, (400,))
+    counts.append(counter("pipelines").value - before)
+    large = qd.ndarray(qd.u8, (4 << 20,))
+    counts.append(counter("pipelines").value - before)
+    assert not large.to_numpy().any()
+print(counts)
+"""
+    )
+    assert said == ["0", "[0, 0, 0, 2]"]
+
+
 @pytest.mark.skipif(not _LAYER.exists(), reason="apt install vulkan-validationlayers")
 def test_what_the_validation_layer_says_is_told(watched):
     said = watched(
