@@ -35,8 +35,8 @@ int attribute(void *self, int64_t *value, int32_t which) {
     *value = 0;
     switch (which) {
         case QD_MULTIPROCESSORS:
-            // The interface does not tell; grids need not be exact.
-            *value = found.kind == 4 ? std::max(1u, std::thread::hardware_concurrency()) : 64;
+            // Grids need not be exact.
+            *value = found.kind == 4 ? std::max(1u, std::thread::hardware_concurrency()) : found.units ? found.units : 64;
             return 0;
         case QD_MAX_THREADS_PER_BLOCK: *value = found.block_threads; return 0;
         case QD_MAX_SHARED_BYTES: *value = found.shared_bytes; return 0;

@@ -15,9 +15,10 @@ constexpr uint32_t version_1_2 = 1u << 22 | 2u << 12;
 constexpr Flags computes = 2;
 
 // Extensions that are used where a device has them.
-enum Extension { ATOMIC_FLOAT, SUBGROUP_SIZES, MEMORY_BUDGET, EXTENSIONS };
+enum Extension { ATOMIC_FLOAT, SUBGROUP_SIZES, MEMORY_BUDGET, UNITS_OF_NVIDIA, UNITS_OF_AMD, EXTENSIONS };
 constexpr const char *extension_names[EXTENSIONS] = {"VK_EXT_shader_atomic_float", "VK_EXT_subgroup_size_control",
-                                                     "VK_EXT_memory_budget"};
+                                                     "VK_EXT_memory_budget", "VK_NV_shader_sm_builtins",
+                                                     "VK_AMD_shader_core_properties"};
 
 // Features by the chain of structures that the interface fills, as bytes.
 struct Chain {
@@ -105,6 +106,18 @@ void choose_subgroup(uint32_t least, uint32_t most, uint32_t stages, Found *foun
     found->subgroup = least <= 32 && 32 <= most ? 32 : most;
 }
 
+// Units that run blocks, where the maker tells.
+void ask_units(const Instance &from, Found *found) {
+    alignas(8) uint8_t first[840] = {}, nvidia[24] = {}, amd[72] = {};
+    const bool other = found->extensions[UNITS_OF_AMD];
+    if (!other && !found->extensions[UNITS_OF_NVIDIA]) return;
+    Chain::link(first, 1000059001, other ? amd : nvidia);
+    Chain::link(nvidia, 1000154001, nullptr);
+    Chain::link(amd, 1000185000, nullptr);
+    from.vk.vkGetPhysicalDeviceProperties2(found->physical, first);
+    found->units = other ? number(amd + 16) * number(amd + 20) * number(amd + 24) : number(nvidia + 16);
+}
+
 void ask_properties(const Instance &from, Found *found) {
     alignas(8) uint8_t first[840] = {}, second[112] = {}, third[736] = {}, sizes[32] = {};
     Chain::link(first, 1000059001, second);
@@ -171,6 +184,7 @@ Found describe_device(const Instance &from, Handle physical) {
     ask_features(from, &found);
     ask_properties(from, &found);
     ask_queues(from, &found);
+    ask_units(from, &found);
     return found;
 }
 

@@ -14,16 +14,16 @@ namespace vulkan {
 
 // kind: 1 integrated, 2 discrete, 3 virtual, 4 a processor, 0 anything else. api: the version, as Vulkan packs it.
 // features: by name, of all that is asked for. lacking: what it would need to run kernels, "" for nothing. subgroup: its
-// width; sized: pipelines have to ask for it. extensions: those that are used.
+// width; sized: pipelines have to ask for it. extensions: those that are used. units: that run blocks, 0 where nobody knows.
 struct Found {
     Handle physical = nullptr;
     std::string name, lacking;
     uint32_t kind = 0, api = 0, driver = 0, vendor = 0, device = 0;
     uint8_t cache_id[16] = {};
-    uint32_t shared_bytes = 0, block_threads = 0, subgroup = 0, family = 0;
+    uint32_t shared_bytes = 0, block_threads = 0, subgroup = 0, family = 0, units = 0;
     uint64_t largest = 0;
     float tick = 1;  // nanoseconds
-    bool timed = false, sized = false, extensions[3] = {};
+    bool timed = false, sized = false, extensions[5] = {};
     std::vector<std::pair<std::string, bool>> features;
 
     bool has(const char *feature) const;

@@ -25,6 +25,7 @@ extern bool (*interrupted)();
 class Queue {
   public:
     static constexpr uint32_t most_recorded = 64;
+    static constexpr uint64_t most_waiting = 256;  // batches
 
     explicit Queue(Opened *opened) : opened_(opened), vk_(opened->vk) {}
     Queue(const Queue &) = delete;
@@ -88,6 +89,8 @@ class Queue {
         used_.push_back({open_, submitted_});
         open_ = nullptr;
         count_ = 0;
+        // Who never waits shall not fill the memory with what the device has yet to do.
+        if (status == 0 && submitted_ > most_waiting) return wait_for(submitted_ - most_waiting);
         return lost(status);
     }
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from quadrants.emit.prelude_linalg import linalg, map_
 from quadrants.emit.prelude_simt import SIMT_RULES
 from quadrants.emit.prelude_spelling import bits_of, suffix, unsigned
-from quadrants.emit.words import word_of
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import (
@@ -32,6 +31,7 @@ from quadrants.ir.types import (
     u32,
     u64,
 )
+from quadrants.ir.words import word_of
 
 if TYPE_CHECKING:
     from quadrants.emit.prelude import Prelude

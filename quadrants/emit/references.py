@@ -19,7 +19,6 @@ from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.records import SharedUpdate
 from quadrants.emit.spelling import CLEARER
 from quadrants.emit.text import ADD, AND, EQUALITY, MUL, OR, UNARY, Text
-from quadrants.emit.words import shared_array
 from quadrants.errors import QuadrantsTypeError
 from quadrants.ir import nodes as n
 from quadrants.ir.places import elements, flat_index
@@ -40,6 +39,7 @@ from quadrants.ir.types import (
     u32,
     u64,
 )
+from quadrants.ir.words import native, shared_array
 
 # Arithmetic and bits of truth values, as logic.
 _LOGIC = {
@@ -284,7 +284,7 @@ class ReferencePrinter(BlockPrinter):
 
     def native(self, op: str, t: ValueType) -> bool:
         """Whether the language has an operation on the place itself."""
-        return words.native(op, t, self.dialect.spelling.float_atomics)
+        return native(op, t, self.dialect.spelling.float_atomics)
 
     # ------------------------------------------------------------ places
 

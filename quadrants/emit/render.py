@@ -15,7 +15,6 @@ from quadrants.emit import (
     regions,
     shared,
     template_errors,
-    words,
 )
 from quadrants.emit.adstack_render import Adstack
 from quadrants.emit.batches import print_loads
@@ -39,6 +38,7 @@ from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stm
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, result_struct
 from quadrants.ir.walk import walk
+from quadrants.ir.words import arrays_of_words
 from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 
@@ -94,7 +94,8 @@ class Renderer:
         self.frame = self.adstack.frame = frame_layout(module, self.ended, check=check) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
-        self.words = words.of_kernel(module.tasks, dialect)
+        reals = dialect.abilities.word_sums
+        self.words = arrays_of_words(module.tasks, reals) if reals is not None else frozenset()
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
         self.called_early = features.called_early(module)
         self.first_lines = features.first_lines(module)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from quadrants.emit.dialects import Dialect
 from quadrants.emit.members import element_type
 from quadrants.emit.records import SharedArray
-from quadrants.emit.words import refuse_too_many, word_of
 from quadrants.ir.nodes import Task
+from quadrants.ir.words import word_of
 
 if TYPE_CHECKING:
     from quadrants.emit.prelude import Prelude
@@ -19,9 +19,6 @@ def arrays(task: Task, dialect: Dialect, prelude: Prelude, words: frozenset[int]
     """The shared arrays of a task: parts of the memory that the launch gives where declarations do not suffice. words:
     those that have words instead (see `emit.words`)."""
     parts = dynamic_bytes(task, dialect) > 0
-    refuse_too_many(
-        task.shared_arrays, words, dialect.lacks.shared_bytes or dialect.shared_static, dialect.abilities.arch
-    )
     return [
         SharedArray(
             prelude.type(word_of(decl.type)) if decl.id in words else element_type(prelude, decl),

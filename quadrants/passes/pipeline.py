@@ -24,7 +24,7 @@ from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
-from quadrants.passes.refuse_lacking import refuse_lacking
+from quadrants.passes.refuse_lacking import refuse_lacking, refuse_wide_words
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
 from quadrants.passes.split_tasks import split_tasks
@@ -65,6 +65,8 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield failures_as_singles
     if able.lacks:
         yield _told(refuse_lacking, lacks=able.lacks)
+    if able.word_sums is not None:
+        yield _told(refuse_wide_words, able=able)
     yield from _adstacks(able)
     yield guard_empty
     yield _told(lower_places, wide=able.wide_addresses, device=able.device)

@@ -7,12 +7,14 @@ from typing import Any
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir import nodes as n
-from quadrants.ir import walk
+from quadrants.ir import walk, words
+from quadrants.ir.abilities import Abilities
 from quadrants.ir.lacks import NARROWER, Lacks
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import StructType, ValueType, element_dtype
 from quadrants.passes.user_lines import at_users_line, definition, located
 
+_WORD_ROOM = 32 << 10  # bytes that every device has
 _FENCES = ("subgroup.sync", "subgroup.mem_fence")
 
 
@@ -32,6 +34,21 @@ def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
     arguments: list[n.Var | n.ArrayDecl] = [*module.params, *module.arrays]
     for what in arguments:
         check.value(what.type, what, definition(module))
+    return module
+
+
+def refuse_wide_words(module: n.Module, able: Abilities) -> n.Module:
+    """Raise, with the line, where shared arrays have no room as words."""
+    arrays = words.arrays_of_words(module.tasks, bool(able.word_sums))
+    room = able.lacks.shared_bytes or _WORD_ROOM
+    for task in module.tasks:
+        needed = words.bytes_with_words(task, arrays)
+        if arrays and needed > room:
+            text = f"Requested dynamic shared memory size of {needed} bytes, but the device supports max capacity of "
+            text += f"{room} bytes: on {able.arch} numbers of shared arrays that atomics change take 4 bytes or more"
+            raise QuadrantsRuntimeError(
+                at_users_line(_loc_of(task) or definition(module), f"{text}. Make them smaller.")
+            )
     return module
 
 

@@ -276,7 +276,7 @@ def test_shared_arrays_hold_words_where_atomics_need_them(vulkan):
             numbers = qd.simt.block.SharedArray((10_000,), qd.i8)
             qd.atomic_add(numbers[i], qd.cast(1, qd.i8))
 
-    with pytest.raises(QuadrantsRuntimeError, match="size of 40000 bytes.*32768"):
+    with pytest.raises(QuadrantsRuntimeError, match=r"(?s)test_vulkan_runs.py\", line \d+.*size of 40000 bytes.*32768"):
         too_many()
 
 
@@ -309,3 +309,29 @@ def test_too_long_waits_end_with_a_signal(vulkan):
     stopped = time.perf_counter() - begin
     qd.sync()
     assert stopped < 60 and x[0] == x[0]
+
+
+def test_a_failure_that_nobody_waits_for_is_told_later(vulkan):
+    """A launch that reads nothing back goes on; the device leaves a notice where the host looks."""
+    from quadrants.backends import registry
+
+    vulkan()
+    if registry.current().dialect.long_loops:
+        pytest.skip("mesa-vulkan-drivers' llvmpipe ends loops, which is such a failure")
+    x = qd.ndarray(qd.i32, (1,))
+
+    @qd.kernel
+    def spin(x: qd.types.ndarray(qd.i32, ndim=1), n: qd.i32):
+        for _ in range(1):
+            for i in range(n):
+                for j in range(n):
+                    x[0] += 1
+
+    spin(x, 10)
+    qd.sync()
+    spin(x, 1000)
+    with pytest.raises(QuadrantsRuntimeError, match="ended a loop"):
+        qd.sync()
+    x.fill(0)
+    spin(x, 10)
+    assert x.to_numpy()[0] == 100
