@@ -329,7 +329,10 @@ class ReferencePrinter(BlockPrinter):
         space = self.space(decl)
         whole = decl.type if elements(decl) > 1 else element_dtype(decl.type)
         if space != self.dialect.space_device:
-            return t_.element(t_.name(decl.name, space), self.index(p.index))
+            at = self.index(p.index)
+            if scalar(p.index.type).bits == 64:  # no array of a thread or block has that many
+                at = self.cast(self.type(i32), at)
+            return t_.element(t_.name(decl.name, space), at)
         at = self.element_address(t_.name(decl.name), p.index, whole)
         if not isinstance(p.type, DType) and elements(decl) == 1:
             at = t_.call(self.reference(p.type), at)

@@ -36,6 +36,12 @@ _child: _Child | None = None
 def find() -> tuple[str, tuple[int, int]]:
     """Path of the library or program in use, and (0, 0): it is known by its file. CompilerNotFound without any."""
     asked = tuple(os.environ.get(name, "") for name in ("QD_GLSLANG", "LD_LIBRARY_PATH", "PATH"))
+    chosen = asked[0]
+    if chosen and not (os.path.isfile(chosen) and os.access(chosen, os.R_OK)):
+        raise CompilerNotFound(
+            f"QD_GLSLANG is {chosen}, and there is no such file. Name a libglslang, or a program such as glslc.",
+            f"glslang: QD_GLSLANG={chosen} is no file",
+        )
     path = _found.get(asked, "")
     if not os.path.exists(path):
         path = next(_candidates(), "")
@@ -246,6 +252,8 @@ def _by_program(path: str, source: str, tasks: list[int], defines: str, on: str,
             log = (done.stdout + done.stderr).decode(errors="replace").replace(text, "kernel.comp")
             if done.returncode != 0:
                 return [], log if done.returncode > 0 else f"{log}It was ended by signal {-done.returncode}."
+            if not os.path.exists(made):
+                return [], f"{log}It wrote no module: a program is taken for glslc or glslangValidator (QD_GLSLANG)."
             with open(made, "rb") as file:
                 modules.append(file.read())
     return modules, ""

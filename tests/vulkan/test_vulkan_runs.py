@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -335,3 +337,65 @@ def test_a_failure_that_nobody_waits_for_is_told_later(vulkan):
     x.fill(0)
     spin(x, 10)
     assert x.to_numpy()[0] == 100
+
+
+def test_real_numbers_of_integers_are_rounded_before_they_are_integers_again(vulkan):
+    """Mesa would take the integer that a real number was made of for what is left of it."""
+    vulkan()
+    out = qd.field(qd.i64, shape=8)
+
+    @qd.kernel
+    def turn(a: qd.i32, b: qd.u32, c: qd.i64):
+        real = qd.f32(a)
+        out[0] = qd.i32(real)
+        out[1] = qd.i32(real * 1.0 + 0.0)
+        out[2] = qd.u32(qd.f32(b))
+        out[3] = qd.i64(qd.floor(qd.f32(b)))
+        out[4] = qd.i64(qd.f64(c))
+        out[5] = qd.i32(qd.f16(qd.i32(2049)))
+        out[6] = qd.i32(qd.ceil(qd.f32(a)))
+        out[7] = qd.i64(qd.f32(c))
+
+    turn(123456789, 123456789, 2**53 + 1)
+    near, wide = 123456792, 2**53
+    assert out.to_numpy().tolist() == [near, near, near, near, wide, 2048, near, wide]
+
+
+def test_angles_of_any_size(vulkan):
+    """Large ones are reduced by as many digits of 2/pi as they ask for."""
+    vulkan()
+    numbers = [0.5, 999_999.0, 1e6, 16777216.0, 1e12, -1e15, 1e18, 1e22, 1e100, -1.7e308, 6381956970095103.0 * 2.0**797]
+    x, out = qd.field(qd.f64, len(numbers)), qd.field(qd.f64, (len(numbers), 3))
+    x.from_numpy(np.array(numbers))
+
+    @qd.kernel
+    def waves():
+        for i in x:
+            out[i, 0], out[i, 1], out[i, 2] = qd.sin(x[i]), qd.cos(x[i]), qd.tan(x[i])
+
+    waves()
+    got = out.to_numpy()
+    half = _pi(1200) / 2
+    for number, (sine, cosine, tangent) in zip(numbers, got, strict=True):
+        rest = Fraction(number) / half
+        quarter = round(rest)
+        angle = float((rest - quarter) * half)
+        expected = [(np.sin(angle), np.cos(angle)), (np.cos(angle), -np.sin(angle))][quarter % 2]
+        sign = -1 if quarter % 4 in (2, 3) else 1
+        np.testing.assert_allclose([sine, cosine], np.multiply(sign, expected), rtol=1e-14, atol=0)
+        np.testing.assert_allclose(tangent, expected[0] / expected[1], rtol=1e-14)
+
+
+def _pi(bits: int) -> Fraction:
+    """As a fraction, by Machin's formula."""
+
+    def arctan(inverse: int) -> int:
+        term = total = (1 << bits) // inverse
+        n, sign = 3, -1
+        while term:
+            term //= inverse * inverse
+            total += sign * (term // n)
+            n, sign = n + 2, -sign
+        return total
+
+    return Fraction(4 * (4 * arctan(5) - arctan(239)), 1 << bits)
