@@ -163,13 +163,17 @@ def _of_other_packages(name: str) -> bool:
     return target is not None
 
 
+def _extensions_of(name: str) -> list[Extension]:
+    return [Extension[e] for e in getattr(targets.of_arch(name), "extensions", ())]
+
+
 for _name in ("x64", "arm64"):
-    register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
+    register_backend(_name, _is_host(_name), _extensions_of(_name))
 for _name in ("cuda", "amdgpu", "metal"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        [Extension[_e] for _e in getattr(targets.of_arch(_name), "extensions", ())],
+        _extensions_of(_name),
         _probe_of("quadrants.runtime.emulated"),
         _lacking_of(f"quadrants.runtime.{_name}"),
     )
@@ -177,7 +181,7 @@ for _name in ("vulkan", "opencl"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        (Extension.data64, Extension.adstack, Extension.assertion),
+        _extensions_of(_name),
         lacking=_lacking_of(f"quadrants.runtime.{_name}"),
         among=_probe_of(f"quadrants.runtime.{_name}", "probe_among"),
     )

@@ -95,3 +95,9 @@ def initialised() -> bool:
 def live_ndarrays():
     """Weak set of the runtime's ndarrays, gradients included."""
     return _session().get_runtime().ndarrays
+
+
+def has_extension(name: str) -> bool:
+    """Whether the arch of the runtime in force has an optional ability of `qd.extension`."""
+    session = _session()
+    return session.is_extension_enabled(session._arch.extension[name])

@@ -7,7 +7,7 @@ root cell    | a | a | a | a |pad| b0 b1 | b0 b1 |         two dense nodes, 64-b
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class CellLayout(NamedTuple):
 
     The byte address of canonical index I is `tree.buffer.ptr + offset +
     sum(((I[axis] - index_offset[axis]) // divisor % extent) * stride for axis, extent, divisor, stride in levels)`.
-    `writes` counts the writes of integers; None for reals.
+    `writes` counts the writes of integers; None for reals. Below a sparse node `within` says which container of the
+    pool, whose memory `tree` has, the cell is in (`ir.sparse`); `levels` are then those in a container.
     """
 
     levels: tuple
@@ -36,10 +37,13 @@ class CellLayout(NamedTuple):
     index_offset: tuple
     tree: object
     writes: object = None
+    within: Any = None
 
     @property
     def blocked(self) -> bool:
-        """True if some axis is split over several nodes, so that no plain strided view exists."""
+        """True if some axis is split over several dense nodes, so that no plain strided view exists."""
+        if self.within is not None:
+            return False
         axes = [level[0] for level in self.levels]
         return len(set(axes)) != len(axes)
 
@@ -122,6 +126,10 @@ def view(cells, element_shape: tuple, step: int, dtype: np.dtype):
     `shape + element_shape`; a blocked field needs a reshape, which copies, to get there.
     """
     first = cells[0]
+    if first.within is not None:
+        from quadrants.data.sparse.array import SparseArray  # few programs have sparse trees
+
+        return SparseArray(first, dtype)
     levels = sorted(first.levels, key=lambda level: level[0])
     inner = [math.prod(element_shape[k + 1 :]) * step for k in range(len(element_shape))]
     return memory.array(
@@ -141,6 +149,8 @@ def split_index(cell: CellLayout, index: tuple) -> tuple:
 
 def shared_cell_reason(leaves: tuple) -> str | None:
     """Why these components of one field have no dense array of their own, or None."""
+    if leaves[0].cell.within is not None:
+        return "the field is sparse"
     if leaves[0].cell.blocked:
         return "an axis is split over several nodes"
     up = leaves[0].snode.up

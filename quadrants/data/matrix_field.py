@@ -88,7 +88,7 @@ class MatrixField(NumpyExchange, Field):
         self._check_usable()
         cells = self.cells
         step = layout.even_step(cells)
-        if step is None or step < 0:
+        if step is None or step < 0 or cells[0].within is not None:
             return None
         elements = layout.view(cells, self._element_shape, step, dtypes.numpy_dtype(self.dtype))
         if not cells[0].blocked and not any(cells[0].index_offset):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quadrants._ext.core import Writes
-from quadrants.data import shapes
+from quadrants.data import context, shapes
 from quadrants.data.axes import Axis
 from quadrants.data.sites import Site
 from quadrants.errors import QuadrantsRuntimeError
@@ -69,15 +69,22 @@ class TreeBuilding:
 
     def pointer(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child whose cells get memory when first written. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Pointer")
+        _check_supported("Pointer")
+        return self._node()._add_child("pointer", *_check_axes(axes, dimensions))
 
     def bitmasked(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child with one activity bit a cell. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Bitmasked")
+        _check_supported("Bitmasked")
+        return self._node()._add_child("bitmasked", *_check_axes(axes, dimensions))
 
     def dynamic(self, axis: Any, dimension: Any, chunk_size: Any = None) -> SNode:
-        """A growable list along one axis. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Dynamic")
+        """A child with a list in each cell, along an axis that no node above has, of at most `dimension` entries.
+
+        A list gets memory for `chunk_size` entries at a time, for all of them unless told otherwise.
+        `QuadrantsRuntimeError` where unsupported.
+        """
+        _check_supported("Dynamic")
+        return self._node()._add_list(*_check_axes(axis, dimension), chunk_size)
 
     def quant_array(self, axes: Any, dimensions: Any, max_num_bits: Any) -> SNode:
         """A bit-packed child for quantised types. `QuadrantsRuntimeError` where unsupported."""
@@ -109,7 +116,8 @@ class SNode(TreeBuilding):
     """
 
     __slots__ = (
-        "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "_id", "__weakref__"
+        "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "chunk_size", "_id",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, kind: str, axes: tuple = (), dims: tuple = (), up: SNode | None = None, leaf=None):
@@ -120,7 +128,7 @@ class SNode(TreeBuilding):
         self.children: list[SNode] = []
         self.tree: Any = up.tree if up is not None else None
         self.leaf = leaf
-        self.cell_bytes = self.align = self.offset = 0
+        self.cell_bytes = self.align = self.offset = self.chunk_size = 0
         self._id = next(_ids)
 
     # -- building
@@ -135,6 +143,18 @@ class SNode(TreeBuilding):
     def _add_child(self, kind: str, axes: tuple, dims: tuple) -> SNode:
         child = SNode(kind, axes, dims, self)
         self.children.append(child)
+        return child
+
+    def _add_list(self, axes: tuple, dims: tuple, chunk_size: Any) -> SNode:
+        if len(axes) != 1:
+            raise AssertionError(f"A dynamic node has one axis, not {len(axes)}.")
+        if axes[0] in self.extents():
+            raise QuadrantsRuntimeError("Dynamic SNode must have a standalone dimensionality.")
+        chunk = dims[0] if chunk_size is None else operator.index(chunk_size)
+        if chunk <= 0:
+            raise QuadrantsRuntimeError(f"The chunk_size of a dynamic node is a number of entries, not {chunk}.")
+        child = self._add_child("dynamic", axes, dims)
+        child.chunk_size = min(chunk, dims[0])
         return child
 
     def _place(self, things, offset) -> None:
@@ -249,7 +269,9 @@ class SNode(TreeBuilding):
 
     @property
     def _num_dynamically_allocated(self) -> int:
-        return 0
+        """Cells that have memory of their own: those of a pointer node, chunks of lists of a dynamic one."""
+        sparse = self.tree.sparse
+        return 0 if sparse is None else sparse.allocated(self)
 
     def _get_children(self) -> list:
         return list(self.children)
@@ -258,7 +280,11 @@ class SNode(TreeBuilding):
         return [self.tree.root_object(), *self.path()[1:]]
 
     def deactivate_all(self) -> None:
-        """Zero every sparse cell below; a tree of dense nodes has none, so nothing happens."""
+        """Make the cells of this node and of all nodes below inactive, where they are sparse."""
+        if not self.tree.frozen:
+            context.materialize()
+        if self.tree.sparse is not None:
+            self.tree.sparse.deactivate_below(self)
 
     def __str__(self) -> str:
         steps = [f"{node.kind} {list(node.shape)}" for node in self.path()[1:]]
@@ -266,6 +292,11 @@ class SNode(TreeBuilding):
 
     def __repr__(self) -> str:
         return f"<qd.SNode of type {self.kind}>"
+
+
+def _check_supported(kind: str) -> None:
+    if not context.has_extension("sparse"):
+        raise _unsupported(kind)
 
 
 def _unsupported(kind: str) -> QuadrantsRuntimeError:

@@ -7,7 +7,7 @@ import ast
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl
-from quadrants.ir.types import tensor_type
+from quadrants.ir.types import i32, tensor_type
 from quadrants.lang.kinds import kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
@@ -43,6 +43,16 @@ class Fields:
         if self.options.ad_mode:
             self.field_companions(field, decl)
         return decl
+
+    @staticmethod
+    def node_decl(node) -> ArrayDecl | None:
+        """What stands for the cells of a node of a tree; None where all of them are active."""
+        sparse = node.tree.sparse
+        found = sparse.cells_of(node) if sparse is not None else None
+        if found is None:
+            return None
+        levels, within = found
+        return ArrayDecl("cells", "field", i32, len(node.shape), tuple(node.shape), levels, within=within)
 
     def _matrix_decl(self, field, name: str) -> ArrayDecl:
         cells = field.cells
@@ -124,6 +134,7 @@ def _scalar_decl(field, cell, name: str) -> ArrayDecl:
         index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
         source=cell,
         label=_label(field, name),
+        within=cell.within,
     )
 
 

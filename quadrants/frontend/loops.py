@@ -314,7 +314,7 @@ class Loops:
             self._array_for(node, bounds, decl.layout, grouped)
         elif kind == "snode":
             bounds = [(Const(0, i32), Const(int(n), i32)) for n in obj.shape]
-            self._array_for(node, bounds, None, grouped)
+            self._array_for(node, bounds, None, grouped, over=self.fields.node_decl(obj))
         elif isinstance(obj, Value):
             raise QuadrantsCompilationError(
                 f"Cannot loop over the object of type {obj.type}; loop over `qd.static(range(...))` or `range(...)`."
@@ -339,9 +339,15 @@ class Loops:
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
         bounds, axes = self.loop_writer.field_bounds(decl)
-        self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
+        over = decl.components[0] if decl.components else decl
+        if over.within is not None:
+            self._array_for(node, bounds, None, grouped, over=over)
+        else:
+            self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
 
-    def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = ()) -> None:
+    def _array_for(
+        self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = (), over=None
+    ) -> None:
         names = self.assignment.target_names(node.target)
         if grouped:
             self._grouped_targets(names)
@@ -358,6 +364,9 @@ class Loops:
         if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
             self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
+        if over is not None:
+            loop = self.writer.block[-1]
+            loop.over = over
 
     # ------------------------------------------------------------ while, break, continue
 

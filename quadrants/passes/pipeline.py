@@ -27,6 +27,8 @@ from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_lacking import refuse_lacking
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
+from quadrants.passes.sparse.access import find_containers
+from quadrants.passes.sparse.loops import sparse_loops
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.watch_loops import watch_loops
 from quadrants.passes.writes import note_writes
@@ -34,6 +36,7 @@ from quadrants.passes.writes import note_writes
 Step = Callable[[Module], Module]
 ALL = Abilities()
 PASSES = (
+    sparse_loops,
     split_tasks,
     compute_at_use,
     recognise_reductions,
@@ -67,6 +70,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield _told(refuse_lacking, lacks=able.lacks)
     yield from _adstacks(able)
     yield guard_empty
+    yield find_containers
     yield _told(lower_places, wide=able.wide_addresses, device=able.device)
     if not able.pointers:
         yield choices_by_branch

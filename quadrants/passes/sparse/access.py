@@ -1,0 +1,171 @@
+"""Every access of a field below a sparse node finds its container: a read that of zeros where none is active, a write
+or an atomic operation one that is made.
+
+In a loop over containers that of the iteration is known, for cells at the loop's own indices.
+"""
+
+from __future__ import annotations
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.sparse import Within
+from quadrants.passes.sparse.build import Body, load, part, plus
+from quadrants.passes.sparse.functions import activate
+from quadrants.passes.sparse.loops import axes_of
+from quadrants.passes.sparse.tree import Tree
+
+
+def find_containers(module: n.Module) -> n.Module:
+    """Set `containers` of all cells of sparse fields."""
+    tree = module.sparse
+    if tree is None:
+        return module
+    for task in module.tasks:
+        access = _Access(tree, task.loop, _frees(tree, task))
+        for declare in task.pre:
+            walk.update(declare, access.read)
+        if task.loop is not None:
+            task.loop.bounds = tuple((access.read(a), access.read(b)) for a, b in task.loop.bounds)
+        task.body = access.block(task.body)
+        task.reductions = [(declare, access.reduced(final)) for declare, final in task.reductions]
+    for function in module.functions:
+        function.body = _Access(tree, None, True).block(function.body)
+    tree.note_written()
+    return module
+
+
+def _frees(tree: Tree, task: n.Task) -> bool:
+    """Whether a task may make cells inactive, so that the container of an iteration need not stay its own."""
+    makers = {id(tree.function_of("deactivate", node)) for node in tree.made("deactivate")}
+    seen: set[int] = set()
+    bodies: list = [task.body]
+    while bodies and makers:
+        for node in walk.walk(bodies.pop()):
+            if isinstance(node, n.Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+    return bool(makers & seen)
+
+
+class _Access:
+    """Rewrites one body."""
+
+    def __init__(self, tree: Tree, loop: n.For | None, frees: bool) -> None:
+        self.tree = tree
+        self.loop = loop if loop is not None and loop.over is not None and loop.index else None
+        self.frees = frees
+        self.container = _container(self.loop)
+        self.out = Body(unique=tree.unique)
+
+    def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
+        outer, self.out = self.out, Body(unique=self.tree.unique)
+        for s in body:
+            self.out.loc = s.loc
+            if isinstance(s, n.Store):
+                s.place, s.value = self.place(s.place), self.read(s.value)
+            else:
+                walk.update(s, self.read)
+            self.out.statements.append(s)
+        made, self.out = self.out.statements, outer
+        return made
+
+    def reduced(self, final: n.If) -> n.If:
+        final.then = self.block(final.then)
+        return final
+
+    def read(self, x):
+        """An expression, place or block; places of stores and atomics are written."""
+        kind = type(x)
+        if kind is list:
+            return self.block(x)
+        if kind is n.Atomic:
+            args = tuple([self.read(a) for a in x.args])
+            return n.Atomic(x.op, self.place(x.place), args, x.type, x.plain)
+        if kind is n.Cell:
+            return self.cell(x, written=False)
+        return walk.rebuilt(x, self.read)
+
+    def place(self, place):
+        if type(place) is n.Cell:
+            return self.cell(place, written=True)
+        if isinstance(place, (n.ElemPlace, n.MemberPlace)):
+            base = self.place(place.base)
+            rest = walk.rebuilt(place, lambda x: x if x is place.base else self.read(x))
+            if isinstance(rest, n.ElemPlace):
+                return n.ElemPlace(base, rest.indices, rest.type)
+            return n.MemberPlace(base, place.name, place.type)
+        return walk.rebuilt(place, self.read)
+
+    # ------------------------------------------------------------ cells
+
+    def cell(self, cell: n.Cell, written: bool) -> n.Cell:
+        indices = tuple([self.read(e) for e in cell.indices])
+        if cell.containers:
+            return n.Cell(cell.array, indices, cell.type, cell.containers)
+        parts = cell.array.components or (cell.array,)
+        if all(decl.within is None for decl in parts):
+            return cell if indices == cell.indices else n.Cell(cell.array, indices, cell.type)
+        found: dict[int, n.Expr | None] = {}
+        containers = []
+        for decl in parts:
+            key = id(decl.within.node) if decl.within is not None else 0
+            if key not in found:
+                found[key] = self.of(decl, indices, written)
+            containers.append(found[key])
+        return n.Cell(cell.array, indices, cell.type, tuple(containers))
+
+    def of(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> n.Expr | None:
+        """The container of a cell; None for that of the root."""
+        within = decl.within
+        if within is None:
+            return None
+        if self.is_own(decl, indices, written):
+            return load(self.container) if self.container is not None else None
+        first = decl.index_offset or (0,) * decl.ndim
+        zero_based = [plus(e, -offset) for e, offset in zip(indices, first)]
+        coords = [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
+        if not written:
+            return self.tree.holder(within.node, coords)
+        made = self.out.hold("made", activate(self.tree, within.node, coords))
+        return made if within.holder is not None else None
+
+    def is_own(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> bool:
+        """Whether a cell is in the container of the iteration, and, where it is written, active."""
+        loop = self.loop
+        if loop is None or self.frees or decl.within is None:
+            return False
+        assert loop.over is not None and loop.over.within is not None
+        over = loop.over.within
+        if over.holder is not decl.within.holder or written and over.node is not decl.within.node:
+            return False
+        return self.holds(decl, decl.within, indices) and self.holds(loop.over, over, None)
+
+    def holds(self, decl: n.ArrayDecl, within: Within, indices: tuple[n.Expr, ...] | None) -> bool:
+        """Whether the coordinates of the node are those of the loop's own index."""
+        if indices is None:
+            return True
+        loop, over = self.loop, self.loop.over
+        node = within.node if within.node is over.within.node else within.holder
+        if node is None:
+            return all(_is(e, var) for e, var in zip(indices, loop.index)) and len(indices) == len(loop.index)
+        own = within.axes if node is within.node else axes_of(within, node)
+        other = over.within.axes if node is over.within.node else axes_of(over.within, node)
+        first = decl.index_offset or (0,) * decl.ndim
+        first_other = over.index_offset or (0,) * over.ndim
+        return all(
+            a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_other[b[0]]
+            for a, b in zip(own, other)
+        )
+
+
+def _is(e: n.Expr, var: n.Var) -> bool:
+    return isinstance(e, n.Load) and isinstance(e.place, n.VarPlace) and e.place.var is var
+
+
+def _container(loop: n.For | None) -> n.Var | None:
+    """The variable with the container of an iteration: what the body of a loop over containers declares first."""
+    if loop is None or loop.over is None or loop.over.within is None or loop.over.within.holder is None:
+        return None
+    declare = loop.body[0]
+    assert isinstance(declare, n.Declare)
+    return declare.var
