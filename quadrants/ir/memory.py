@@ -101,13 +101,13 @@ class VarPlace:
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """containers: of an array below a sparse node, the container of the cell, or of each component's; set by
-    `passes.sparse.access`."""
+    """containers: of an array below a sparse node, the container of the cell, or of each component's (None for
+    that of the root); set by `passes.sparse.access`."""
 
     array: ArrayDecl
     indices: tuple[Expr, ...]
     type: ValueType
-    containers: tuple[Expr, ...] = ()
+    containers: tuple[Expr | None, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

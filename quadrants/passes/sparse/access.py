@@ -6,10 +6,12 @@ In a loop over containers that of the iteration is known, for cells at the loop'
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.sparse import Within
-from quadrants.passes.sparse.build import Body, load, part, plus
+from quadrants.passes.address_arithmetic import plus
+from quadrants.passes.sparse.build import Body, load, part
 from quadrants.passes.sparse.functions import activate
 from quadrants.passes.sparse.loops import axes_of
 from quadrants.passes.sparse.tree import Tree
@@ -38,7 +40,7 @@ def _frees(tree: Tree, task: n.Task) -> bool:
     """Whether a task may make cells inactive, so that the container of an iteration need not stay its own."""
     makers = {id(tree.function_of("deactivate", node)) for node in tree.made("deactivate")}
     seen: set[int] = set()
-    bodies: list = [task.body]
+    bodies: list[Any] = [task.body]
     while bodies and makers:
         for node in walk.walk(bodies.pop()):
             if isinstance(node, n.Call) and id(node.func) not in seen:
@@ -73,7 +75,7 @@ class _Access:
         final.then = self.block(final.then)
         return final
 
-    def read(self, x):
+    def read(self, x: Any) -> Any:
         """An expression, place or block; places of stores and atomics are written."""
         kind = type(x)
         if kind is list:
@@ -85,14 +87,13 @@ class _Access:
             return self.cell(x, written=False)
         return walk.rebuilt(x, self.read)
 
-    def place(self, place):
+    def place(self, place: Any) -> Any:
         if type(place) is n.Cell:
             return self.cell(place, written=True)
         if isinstance(place, (n.ElemPlace, n.MemberPlace)):
             base = self.place(place.base)
-            rest = walk.rebuilt(place, lambda x: x if x is place.base else self.read(x))
-            if isinstance(rest, n.ElemPlace):
-                return n.ElemPlace(base, rest.indices, rest.type)
+            if isinstance(place, n.ElemPlace):
+                return n.ElemPlace(base, tuple([self.read(e) for e in place.indices]), place.type)
             return n.MemberPlace(base, place.name, place.type)
         return walk.rebuilt(place, self.read)
 
@@ -106,7 +107,7 @@ class _Access:
         if all(decl.within is None for decl in parts):
             return cell if indices == cell.indices else n.Cell(cell.array, indices, cell.type)
         found: dict[int, n.Expr | None] = {}
-        containers = []
+        containers: list[n.Expr | None] = []
         for decl in parts:
             key = id(decl.within.node) if decl.within is not None else 0
             if key not in found:
@@ -131,30 +132,20 @@ class _Access:
 
     def is_own(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> bool:
         """Whether a cell is in the container of the iteration, and, where it is written, active."""
-        loop = self.loop
-        if loop is None or self.frees or decl.within is None:
+        loop, within = self.loop, decl.within
+        if loop is None or self.frees or within is None or loop.over is None or loop.over.within is None:
             return False
-        assert loop.over is not None and loop.over.within is not None
         over = loop.over.within
-        if over.holder is not decl.within.holder or written and over.node is not decl.within.node:
+        if over.holder is not within.holder or written and over.node is not within.node:
             return False
-        return self.holds(decl, decl.within, indices) and self.holds(loop.over, over, None)
-
-    def holds(self, decl: n.ArrayDecl, within: Within, indices: tuple[n.Expr, ...] | None) -> bool:
-        """Whether the coordinates of the node are those of the loop's own index."""
-        if indices is None:
-            return True
-        loop, over = self.loop, self.loop.over
-        node = within.node if within.node is over.within.node else within.holder
+        node = within.node if written else within.holder
         if node is None:
-            return all(_is(e, var) for e, var in zip(indices, loop.index)) and len(indices) == len(loop.index)
-        own = within.axes if node is within.node else axes_of(within, node)
-        other = over.within.axes if node is over.within.node else axes_of(over.within, node)
+            return True
         first = decl.index_offset or (0,) * decl.ndim
-        first_other = over.index_offset or (0,) * over.ndim
+        first_over = loop.over.index_offset or (0,) * loop.over.ndim
         return all(
-            a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_other[b[0]]
-            for a, b in zip(own, other)
+            a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_over[b[0]]
+            for a, b in zip(axes_of(within, node), axes_of(over, node))
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from quadrants.ir import nodes as n
 from quadrants.ir.types import i32, u1
-from quadrants.passes.address_arithmetic import digit, plus, times, total
+from quadrants.passes.address_arithmetic import digit, times, total
 
 
 def const(value: int) -> n.Const:
@@ -112,6 +112,3 @@ class Body:
 
     def back(self, value: n.Expr) -> None:
         self.statements.append(n.Return((value,), self.loc))
-
-
-__all__ = ["Body", "at", "binary", "both", "compare", "const", "got", "joined", "load", "part", "plus", "shifted"]

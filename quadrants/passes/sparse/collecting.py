@@ -31,7 +31,7 @@ def _collect(tree: Tree, node: SparseNode, body: Body) -> None:
     count = load(body.declare("freed", got(tree.counter(pool, FREED))))
     for table in node.tables:
         names = ["freed_k", *(f"digit{k}" for k in range(len(table.digits))), "entry"]
-        ends = [count, *(const(extent) for _, _, extent in table.digits), const(table.entries)]
+        ends: list[n.Expr] = [count, *(const(extent) for _, _, extent in table.digits), const(table.entries)]
         inner, found = body.repeat(names, ends, parallel=True)
         container = inner.hold("container", got(tree.entry(pool, "freed", found[0])))
         free_slot(tree, table, tree.header(table, container, found[1:-1], found[-1]), inner)

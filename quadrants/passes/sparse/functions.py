@@ -9,7 +9,8 @@ from __future__ import annotations
 from quadrants.ir import nodes as n
 from quadrants.ir.sparse import CAPACITY, FREED, LIVE, SparseNode, axes_above
 from quadrants.ir.types import i32, u1
-from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, joined, load, part, plus
+from quadrants.passes.address_arithmetic import plus
+from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, load, part
 from quadrants.passes.sparse.tree import Coords, Tree, above, loads, variables
 
 MAKING = -1
@@ -195,6 +196,3 @@ def _clear_list(tree: Tree, node: SparseNode, coords: Coords, body: Body) -> Non
     container = cell.indices[0] if node.holder is not None else None
     slot = tree.header(table, container, cell.indices[len(cell.indices) - 1 - len(node.digits) : -1], entry)
     free_slot(tree, table, slot, inner)
-
-
-__all__ = ["activate", "activate_function", "deactivate_function", "find_function", "free_slot", "joined"]

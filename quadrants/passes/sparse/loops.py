@@ -10,11 +10,14 @@ The live containers of a pool are the first of its order, so that no list has to
 
 from __future__ import annotations
 
+from typing import Any
+
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.sparse import LIVE, SparseNode, Within, axes_above, path
 from quadrants.ir.types import i32
-from quadrants.passes.sparse.build import Body, both, const, got, load, part, plus, shifted, times
+from quadrants.passes.address_arithmetic import plus, times
+from quadrants.passes.sparse.build import Body, both, const, got, load, part, shifted
 from quadrants.passes.sparse.collecting import collect
 from quadrants.passes.sparse.functions import activate, deactivate_function
 from quadrants.passes.sparse.tree import Coords, Tree, above
@@ -67,7 +70,7 @@ def _inner(block: list[n.Stmt], tree: Tree, top: bool) -> list[n.Stmt]:
 def _operations(tree: Tree, s: n.Stmt) -> None:
     """Replace the operations in a statement itself; its blocks come later."""
 
-    def rewrite(x):
+    def rewrite(x: Any) -> Any:
         if type(x) is list:
             return x
         x = walk.rebuilt(x, rewrite)
@@ -79,7 +82,7 @@ def _operations(tree: Tree, s: n.Stmt) -> None:
 def operation(tree: Tree, x: n.Intrinsic) -> n.Expr:
     """What an operation on a node is in IR. Its arguments are the coordinates of a cell."""
     (node,) = x.params
-    coords = x.args
+    coords: Any = x.args
     verb = x.op.split(".")[1]
     if verb == "activate":
         return activate(tree, node, coords)
@@ -87,7 +90,7 @@ def operation(tree: Tree, x: n.Intrinsic) -> n.Expr:
         around = node.outside
         return activate(tree, around, above(node, coords, around)) if around is not None else const(0)
     if verb == "deactivate":
-        return n.Call(tree.function("deactivate", node, deactivate_function), coords, None)
+        return n.Call(tree.function("deactivate", node, deactivate_function), coords, None)  # type: ignore[arg-type]
     if verb == "is_active":
         return n.Cast(tree.is_active(node, coords), i32)
     length = tree.header_of(node, coords)
@@ -102,7 +105,7 @@ def _freed_by_calls(tree: Tree, s: n.Stmt) -> list[SparseNode]:
     verbs = {id(tree.function_of("deactivate", node)): node for node in tree.made("deactivate")}
     found: dict[int, SparseNode] = {}
     seen: set[int] = set()
-    bodies: list = [s]
+    bodies: list[Any] = [s]
     while bodies:
         for node in walk.walk(bodies.pop()):
             if isinstance(node, n.Call) and id(node.func) not in seen:
@@ -137,10 +140,11 @@ def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
     within = decl.within
     holder = within.holder
     front, body = Body(loop.loc, tree.unique), Body(loop.loc, tree.unique)
-    names, bounds = [], []
-    if holder is not None:
-        assert holder.pool is not None
-        live = front.declare("live", got(tree.counter(holder.pool, LIVE)))
+    names: list[str] = []
+    bounds: list[tuple[n.Expr, n.Expr]] = []
+    pool = holder.pool if holder is not None else None
+    if pool is not None:
+        live = front.declare("live", got(tree.counter(pool, LIVE)))
         names.append("k")
         bounds.append((const(0), load(live)))
     levels = sorted(decl.levels, key=lambda level: -level[3])
@@ -149,10 +153,10 @@ def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
     digits = tuple(n.Var(tree.unique(f"qd_{name}"), i32, False, level=1) for name in names)
     container = None
     sums: list[n.Expr | None] = [None] * decl.ndim
-    if holder is not None:
-        container = load(body.declare("container", got(tree.entry(holder.pool, "order", load(digits[0])))))
+    if holder is not None and pool is not None:
+        container = load(body.declare("container", got(tree.entry(pool, "order", load(digits[0])))))
         for k, (axis, divisor) in enumerate(axes_of(within, holder)):
-            sums[axis] = times(got(tree.entry(holder.pool, "coords", container, const(k))), divisor)
+            sums[axis] = times(got(tree.entry(pool, "coords", container, const(k))), divisor)
     for var, (axis, _, divisor, _) in zip(digits[len(digits) - len(levels) :], levels):
         sums[axis] = shifted(sums[axis], times(load(var), divisor))
     first = decl.index_offset or (0,) * decl.ndim
