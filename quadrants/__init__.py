@@ -203,8 +203,9 @@ _LAZY = {
     "randn": ("quadrants.lang.random", "randn"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
-        "math types lang profiler interop linalg algorithms tools ad graph experimental"
+        "math types lang profiler interop linalg algorithms tools ad graph experimental sparse"
     ).split()},
+    "deactivate_all_snodes": ("quadrants.data.snode", "deactivate_all_snodes"),
     "simt": ("quadrants.lang.simt", None),
     "outer": ("quadrants.lang.simt.tiles", "outer"),
     "clock_freq_hz": ("quadrants.lang.impl", "clock_freq_hz"),

@@ -105,6 +105,15 @@ class Field(FieldMethods, TokenBase):
             return NO_ALLOCATION
         return NO_COMPANION.format(name=self._name, which="dual" if self._name.endswith("dual") else "grad")
 
+    def _activate_all(self) -> None:
+        """Make every cell active, where the field is sparse."""
+        self._check_usable()
+        withins = [leaf.cell.within for leaf in self._leaves if leaf.cell.within is not None]
+        for node in {id(within.node): within.node for within in withins}.values():
+            from quadrants.data.sparse.active import activate_all
+
+            activate_all(node)
+
     # -- who has to know of writes
 
     def _written(self) -> None:
@@ -263,7 +272,12 @@ class ScalarField(NumpyExchange, Field):
     def _open(self) -> np.ndarray:
         self._check_usable()
         cell = self._leaves[0].cell
-        items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
+        if cell.within is not None:
+            from quadrants.data.sparse.array import SparseArray  # few programs have sparse trees
+
+            items: Any = SparseArray(cell, dtypes.storage_dtype(cell.dtype))
+        else:
+            items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
         if not cell.blocked and not any(cell.index_offset):
             self._plain = items
             self._extents = cell.shape
@@ -375,6 +389,7 @@ def copy_field(target: Field, source: Field) -> None:
         )
     if target.shape != source.shape:
         raise ValueError(f"qd.field shape {target.shape} does not match the source field shape {source.shape}")
+    target._activate_all()
     target._store_all(source._export())
 
 

@@ -126,10 +126,6 @@ def view(cells, element_shape: tuple, step: int, dtype: np.dtype):
     `shape + element_shape`; a blocked field needs a reshape, which copies, to get there.
     """
     first = cells[0]
-    if first.within is not None:
-        from quadrants.data.sparse.array import SparseArray  # few programs have sparse trees
-
-        return SparseArray(first, dtype)
     levels = sorted(first.levels, key=lambda level: level[0])
     inner = [math.prod(element_shape[k + 1 :]) * step for k in range(len(element_shape))]
     return memory.array(

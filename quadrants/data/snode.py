@@ -284,6 +284,14 @@ def _require_init() -> None:
 root = _Root()
 
 
+def deactivate_all_snodes() -> None:
+    """Make the cells of all sparse nodes inactive, in all trees that have memory.
+
+    qd.deactivate_all_snodes()
+    """
+    root.deactivate_all()
+
+
 class FieldsBuilder(TreeBuilding):
     """A tree of its own: build it like `qd.root`, then `finalize()` it into an `SNodeTree` that can be destroyed.
 
@@ -359,7 +367,7 @@ class FieldsBuilder(TreeBuilding):
         return self._tree
 
 
-__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "materialize", "root"]
+__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "deactivate_all_snodes", "materialize", "root"]
 
 
 @context.on_first_container

@@ -192,6 +192,10 @@ class Lookups:
         return result
 
     def attribute(self, base, name: str):
+        if name == "deactivate" and isinstance(base, (Value, StructCell)):
+            method = self.sparse.deactivation_of(base)
+            if method is not None:
+                return method
         if isinstance(base, Value):
             return access.attribute(base, name)
         if isinstance(base, (StructCell, ListCell)):

@@ -237,7 +237,9 @@ class Loops:
         levels: (axis, extent, divisor) from the outside in, where an axis is split over several levels of storage.
         """
         n = len(bounds)
-        labels = [f"{names[0][0]}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
+        labels = (
+            [f"{names[0][0].strip('_') or 'index'}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
+        )
 
         def run(canonical):
             if firsts:

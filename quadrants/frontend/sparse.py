@@ -52,6 +52,24 @@ class Sparse:
         """`sparse.verb` of the cell at some coordinates."""
         return self.simt.intrinsic(f"sparse.{verb}", coords, t, (_record(node),))
 
+    def deactivation_of(self, element: Value | StructCell) -> access.KernelMethod | None:
+        """`x[i].deactivate` of a cell of a pointer or bitmasked node; None where it is in no such cell."""
+        place = element.member(element.keys[0]).place if isinstance(element, StructCell) else element.place
+        decl = getattr(place, "array", None)
+        if decl is None or decl.within is None:
+            return None
+        parts = decl.components or (decl,)
+        within = parts[0].within
+        first = decl.index_offset or (0,) * decl.ndim
+        index = [Value(e) for e in place.indices]
+        zero_based = [typed.binary("sub", x, o) if o else x for x, o in zip(index, first)]
+        coords = [typed.binary("floordiv", zero_based[k], d) if d > 1 else zero_based[k] for k, d in within.axes]
+        held = tuple(self.writer.temp(x).expr for x in coords)
+        run = self.simt.intrinsic
+        return access.KernelMethod(
+            lambda _: run("sparse.deactivate", held, None, (within.node,)), element, "deactivate"
+        )
+
     # ------------------------------------------------------------ lists
 
     def append(self, node, indices, value) -> Value:

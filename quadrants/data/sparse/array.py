@@ -9,7 +9,7 @@ import numpy as np
 from quadrants.data import memory
 from quadrants.data.layout import CellLayout
 from quadrants.data.sparse import host
-from quadrants.data.sparse.active import activate_all, active, put, take
+from quadrants.data.sparse.active import active, put, take
 
 
 class SparseArray:
@@ -127,10 +127,6 @@ class SparseArray:
             mask = np.broadcast_to(found.mask, content.shape)
             content[mask] = values[tuple(x[mask] for x in where)]
         put(storage, found.ids, content)
-
-    def activate_all(self) -> None:
-        """Make every cell active."""
-        activate_all(self.cell.within.node)
 
 
 class SparseElement:

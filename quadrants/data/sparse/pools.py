@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from quadrants.data import memory
+from quadrants.data.sparse.host import numbers_of
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.sparse import CAPACITY, COUNTERS, Memory, Pool
 
@@ -59,8 +60,6 @@ def _allocate(name: str, rank: int, stride: int, capacity: int, writes) -> Pool:
         ((0, containers, 1, stride), (1, stride // 4, 1, 4)), 0, (containers, stride // 4), data, writes
     )  # fmt: skip
     pool = Pool(name, rank, stride, capacity, words, lists)
-    from quadrants.data.sparse.host import numbers_of
-
     numbers_of(pool.lists["counters"])[CAPACITY] = capacity
     return pool
 

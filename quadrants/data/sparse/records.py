@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from quadrants._ext.core import Writes
 from quadrants.data.layout import CellLayout
@@ -192,4 +193,5 @@ def _name(store: Store) -> str:
     while at.kind != "place":
         at = at.children[0]
     kind = "chunks" if store.chunks else "lists" if store.up is not None and store.up.chunks else store.kind
-    return f"{(at.leaf.name or 'field').split('.')[0]}_{kind}"
+    name = re.sub(r"\W+", "_", at.leaf.name).strip("_")
+    return f"{name or 'field'}_{kind}"

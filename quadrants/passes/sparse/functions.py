@@ -16,15 +16,6 @@ from quadrants.passes.sparse.tree import Coords, Tree, above, loads, variables
 MAKING = -1
 
 
-def find_function(tree: Tree, node: SparseNode) -> n.Function:
-    params = variables(len(node.axes))
-    body = Body()
-    slot = got(tree.header_of(node, loads(params)))
-    body.back(binary("max", slot, const(0)))
-    doc = "The container of a cell, 0 where it is not active."
-    return n.Function("", params, body.statements, (i32,), pure=True, doc=doc)
-
-
 def activate_function(tree: Tree, node: SparseNode) -> n.Function:
     params = variables(len(node.axes))
     coords = loads(params)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from quadrants.ir import nodes as n
 from quadrants.ir.sparse import Memory, Pool, SparseNode, axes_above, container_of
-from quadrants.ir.types import i32, u1
-from quadrants.passes.sparse.build import at, binary, compare, const, got, joined, load, part
+from quadrants.ir.types import i32
+from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, joined, load, part
 
 Coords = Sequence[n.Expr]
 
@@ -88,9 +88,7 @@ class Tree:
 
     def find(self, node: SparseNode, coords: Coords) -> n.Expr:
         """The container of a cell of a pointer node, 0 where it is not active."""
-        from quadrants.passes.sparse.functions import find_function
-
-        return n.Call(self.function("find", node, find_function), tuple(coords), i32)
+        return n.Call(self.function("find", node, _find_function), tuple(coords), i32)
 
     def holder(self, node: SparseNode | None, coords: Coords) -> n.Expr | None:
         """The container that a cell of any sparse node is in; None for the root's."""
@@ -146,13 +144,18 @@ def above(node: SparseNode, coords: Coords, target: SparseNode) -> list[n.Expr]:
     return [part(coords, k, divisor, 0) for k, divisor in axes_above(node, target)]
 
 
-def always(value: bool) -> n.Expr:
-    return n.Const(value, u1)
-
-
 def variables(count: int) -> list[n.Var]:
     return [n.Var(f"c{k}", i32, False, level=1) for k in range(count)]
 
 
 def loads(params: Sequence[n.Var]) -> list[n.Expr]:
     return [load(v) for v in params]
+
+
+def _find_function(tree: Tree, node: SparseNode) -> n.Function:
+    params = variables(len(node.axes))
+    body = Body()
+    slot = got(tree.header_of(node, loads(params)))
+    body.back(binary("max", slot, const(0)))
+    doc = "The container of a cell, 0 where it is not active."
+    return n.Function("", params, body.statements, (i32,), pure=True, doc=doc)
