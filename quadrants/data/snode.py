@@ -99,6 +99,7 @@ class SNodeTree:
         if not _is_sparse(self.root):
             self.buffer = memory.allocate(nbytes)
             return
+        from quadrants.data.sparse import report  # noqa: F401 - tells the memory profiler
         from quadrants.data.sparse.records import SparseTree  # few programs have sparse trees
 
         sparse = SparseTree(self)

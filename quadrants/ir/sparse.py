@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 # Members of a pool's counters.
 LIVE, FREED, HOLES, MOVED, CAPACITY, HIGH = range(6)
 COUNTERS = 8
-FIRST = 1  # the first container that cells get; container 0 is the one of zeros
+ZEROS, LOST, FIRST = range(3)  # container of zeros, that of writes which found no room, the first that a cell gets
 
 
 class Memory(NamedTuple):
@@ -34,7 +34,8 @@ class Memory(NamedTuple):
 class Pool:
     """The containers of a pointer node.
 
-    stride: bytes of a container. capacity: the most containers that its memory has room for, besides container 0.
+    stride: bytes of a container. capacity: of how many cells its memory has room for the containers; limit: of how many
+    it may ever need them.
     words: its memory as i32, by container and word. lists: by name "counters", "order" (live containers first), "place"
     (of a container in the order), "coords" (of the cell of a container, by container and axis), "freed" (containers
     given back since the last task), "holes" and "moved" (used while freed ones are sorted out).
@@ -44,6 +45,7 @@ class Pool:
     rank: int
     stride: int
     capacity: int
+    limit: int
     words: Memory
     lists: dict[str, Memory]
 

@@ -1,6 +1,5 @@
 """Random trees, random programs on them, and a model of both: a dictionary of values, and sets of active cells."""
 
-
 import itertools
 import math
 import random
@@ -8,6 +7,20 @@ import random
 import numpy as np
 
 import quadrants as qd
+
+
+def count(x) -> int:
+    """How many cells a loop over a field or node visits."""
+
+    @qd.kernel
+    def visit() -> qd.i32:
+        n = 0
+        for I in qd.grouped(x):
+            n += 1
+        return n
+
+    return visit()
+
 
 KINDS = ("dense", "pointer", "bitmasked")
 
@@ -253,7 +266,9 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
     index = np.array(some, np.int32).reshape(len(some), world.rank)
     values = np.array([rng.randint(1, 60) for _ in some], np.int32)
     sparse = world.sparse()
-    what = rng.choice(("store", "store", "add", "host", "load", "drop", "drop", "make", "fill", "all", "double", "array"))
+    what = rng.choice(
+        ("store", "store", "add", "host", "load", "drop", "drop", "make", "fill", "all", "double", "array")
+    )
     if what == "store":
         kernels.store(index, values)
         for i, v in zip(some, values):

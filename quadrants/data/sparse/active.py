@@ -9,7 +9,7 @@ import numpy as np
 from quadrants.data import memory
 from quadrants.data.sparse.host import live, numbers_of, out_of_memory
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.ir.sparse import CAPACITY, HIGH, LIVE, Memory, Pool, SparseNode, Within, axes_above, path
+from quadrants.ir.sparse import CAPACITY, FIRST, HIGH, LIVE, Memory, Pool, SparseNode, Within, axes_above, path
 
 
 class Active(NamedTuple):
@@ -153,7 +153,7 @@ def _activate_missing(node: SparseNode, entries: np.ndarray, ids) -> None:
         raise QuadrantsRuntimeError(out_of_memory(pool.name, begin, pool.stride))
     order = np.array(_some(numbers_of(pool.lists["order"]), end))
     fresh = order[begin:] == 0
-    order[begin:][fresh] = np.arange(begin, end, dtype=np.int32)[fresh] + 1
+    order[begin:][fresh] = np.arange(begin, end, dtype=np.int32)[fresh] + FIRST
     numbers = order[begin:]
     coords = np.zeros((len(missing), len(node.axes)), np.int64)
     if node.holder is not None:
@@ -203,7 +203,7 @@ def empty(pool: Pool) -> None:
     counters = numbers_of(pool.lists["counters"])
     high = max(counters.item(HIGH), counters.item(LIVE))
     words = numbers_of(pool.words)
-    used = memory.array(pool.words.tree.buffer, (high + 1, *words.shape[1:]), words.dtype, 0, words.strides)
+    used = memory.array(pool.words.tree.buffer, (high + FIRST, *words.shape[1:]), words.dtype, 0, words.strides)
     used[...] = 0
     _replace(pool.lists["order"], high, np.zeros(high, np.int32))
     counters[LIVE] = 0

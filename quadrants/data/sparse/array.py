@@ -80,7 +80,7 @@ class SparseArray:
         strides: tuple = tuple(level[3] for level in cell.levels)
         holder = cell.within.holder
         if holder is not None:
-            shape = (holder.pool.capacity + 2, *shape)
+            shape = (holder.pool.words.shape[0], *shape)
             strides = (holder.pool.stride, *strides)
         return memory.array(cell.tree.buffer, shape, self.dtype, cell.offset, strides)
 

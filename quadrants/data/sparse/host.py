@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants.data import memory
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.ir.sparse import CAPACITY, LIVE, Memory, Pool, SparseNode, axes_above
+from quadrants.ir.sparse import CAPACITY, FIRST, LIVE, Memory, Pool, SparseNode, axes_above
 
 _I32 = np.dtype(np.int32)
 
@@ -92,7 +92,7 @@ def allocate(pool: Pool, coords: tuple) -> int:
     if live >= counters.item(CAPACITY):
         raise QuadrantsRuntimeError(out_of_memory(pool.name, live, pool.stride))
     order = numbers_of(pool.lists["order"])
-    found = order.item(live) or live + 1
+    found = order.item(live) or live + FIRST
     order[live] = found
     numbers_of(pool.lists["place"])[found] = live
     for k, c in enumerate(coords):

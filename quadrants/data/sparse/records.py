@@ -95,7 +95,7 @@ class SparseTree:
         if holder is not None:
             tree = holder.pool.words.tree
             parts.insert(0, holder.pool.stride)
-            extents.insert(0, holder.pool.capacity + 2)
+            extents.insert(0, holder.pool.words.shape[0])
         parts.append(SLOT)
         extents.append(entries)
         header = tuple((k, extent, 1, stride) for k, (extent, stride) in enumerate(zip(extents, parts)))

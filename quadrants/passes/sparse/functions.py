@@ -7,7 +7,7 @@ It does so within one round of the loop, so that no thread of a warp waits for a
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
-from quadrants.ir.sparse import CAPACITY, FREED, LIVE, SparseNode, axes_above
+from quadrants.ir.sparse import CAPACITY, FIRST, FREED, LIVE, LOST, SparseNode, axes_above
 from quadrants.ir.types import i32, u1
 from quadrants.passes.address_arithmetic import plus
 from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, load, part
@@ -57,10 +57,10 @@ def _make(tree: Tree, node: SparseNode, coords: Coords, container: n.Expr | None
     full.atomic("sub", tree.counter(pool, LIVE), const(1))
     full.atomic("exchange", cell, const(0))
     full.statements.append(n.Check(n.Const(False, u1), tree.memory_site(pool), (live,)))
-    full.back(const(pool.capacity + 1))
+    full.back(const(LOST))
     found = mine.declare("container", got(tree.entry(pool, "order", live)), mutable=True)
     fresh = mine.when(compare("eq", load(found), const(0)))
-    fresh.set(found, plus(live, 1))
+    fresh.set(found, plus(live, FIRST))
     mine.store(tree.entry(pool, "order", live), load(found))
     mine.store(tree.entry(pool, "place", load(found)), live)
     for k, c in enumerate(coords):

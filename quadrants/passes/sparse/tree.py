@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from quadrants.ir import nodes as n
-from quadrants.ir.sparse import Memory, Pool, SparseNode, axes_above, container_of
+from quadrants.ir.sparse import Memory, Pool, SparseNode, axes_above, container_of, path
 from quadrants.ir.types import i32
 from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, joined, load, part
 
@@ -104,7 +104,7 @@ class Tree:
             return compare("gt", found, const(0))
         if node.kind == "bitmasked":
             return compare("ne", binary("bit_and", found, self.bit(node, coords)), const(0))
-        return compare("lt", coords[node.own[0][0]], found)
+        return compare("lt", coords[node.own[0][0]], binary("min", found, const(node.most)))
 
     # ------------------------------------------------------------ functions
 
@@ -130,6 +130,16 @@ class Tree:
     def made(self, verb: str) -> list[SparseNode]:
         """The nodes for which there is a function of that verb."""
         return [node for node in self._kept if isinstance(node, SparseNode) and (verb, id(node)) in self._functions]
+
+    def pools(self) -> tuple[Pool, ...]:
+        """The pools of the trees that the kernel uses."""
+        found: dict[int, Pool] = {}
+        nodes = [decl.within.node for decl in self.module.arrays if decl.within is not None]
+        for node in [*nodes, *(x for x in self._kept if isinstance(x, SparseNode))]:
+            for one in path(node):
+                if one.pool is not None:
+                    found[id(one.pool)] = one.pool
+        return tuple(found.values())
 
     def memory_site(self, pool: Pool) -> int:
         """The number of the message when a pool has no more room."""
