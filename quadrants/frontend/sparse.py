@@ -79,8 +79,8 @@ class Sparse:
         value = value.as_value() if isinstance(value, StructCell) else value
         held = self.writer.temp(typed.to_value(value), "entry")
         parts = _leaves(held)
-        places = [child for child in node.children if child.kind == "place"]
-        if len(parts) != len(places) or len(places) != len(node.children):
+        places = [child for child in node.children if child.kind == "place" and child.leaf.role == "primal"]
+        if len(parts) != len(places) or any(child.kind != "place" for child in node.children):
             raise QuadrantsTypeError(
                 f"An entry of the list {node} has {len(places)} numbers; what is appended has {len(parts)}."
             )

@@ -39,7 +39,7 @@ class Tree:
             found = n.ArrayDecl(
                 name=self.unique(f"qd_{name}"), kind="field", type=i32, ndim=len(memory.levels), shape=memory.shape,
                 levels=tuple((axis, extent, divisor, stride // 4) for axis, extent, divisor, stride in memory.levels),
-                source=memory, label=name, number=len(self.module.arrays),
+                source=memory, label=name, number=max((d.number for d in self.module.arrays), default=-1) + 1,
             )  # fmt: skip
             self.module.arrays.append(found)
             self._arrays[key] = found
