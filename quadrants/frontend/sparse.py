@@ -85,7 +85,7 @@ class Sparse:
                 f"An entry of the list {node} has {len(places)} numbers; what is appended has {len(parts)}."
             )
         record = _record(node)
-        self.simt.intrinsic("sparse.activate_around", coords, None, (record,))
+        self.simt.intrinsic("sparse.around", coords, None, (record,))
         slot = self.simt.intrinsic("sparse.append", coords, i32, (record,))
         room = typed.binary("lt", slot, node.dims[0])
         if self.options.debug:

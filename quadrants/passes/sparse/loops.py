@@ -86,7 +86,7 @@ def operation(tree: Tree, x: n.Intrinsic) -> n.Expr:
     verb = x.op.split(".")[1]
     if verb == "activate":
         return activate(tree, node, coords)
-    if verb == "activate_around":  # what the header of a list is in
+    if verb == "around":  # what the header of a list is in
         around = node.outside
         return activate(tree, around, above(node, coords, around)) if around is not None else const(0)
     if verb == "deactivate":
