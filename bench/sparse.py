@@ -191,7 +191,9 @@ def main() -> None:
     parser.add_argument("--reference", help="Python with the reference package")
     parser.add_argument("--fill", action="store_true", help="time of a loop by the share of active blocks")
     parser.add_argument("--items", type=int, default=1 << 24, help="entries that are appended")
-    parser.add_argument("--reference-items", type=int, default=1 << 17, help="the same for the reference, which is slow")
+    parser.add_argument(
+        "--reference-items", type=int, default=1 << 17, help="the same for the reference, which is slow"
+    )
     parser.add_argument("--run", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.run:
@@ -201,7 +203,9 @@ def main() -> None:
     ours = measured(sys.executable, what, told.items)
     theirs = measured(told.reference, what, told.reference_items) if told.reference else {}
     width = max(map(len, ours)) + 2
-    print(f"{'ms' if what == 'all' else 'ms by share of active blocks':{width}}{'here':>12}{'reference':>12}{'ratio':>9}")
+    print(
+        f"{'ms' if what == 'all' else 'ms by share of active blocks':{width}}{'here':>12}{'reference':>12}{'ratio':>9}"
+    )
     for name, value in ours.items():
         line, other = f"{name:{width}}{value:12.3f}", theirs.get(name)
         if name.startswith("append"):

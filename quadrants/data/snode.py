@@ -99,9 +99,10 @@ class SNodeTree:
         if not _is_sparse(self.root):
             self.buffer = memory.allocate(nbytes)
             return
-        from quadrants.data.sparse import report  # noqa: F401 - tells the memory profiler
-        from quadrants.data.sparse.records import SparseTree  # few programs have sparse trees
+        from quadrants.data.sparse import report  # few programs have sparse trees
+        from quadrants.data.sparse.records import SparseTree
 
+        report.register(trees)
         sparse = SparseTree(self)
         self.buffer = memory.allocate(sparse.nbytes)
         sparse.describe()
