@@ -257,6 +257,30 @@ def test_elements_deactivate_themselves(sparse):
     assert count(x) == 13 and x.to_numpy().sum() == 13
 
 
+def test_a_cell_that_deactivates_itself_can_be_written_again(sparse):
+    x, node = pointer_over_dense(qd.i32)
+    y = qd.field(qd.i32)
+    bits = qd.root.bitmasked(qd.i, 40)
+    bits.place(y)
+
+    @qd.kernel
+    def renew():
+        for i in x:
+            if i % 4 == 1:
+                qd.deactivate(node, [i // 4])
+                x[i] = 100 + i
+        for i in y:
+            qd.deactivate(bits, [i])
+            if y[i] == 0:
+                y[i] = i
+
+    for i in (5, 13, 30):
+        x[i] = y[i] = 1
+    renew()
+    assert x[5] == 105 and x[13] == 113 and x[29] == 129 and x.to_numpy().sum() == 347 and count(node) == 3
+    assert y.to_numpy().nonzero()[0].tolist() == [5, 13, 30] and y[30] == 30
+
+
 def test_loops_over_nodes_use_their_coordinates(sparse):
     x = qd.field(qd.i32)
     outer = qd.root.pointer(qd.ij, (2, 4))
