@@ -25,6 +25,7 @@ FEATURES = {
     "soa_names": "vector and matrix fields with layout=SOA",
     "swizzle_index": "an augmented swizzle of a cell whose index reads memory",
     "half": "f16",
+    "double": "f64, which f32 takes the place of",
     "debug": "qd.init(debug=True)",
     "prints": "print",
     "real_funcs": "qd.real_func",
@@ -90,7 +91,8 @@ class Draw:
         return feature not in self._off
 
     def pick(self, choices):
-        return self._random.choice(list(choices))
+        found = self._random.choice(list(choices))
+        return "f32" if found == "f64" and not self.on("double") else found
 
     def sample(self, choices, count: int) -> list:
         choices = list(choices)

@@ -40,7 +40,7 @@ def options_of(draw: Draw) -> dict:
         out["check_out_of_bound"] = True
     if draw.chance(0.15):
         out["default_ip"] = "i64"
-    if draw.chance(0.15):
+    if draw.chance(0.15) and draw.on("double"):
         out["default_fp"] = "f64"
     out["cpu_max_num_threads"] = draw.pick((1, 2, 2, 3))
     out["opt_level"] = draw.pick((0, 0, 1, 1, 1, 3))
