@@ -28,10 +28,10 @@ def find_containers(module: n.Module) -> n.Module:
             walk.update(declare, access.read)
         if task.loop is not None:
             task.loop.bounds = tuple((access.read(a), access.read(b)) for a, b in task.loop.bounds)
-        task.body = access.block(task.body)
+        task.body = access.whole(task.body)
         task.reductions = [(declare, access.reduced(final)) for declare, final in task.reductions]
     for function in module.functions:
-        function.body = _Access(tree, None, True).block(function.body)
+        function.body = _Access(tree, None, True).whole(function.body)
     tree.note_written()
     return module
 
@@ -58,9 +58,18 @@ class _Access:
         self.frees = frees
         self.container = _container(self.loop)
         self.out = Body(unique=tree.unique)
+        # What was activated in front of a statement, in its block and those around it: by node and coordinates.
+        self.made: dict[tuple[Any, ...], n.Expr] = {}
+        self.assigned: set[int] = set()
+
+    def whole(self, body: list[n.Stmt]) -> list[n.Stmt]:
+        """The body of a task or function."""
+        self.assigned = _assigned(body)
+        return self.block(body)
 
     def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
         outer, self.out = self.out, Body(unique=self.tree.unique)
+        around, self.made = self.made, dict(self.made)
         for s in body:
             self.out.loc = s.loc
             if isinstance(s, n.Store):
@@ -68,7 +77,7 @@ class _Access:
             else:
                 walk.update(s, self.read)
             self.out.statements.append(s)
-        made, self.out = self.out.statements, outer
+        made, self.out, self.made = self.out.statements, outer, around
         return made
 
     def reduced(self, final: n.If) -> n.If:
@@ -127,8 +136,35 @@ class _Access:
         coords = [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
         if not written:
             return self.tree.holder(within.node, coords)
-        made = self.out.hold("made", activate(self.tree, within.node, coords))
+        key = (id(within.node), *(self.key(e) for e in coords))
+        made = self.made.get(key)
+        if made is None:
+            made = self.out.hold("made", activate(self.tree, within.node, coords))
+            if not self.frees and None not in key:
+                self.made[key] = made
         return made if within.holder is not None else None
+
+    def key(self, e: n.Expr) -> Any:
+        """Equal for expressions that have one value wherever both can be computed; None where that cannot be told."""
+        if isinstance(e, n.Const):
+            return e.value, e.type
+        if isinstance(e, n.Load):
+            return self.key_of_place(e.place)
+        if isinstance(e, (n.Binary, n.Cast, n.Elem)):
+            parts = (e.a, e.b) if isinstance(e, n.Binary) else (e.a, *e.indices) if isinstance(e, n.Elem) else (e.a,)
+            found = tuple([self.key(x) for x in parts])
+            return None if None in found else (type(e), getattr(e, "op", ""), e.type, found)
+        return None
+
+    def key_of_place(self, place: n.Place) -> Any:
+        """The same for what is loaded: a variable that is never assigned again, or a component of one."""
+        if isinstance(place, n.VarPlace):
+            var = place.var
+            return None if var.id in self.assigned or var.shared or var.by_ref else ("var", var.id)
+        if isinstance(place, n.ElemPlace):
+            found = (self.key_of_place(place.base), *(self.key(e) for e in place.indices))
+            return None if None in found else ("component", found)
+        return None
 
     def is_own(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> bool:
         """Whether a cell is in the container of the iteration, and, where it is written, active."""
@@ -147,6 +183,19 @@ class _Access:
             a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_over[b[0]]
             for a, b in zip(axes_of(within, node), axes_of(over, node))
         )
+
+
+def _assigned(body: list[n.Stmt]) -> set[int]:
+    """The variables that are assigned behind their declaration."""
+    found: set[int] = set()
+    for node in walk.walk(body):
+        places: list[Any] = []
+        if isinstance(node, (n.Store, n.Atomic)):
+            places = [node.place]
+        elif isinstance(node, (n.Call, n.Intrinsic)):
+            places = [a for a in node.args if isinstance(a, n.PLACES)]
+        found.update(var.id for var in map(walk.root_var, places) if var is not None)
+    return found
 
 
 def _is(e: n.Expr, var: n.Var) -> bool:
