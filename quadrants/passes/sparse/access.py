@@ -61,10 +61,20 @@ class _Access:
         # What was activated in front of a statement, in its block and those around it: by node and coordinates.
         self.made: dict[tuple[Any, ...], n.Expr] = {}
         self.assigned: set[int] = set()
+        self.copies: dict[int, n.Place] = {}  # what a variable was declared as
 
     def whole(self, body: list[n.Stmt]) -> list[n.Stmt]:
         """The body of a task or function."""
         self.assigned = _assigned(body)
+        self.copies = {}
+        declared: set[int] = set()
+        for s in walk.walk(body):
+            if isinstance(s, n.Declare):
+                if s.var.id in declared:
+                    self.assigned.add(s.var.id)
+                declared.add(s.var.id)
+                if isinstance(s.init, n.Load):
+                    self.copies[s.var.id] = s.init.place
         return self.block(body)
 
     def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
@@ -160,6 +170,9 @@ class _Access:
         """The same for what is loaded: a variable that is never assigned again, or a component of one."""
         if isinstance(place, n.VarPlace):
             var = place.var
+            copied = self.copies.get(var.id)
+            if copied is not None and var.id not in self.assigned and isinstance(copied, n.VarPlace):
+                return self.key_of_place(copied) or ("var", var.id)
             return None if var.id in self.assigned or var.shared or var.by_ref else ("var", var.id)
         if isinstance(place, n.ElemPlace):
             found = (self.key_of_place(place.base), *(self.key(e) for e in place.indices))
