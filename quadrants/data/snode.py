@@ -68,6 +68,8 @@ class SNodeTree:
                 owner = ref()
                 if owner is not None:
                     owner._kill(why)
+        if self.sparse is not None:
+            self.sparse.release()
         self.buffer = self.sparse = None
 
     def check(self) -> None:

@@ -221,7 +221,7 @@ class _Lowering:
             if divisor == 1 and outermost:
                 constant -= first[axis] * (stride // unit)
             else:
-                term = digit(plus(term, -first[axis]), divisor, 0 if outermost else extent)
+                term = digit(plus(term, -first[axis]), divisor, 0 if outermost else extent, decl.within is not None)
             term = times(term, stride // unit)
             address = term if address is None else total(address, term)
         return n.Const(constant, t) if address is None else plus(address, constant)

@@ -46,7 +46,8 @@ def make_plan(
         struct.pack_into("=q", block, offset, -1)
     for offset, cell in recipe.cells:
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
-        owners.append(cell.tree if isinstance(cell.tree, PoolMemory) else cell.tree.buffer)
+        grows = program is not None and isinstance(cell.tree, PoolMemory)
+        owners.append(cell.tree if grows else cell.tree.buffer)
     members, pack, sources = _members_and_packing(kernel, args, recipe)
     task_table.register(recipe.name, recipe.task_ids)
     kernel.graph_do_while_levels = _levels(kernel, recipe)

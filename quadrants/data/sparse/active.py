@@ -61,6 +61,18 @@ def put(array, ids: np.ndarray | None, values: np.ndarray) -> None:
         window[...] = whole
 
 
+def clear(array, ids: np.ndarray | None) -> None:
+    """Set the content of some containers to zero."""
+    if ids is None:
+        array[...] = 0
+    elif isinstance(array, np.ndarray):
+        array[ids] = 0
+    else:
+        content = take(array, ids)
+        content[...] = 0
+        put(array, ids, content)
+
+
 def active(within: Within, levels: tuple, shape: tuple) -> Active:
     """Which cells of a field are active. levels: (axis, extent, divisor, stride) in a container, outermost first.
     shape: extents of its axes.
@@ -182,15 +194,9 @@ def _replace(part: Memory, count: int, values: np.ndarray) -> None:
 def deactivate_all(node: SparseNode, nodes: list) -> None:
     """Make every cell of a node inactive, with all below. nodes: those of the tree."""
     ids = containers(node.holder)
-    header = numbers_of(node.header)
-    entries = take(header, ids)
-    entries[...] = 0
-    put(header, ids, entries)
+    clear(numbers_of(node.header), ids)
     if node.words is not None:
-        words = numbers_of(node.words)
-        content = take(words, ids)
-        content[...] = 0
-        put(words, ids, content)
+        clear(numbers_of(node.words), ids)
     for other in nodes:
         if other.pool is not None and (other is node or node in path(other)):
             empty(other.pool)

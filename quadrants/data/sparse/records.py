@@ -138,6 +138,13 @@ class SparseTree:
         boundary = placed(store)[0]
         return Within(node, axes, boundary.cell_bytes // size if boundary.kind == "pointer" else 0)
 
+    def release(self) -> None:
+        """Let go of the memory of pools."""
+        for node in self.nodes:
+            if node.pool is not None:
+                for part in (node.pool.words, *node.pool.lists.values()):
+                    part.tree.buffer = None
+
     # ------------------------------------------------------------ what the host asks of a node
 
     def allocated(self, snode) -> int:

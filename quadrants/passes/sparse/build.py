@@ -34,7 +34,7 @@ def part(coords: Sequence[n.Expr], k: int, divisor: int, extent: int) -> n.Expr:
     x = coords[k]
     if isinstance(x, n.Const):
         return const(x.value // divisor % extent if extent else x.value // divisor)
-    return digit(x, divisor, extent)
+    return digit(x, divisor, extent, anything=True)
 
 
 def joined(parts: Sequence[tuple[n.Expr, int]]) -> n.Expr:

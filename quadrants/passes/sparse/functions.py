@@ -7,11 +7,11 @@ It does so within one round of the loop, so that no thread of a warp waits for a
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
-from quadrants.ir.sparse import CAPACITY, FIRST, FREED, LIVE, LOST, SparseNode, axes_above
+from quadrants.ir.sparse import CAPACITY, FIRST, FREED, LIVE, LOST, SparseNode, axes_above, container_of
 from quadrants.ir.types import i32, u1
 from quadrants.passes.address_arithmetic import plus
 from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, load, part
-from quadrants.passes.sparse.tree import Coords, Tree, above, loads, variables
+from quadrants.passes.sparse.tree import Coords, Tree, above, loads, variables, within_shape
 
 MAKING = -1
 
@@ -20,6 +20,8 @@ def activate_function(tree: Tree, node: SparseNode) -> n.Function:
     params = variables(len(node.axes))
     coords = loads(params)
     body = Body()
+    outside = body.when(n.Unary("logic_not", within_shape(node, coords), u1))
+    outside.back(const(LOST if container_of(node) is not None else 0))
     if node.kind == "dynamic":
         _extend(tree, node, coords, body)
     else:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from quadrants.ir import nodes as n
 from quadrants.ir.sparse import Memory, Pool, SparseNode, axes_above, container_of, path
-from quadrants.ir.types import i32
-from quadrants.passes.sparse.build import Body, at, binary, compare, const, got, joined, load, part
+from quadrants.ir.types import i32, u1, u32
+from quadrants.passes.sparse.build import Body, at, binary, both, compare, const, got, joined, load, part
 
 Coords = Sequence[n.Expr]
 
@@ -154,6 +154,16 @@ def above(node: SparseNode, coords: Coords, target: SparseNode) -> list[n.Expr]:
     return [part(coords, k, divisor, 0) for k, divisor in axes_above(node, target)]
 
 
+def within_shape(node: SparseNode, coords: Coords) -> n.Expr:
+    """Whether there is such a cell: an index that is outside must not lead to a slot that is none."""
+    cond = None
+    for c, extent in zip(coords, node.shape):
+        inside = n.Binary("lt", n.Cast(c, u32), n.Const(extent, u32), u1)
+        cond = both(cond, inside)
+    assert cond is not None
+    return cond
+
+
 def variables(count: int) -> list[n.Var]:
     return [n.Var(f"c{k}", i32, False, level=1) for k in range(count)]
 
@@ -165,7 +175,7 @@ def loads(params: Sequence[n.Var]) -> list[n.Expr]:
 def _find_function(tree: Tree, node: SparseNode) -> n.Function:
     params = variables(len(node.axes))
     body = Body()
-    slot = got(tree.header_of(node, loads(params)))
-    body.back(binary("max", slot, const(0)))
-    doc = "The container of a cell, 0 where it is not active."
+    slot = binary("max", got(tree.header_of(node, loads(params))), const(0))
+    body.back(n.Select(within_shape(node, loads(params)), slot, const(0), i32))
+    doc = "The container of a cell, 0 where it is not active, or where there is none."
     return n.Function("", params, body.statements, (i32,), pure=True, doc=doc)

@@ -1,10 +1,13 @@
 """How much memory there is, and what happens where it ends."""
 
+import gc
+
 import numpy as np
 import pytest
 from sparse_kit import count
 
 import quadrants as qd
+from quadrants._ext.core import live_buffers
 from quadrants.data.sparse import pools
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -108,3 +111,33 @@ def test_report(sparse, capsys):
     qd.profiler.print_memory_profiler_info()
     told = capsys.readouterr().out
     assert "[Memory Profiler]" in told and "pointer [8]: 2 active of 2 containers with memory, 16 B each, 32 B" in told
+
+
+def test_memory_goes_with_the_tree(sparse):
+    gc.collect()
+    before = live_buffers()
+    x = qd.field(qd.i32)
+    builder = qd.FieldsBuilder()
+    builder.pointer(qd.i, 8).dynamic(qd.j, 4).place(x)
+    tree = builder.finalize()
+    x[3, 2] = 1
+    count(x)
+    assert live_buffers() > before
+    tree.destroy()
+    gc.collect()
+    assert live_buffers() <= before
+
+
+def test_indices_outside_read_zero_and_write_nothing(sparse):
+    x, node = field_of(5, 3)
+
+    @qd.kernel
+    def around() -> qd.i32:
+        for i in range(-40, 60):
+            x[i] = 1
+        total = 0
+        for i in range(-400, 400):
+            total += x[i]
+        return total
+
+    assert around() == 15 and count(x) == 15 and x.to_numpy().sum() == 15
