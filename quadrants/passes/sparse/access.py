@@ -30,7 +30,7 @@ def find_containers(module: n.Module) -> n.Module:
             task.loop.bounds = tuple((access.read(a), access.read(b)) for a, b in task.loop.bounds)
         task.body = access.whole(task.body)
         task.reductions = [(declare, access.reduced(final)) for declare, final in task.reductions]
-    for function in module.functions:
+    for function in list(module.functions):
         function.body = _Access(tree, None, True).whole(function.body)
     tree.note_written()
     return module

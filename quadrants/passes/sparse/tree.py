@@ -115,7 +115,8 @@ class Tree:
             found = make(self, node)
             found.name = self.unique(f"qd_{verb}_{node.name}")
             self._functions[key] = found
-            self.module.functions.append(found)
+            # In front of those that may call it, and behind those that it calls: some languages want it so.
+            self.module.functions.insert(len(self._functions) - 1, found)
         return self._functions[key]
 
     def function_of(self, verb: str, node: SparseNode) -> n.Function:
