@@ -161,6 +161,33 @@ def test_serial_loops_visit_every_active_cell_once(sparse):
     assert n[None] == 13 and seen.to_numpy().tolist() == [int(i % 5 == 0) for i in range(64)]
 
 
+@pytest.mark.parametrize("stop", [3, 100])
+def test_serial_loops_go_in_the_order_of_memory(sparse, stop):
+    x, seen, n = qd.field(qd.i32), qd.Vector.field(2, qd.i32, 64), qd.field(qd.i32, ())
+    outer = qd.root.dense(qd.i, 2).pointer(qd.ij, (2, 2))
+    outer.pointer(qd.j, 2).dense(qd.ij, (1, 2)).place(x, offset=(1, -1))
+
+    @qd.kernel
+    def write():
+        for i in range(4):
+            x[4 - i, 6 - 2 * i] = 1
+
+    @qd.kernel
+    def run():
+        n[None] = 0
+        qd.loop_config(serialize=True)
+        for i, j in x:
+            seen[n[None]] = qd.Vector([i, j])
+            n[None] += 1
+            if n[None] == stop:
+                break
+
+    write()
+    run()
+    cells = [[1, -1], [1, 0], [2, 1], [2, 2], [3, 3], [3, 4], [4, 5], [4, 6]]
+    assert n[None] == min(stop, 8) and seen.to_numpy()[: n[None]].tolist() == cells[:stop]
+
+
 def test_checks_of_bounds(init):
     init(debug=True)
     x = qd.field(qd.i32)

@@ -13,8 +13,8 @@ from quadrants.ir import walk
 from quadrants.passes.address_arithmetic import plus
 from quadrants.passes.sparse.build import Body, load, part
 from quadrants.passes.sparse.functions import activate
-from quadrants.passes.sparse.loops import axes_of
 from quadrants.passes.sparse.tree import Tree
+from quadrants.passes.sparse.where import axes_of
 
 
 def find_containers(module: n.Module) -> n.Module:

@@ -14,13 +14,15 @@ from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.sparse import LIVE, SparseNode, Within, axes_above, path
+from quadrants.ir.sparse import LIVE, SparseNode, path
 from quadrants.ir.types import i32
 from quadrants.passes.address_arithmetic import plus, times
-from quadrants.passes.sparse.build import Body, both, const, got, load, part, shifted
+from quadrants.passes.sparse.build import Body, const, got, load, shifted
 from quadrants.passes.sparse.collecting import collect
 from quadrants.passes.sparse.functions import activate, deactivate_function
-from quadrants.passes.sparse.tree import Coords, Tree, above
+from quadrants.passes.sparse.in_order import in_order
+from quadrants.passes.sparse.tree import Tree, above
+from quadrants.passes.sparse.where import axes_of, cells_active
 
 
 def sparse_loops(module: n.Module) -> n.Module:
@@ -50,9 +52,7 @@ def _block(tree: Tree, block: list[n.Stmt], top: bool) -> list[n.Stmt]:
         _operations(tree, s)
         in_region = top and isinstance(s, n.Region)
         walk.update_blocks(s, _inner, tree, in_region)
-        if isinstance(s, n.For) and s.over is not None:
-            out += _over(tree, s)
-        out.append(s)
+        out += _loop(tree, s) if isinstance(s, n.For) and s.over is not None else [s]
         if top and not isinstance(s, n.Region):
             freed = _freed_by_calls(tree, s)
             if freed:
@@ -133,6 +133,14 @@ def _known(freed: list[SparseNode]) -> list[SparseNode]:
 # ---------------------------------------------------------------- loops
 
 
+def _loop(tree: Tree, loop: n.For) -> list[n.Stmt]:
+    """What stands for a loop over a sparse field."""
+    assert loop.over is not None and loop.over.within is not None
+    if not loop.parallel and loop.over.within.holder is not None:
+        return in_order(tree, loop)
+    return [*_over(tree, loop), loop]
+
+
 def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
     """Make a loop over a sparse field one over containers; the statements in front of it."""
     decl = loop.over
@@ -164,7 +172,7 @@ def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
     for var, value, offset in zip(variables, sums, first):
         body.statements.append(n.Declare(var, plus(value if value is not None else const(0), offset), loop.loc))
     coords = [plus(load(var), -offset) for var, offset in zip(variables, first)]
-    cond = _active(tree, within, coords, container)
+    cond = cells_active(tree, within, coords, container)
     loop.vars, loop.bounds, loop.index = digits, tuple(bounds), tuple(variables)
     loop.body[:], rest = body.statements, [*loop.body]
     if cond is not None:
@@ -172,21 +180,3 @@ def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
     else:
         loop.body += rest
     return front.statements
-
-
-def axes_of(within: Within, holder: SparseNode) -> list[tuple[int, int]]:
-    """(index, divisor) of each coordinate of the node whose containers the cells are in."""
-    return [(within.axes[k][0], within.axes[k][1] * d) for k, d in axes_above(within.node, holder)]
-
-
-def _active(tree: Tree, within: Within, indices: Coords, container: n.Expr | None) -> n.Expr | None:
-    """Whether all that lies between a live container and a cell in it is active; None if nothing does."""
-    coords = [part(indices, axis, divisor, 0) for axis, divisor in within.axes]
-    cond = None
-    for node in path(within.node):
-        if node.kind == "pointer":
-            cond = None
-            continue
-        there = container if node.holder is within.holder else None
-        cond = both(cond, tree.is_active(node, above(within.node, coords, node), there))
-    return cond
