@@ -73,7 +73,20 @@ from quadrants.session import dump_compile_config, init, is_extension_enabled, p
 
 if _typing.TYPE_CHECKING:
     # What _LAZY below tells programs, for checkers and editors, which do not run them.
-    from quadrants import ad, algorithms, experimental, graph, interop, lang, linalg, math, profiler, tools, types
+    from quadrants import (
+        ad,
+        algorithms,
+        experimental,
+        graph,
+        interop,
+        lang,
+        linalg,
+        math,
+        profiler,
+        sparse,
+        tools,
+        types,
+    )
     from quadrants.config import CompileConfig
     from quadrants.data.axes import axes, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk, jkl, jl, k, kl, l
     from quadrants.data.buffer_view import BufferView
@@ -81,7 +94,7 @@ if _typing.TYPE_CHECKING:
     from quadrants.data.field import Field, ScalarField
     from quadrants.data.matrix_field import MatrixField
     from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, VectorNdarray
-    from quadrants.data.snode import FieldsBuilder, SNode, root
+    from quadrants.data.snode import FieldsBuilder, SNode, deactivate_all_snodes, root
     from quadrants.data.struct_field import StructField
     from quadrants.data.tensor import MatrixTensor, Tensor, VectorTensor, wrap
     from quadrants.data.tensor_factories import tensor
@@ -138,7 +151,8 @@ if _typing.TYPE_CHECKING:
         "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
         "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
         "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos", "cpu", "create_event", "create_stream", "cuda",
-        "data_oriented", "dataclass", "deactivate", "dump_compile_config", "eig", "exp", "experimental", "extension",
+        "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes", "dump_compile_config", "eig", "exp",
+        "experimental", "extension",
         "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr",
         "global_thread_idx", "gpu", "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped",
         "i", "i16", "i32", "i64", "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32",
@@ -147,7 +161,7 @@ if _typing.TYPE_CHECKING:
         "mesh_local", "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
         "perf_dispatch", "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn",
         "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
-        "select", "set_logging_level", "simt", "sin", "solve", "sparse_matrix_builder", "sqrt", "static",
+        "select", "set_logging_level", "simt", "sin", "solve", "sparse", "sparse_matrix_builder", "sqrt", "static",
         "static_assert", "static_print", "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh",
         "template", "tensor", "tools", "types", "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64",
         "uint8", "volatile_load", "vulkan", "wrap", "x64", "x86_64", "zero",
