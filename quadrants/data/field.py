@@ -337,7 +337,8 @@ class ScalarField(NumpyExchange, Field):
 
     def _strided(self) -> np.ndarray | None:
         content = self._content()
-        return None if self._leaves[0].cell.blocked else content
+        cell = self._leaves[0].cell
+        return None if cell.blocked or cell.within is not None else content
 
     def _store_all(self, array: np.ndarray) -> None:
         content = self._content()

@@ -103,3 +103,36 @@ def test_lazy_gradients(sparse):
     with qd.ad.Tape(loss):
         f()
     assert x.grad.to_numpy().tolist() == [0, 0, 0, 0, 3, 3] + [0] * 10
+
+
+def test_forward_mode(sparse):
+    x, loss = qd.field(qd.f32, needs_dual=True), qd.field(qd.f32, (), needs_dual=True)
+    qd.root.pointer(qd.i, 8).place(x, x.dual)
+
+    @qd.kernel
+    def cube():
+        for i in x:
+            loss[None] += x[i] ** 3
+
+    x[2] = 2.0
+    with qd.ad.FwdMode(loss=loss, param=x, seed=[float(i == 2) for i in range(8)]):
+        cube()
+    assert loss.dual[None] == pytest.approx(12.0)
+
+
+def test_validation_and_structs(init):
+    init(debug=True)
+    pair = qd.types.struct(a=qd.f32, v=qd.types.vector(2, qd.f32))
+    s, loss = pair.field(needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+    qd.root.bitmasked(qd.i, 8).place(s)
+    qd.root.pointer(qd.i, 8).place(s.grad)
+
+    @qd.kernel
+    def product():
+        for i in s:
+            loss[None] += s[i].a * s[i].v[1]
+
+    s[1].a, s[1].v = 3.0, [1.0, 4.0]
+    with qd.ad.Tape(loss, validation=True):
+        product()
+    assert loss[None] == 12.0 and s.grad[1].a == 4.0 and s.grad[1].v.to_list() == [0.0, 3.0]

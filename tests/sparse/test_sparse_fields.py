@@ -73,8 +73,12 @@ def test_views_are_refused(sparse):
     x = qd.field(qd.i32)
     qd.root.pointer(qd.i, 8).place(x)
     x[1] = 1
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="the field is sparse"):
         x.to_numpy(copy=False)
+    with pytest.raises(RuntimeError):
+        x.to_dlpack()
+    assert "<td>1</td>" in x._repr_html_() or "1" in x._repr_html_()
+    assert str(x) == "[0 1 0 0 0 0 0 0]"
 
 
 def test_funcs_templates_and_objects(sparse):

@@ -385,3 +385,31 @@ def test_a_destroyed_tree_leaves_zeros(sparse):
         x[3] = 5
         assert count(x) == 2
         tree.destroy()
+
+
+def test_lists_of_lists(sparse):
+    x = qd.field(qd.i32)
+    outer = qd.root.dynamic(qd.i, 8, chunk_size=2)
+    inner = outer.dynamic(qd.j, 6, chunk_size=4)
+    inner.place(x)
+
+    @qd.kernel
+    def fill():
+        x[3, 4] = 5
+        for i in range(5):
+            x[1].append(i + 1)
+
+    @qd.kernel
+    def drop_one():
+        qd.deactivate(inner, [1])
+
+    @qd.kernel
+    def drop_all():
+        qd.deactivate(outer, [])
+
+    fill()
+    assert count(x) == 10 and count(outer) == 4 and sorted(x.to_numpy()[1]) == [0, 1, 2, 3, 4, 5]
+    drop_one()
+    assert count(x) == 5 and x.to_numpy().sum() == 5
+    drop_all()
+    assert count(x) == count(outer) == 0 and x.to_numpy().sum() == 0
