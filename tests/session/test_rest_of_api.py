@@ -63,6 +63,14 @@ def test_nodes_that_are_not_in_this_version(arch):
 def test_sparse_nodes_of_builders(arch, verb):
     x = qd.field(qd.i32)
     builder = qd.FieldsBuilder()
+    if not qd.is_extension_enabled(qd.extension.sparse):
+        with pytest.raises(
+            qd.QuadrantsRuntimeError, match=f"{verb.capitalize()} SNode is not supported on this backend"
+        ):
+            getattr(builder, verb)(qd.i, 4)
+        builder.dense(qd.i, 4).place(x)
+        builder.finalize()
+        return
     node = getattr(builder, verb)(qd.i, 4)
     node.place(x)
     tree = builder.finalize()

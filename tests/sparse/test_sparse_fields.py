@@ -73,7 +73,7 @@ def test_views_are_refused(sparse):
     x = qd.field(qd.i32)
     qd.root.pointer(qd.i, 8).place(x)
     x[1] = 1
-    with pytest.raises(ValueError, match="the field is sparse"):
+    with pytest.raises(ValueError, match="the field is sparse|Zero-copy numpy requires"):
         x.to_numpy(copy=False)
     with pytest.raises(RuntimeError):
         x.to_dlpack()
