@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import quadrants as qd
 from quadrants.examples import crowd, mpm88, mpm_sparse
+
+
+@pytest.fixture(autouse=True)
+def _has_sparse_trees(arch):
+    if not qd.is_extension_enabled(qd.extension.sparse):
+        pytest.skip("this arch has no sparse trees yet: run it with arch=cpu")
 
 
 def test_sparse_water_moves_as_water(arch):

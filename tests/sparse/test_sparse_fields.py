@@ -192,6 +192,32 @@ def test_serial_loops_go_in_the_order_of_memory(sparse, stop):
     assert n[None] == min(stop, 8) and seen.to_numpy()[: n[None]].tolist() == cells[:stop]
 
 
+def test_sums_behind_a_task_that_activates(sparse):
+    x = qd.field(qd.i32)
+    node = qd.root.pointer(qd.i, 64)
+    node.dense(qd.i, 4).place(x)
+
+    @qd.kernel
+    def over_cells() -> qd.i32:
+        for i in range(100):
+            x[i] = 1
+        total = 0
+        for i in x:
+            total += x[i]
+        return total
+
+    @qd.kernel
+    def over_range() -> qd.i32:
+        for i in range(100, 120):
+            x[i] = 1
+        total = 0
+        for i in range(256):
+            total += x[i]
+        return total
+
+    assert over_cells() == 100 and over_range() == 120
+
+
 def test_checks_of_bounds(init):
     init(debug=True)
     x = qd.field(qd.i32)
