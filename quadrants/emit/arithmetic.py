@@ -71,10 +71,10 @@ class SignedArithmetic:
         return self.text(e)
 
     def counts_freely(self, count: n.Expr | None, t: DType) -> bool:
-        """Whether a shift may be asked for more places than there are: then its count is taken modulo the width, as the
-        CPU does, where a device would clamp it. count: None where nothing is known of it.
+        """Whether a shift may be asked for more places than there are: then its count is taken modulo the width, as
+        instructions of x86 do, where others, and those on vectors, clamp it. count: None where nothing is known of it.
         """
-        if self.dialect.signed_wraps or t.bits < 8:
+        if t.bits < 8:
             return False
         if count is None or self.ranges is None:
             return True

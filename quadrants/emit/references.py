@@ -179,6 +179,9 @@ class ReferencePrinter(BlockPrinter):
             return super().binary(op, i32, i32, a, b, count)
         if t is u1 and op in ("shl", "shr"):
             return t_.call(self.need("int", op, t), a, b)
+        if op in ("shl", "shr") and t.bits < 32 and not (isinstance(count, n.Const) and 0 <= count.value < t.bits):
+            # Operations on them have no more bits than they have, where a shift has 32.
+            return t_.call(self.need("int", op, t), a, b if tb is t else self.cast(self.type(t), b))
         if op in ("shl", "shr") and t.bits == 64:
             b = self.cast(self.type(i32), b)
         return super().binary(op, t, tb, a, b, count)

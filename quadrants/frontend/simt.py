@@ -36,9 +36,10 @@ from quadrants.lang.value import Value
 class Simt:
     """What the operations of `qd.simt` are made of."""
 
-    __slots__ = ("names", "flow", "writer", "functions", "outside", "places", "loop_writer")
+    __slots__ = ("options", "names", "flow", "writer", "functions", "outside", "places", "loop_writer")
 
     def __init__(self, state: State, outside: Outside, places: Places, loop_writer: LoopWriter) -> None:
+        self.options = state.options
         self.names = state.names
         self.flow = state.flow
         self.writer = state.writer
@@ -49,12 +50,21 @@ class Simt:
 
     def intrinsic(self, op: str, args: tuple = (), t=None, params: tuple = ()):
         """Emit an intrinsic here; its value where `t` is a type. args: Values, or places handed over by reference."""
+        if op == "block.sync" and self._stays_in_task():
+            self.functions.must_inline()
         exprs = tuple(a.expr if isinstance(a, Value) else a for a in args)
         node = Intrinsic(op, exprs, t, params)
         if t is None:
             self.writer.emit(Eval(node))
             return None
         return self.writer.temp(Value(node), op.split(".")[-1])
+
+    def _stays_in_task(self) -> bool:
+        """Whether a barrier is part of a task: where all threads stay to its end, what they agree on is in its memory.
+        A real function is none; `passes.staying` says what it cannot have."""
+        target = targets.of_arch(self.options.arch_name)
+        real = any(frame.kind == "real" for frame in self.functions.positions.frames)
+        return target is not None and not target.block_votes and self.flow.in_function > 0 and not real
 
     @staticmethod
     def builtin(name: str, t) -> Value:

@@ -19,43 +19,63 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.literals import zero
 from quadrants.ir.types import u1
+from quadrants.passes.agreement import Agreement, meeting_functions
 from quadrants.passes.hoisting import Hoisting
 from quadrants.passes.skip_to_barriers import Skipping, all_busy, waiting_functions, waits
+from quadrants.passes.staying import Staying
 
 
 def leave_by_return(module: n.Module) -> n.Module:
     """Return after each check that does not hold, and after each call in which one did not."""
     failing, waiting = _failing(module.functions), waiting_functions(module.functions)
-    numbers = count(1)
+    for task in module.tasks:
+        task.stays = waits(task.body, waiting)
+        task.idle = task.stays and not all_busy(task.loop)
+    if any(task.stays and (task.idle or _may_fail(task.body, failing)) for task in module.tasks):
+        failing |= waiting  # callers that failed call them, too
+    known = frozenset(v.id for v in module.params)
+    shared = _Shared(failing, count(1), waiting, meeting_functions(module.functions), Agreement(), known)
     for function in module.functions:
         if function.name in failing:
             flag = n.Var("qd_failed", u1, mutable=True, by_ref=True)
             function.params.append(flag)
             leave = n.Return(tuple(map(zero, function.result)))
-            if waits(function.body, waiting):
-                body = _Skip(failing, numbers, flag, waiting, possible=False).block(function.body)
+            if function.name in waiting:
+                body = _Skip(shared, flag, possible=True, in_function=True).block(function.body)
                 function.body = [*body, leave] if function.result else body
             else:
-                function.body = _Rewrite(failing, numbers, flag, leave, joins=False).block(function.body)
+                function.body = _Rewrite(shared, flag, leave, joins=False).block(function.body)
     for task in module.tasks:
         flag = n.Var("qd_failed", u1, mutable=True)
-        task.stays = waits(task.body, waiting)
-        task.idle = task.stays and not all_busy(task.loop)
         fails = _may_fail(task.body, failing)
         if task.stays and (fails or task.idle):
             begin = n.Load(n.VarPlace(n.IDLE, u1), u1) if task.idle else n.Const(False, u1)
-            body = _Skip(failing, numbers, flag, waiting, task.idle).block(task.body)
+            body = _Skip(shared, flag, possible=task.idle).block(task.body)
             task.body = [n.Declare(flag, begin), *body]
         elif fails:
-            body = _Rewrite(failing, numbers, flag, n.Leave(), joins=bool(task.reductions)).block(task.body)
+            body = _Rewrite(shared, flag, n.Leave(), joins=bool(task.reductions)).block(task.body)
             task.body = [n.Declare(flag, n.Const(False, u1)), *body]
+    shared.agreement.describe(module)
     return module
+
+
+class _Shared(NamedTuple):
+    """What the rewriters of a module have in common. failing: names of the functions that are handed the flag.
+    waiting: of those in which threads wait for one another; meeting: all of a block. known: ids of variables of the
+    launch."""
+
+    failing: Set[str]
+    numbers: Iterator[int]
+    waiting: Set[str]
+    meeting: Set[str]
+    agreement: Agreement
+    known: Set[int]
 
 
 def _failing(functions: list[n.Function]) -> frozenset[str]:
@@ -84,11 +104,9 @@ def _outermost(s: n.Stmt) -> n.Expr | None:
 class _Rewrite(Hoisting):
     """Rewrites one function or task. leave: what ends it, None for nothing. joins: its threads meet at its end."""
 
-    def __init__(
-        self, failing: Set[str], numbers: Iterator[int], flag: n.Var, leave: n.Stmt | None, joins: bool
-    ) -> None:
+    def __init__(self, shared: _Shared, flag: n.Var, leave: n.Stmt | None, joins: bool) -> None:
         super().__init__()
-        self.failing, self.numbers, self.leave, self.joins = failing, numbers, leave, joins
+        self.failing, self.numbers, self.leave, self.joins = shared.failing, shared.numbers, leave, joins
         self.flag = n.VarPlace(flag, u1)
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
@@ -161,33 +179,60 @@ class _Rewrite(Hoisting):
         self.before += [n.Declare(result, self.called(x)), *self.unless_failed()]
         return n.Load(n.VarPlace(result, x.type), x.type)
 
-    def one_side(self, x: n.Select | n.Binary) -> n.Select | n.Binary:
-        """What evaluates one side only: the frontend makes branches where a side may fail."""
-        made = walk.rebuilt(x, self.node)
+    def one_side(self, x: n.Select | n.Binary) -> n.Expr:
+        """What evaluates one side only: branches in front of the statement, where a side may fail."""
         sides = (x.a, x.b) if isinstance(x, n.Select) else (x.b,)
-        if _may_fail(list(sides), self.failing):
-            raise AssertionError("a call that may fail is in a part of an expression that need not be evaluated")
+        if not _may_fail(list(sides), self.failing):
+            return walk.rebuilt(x, self.node)
+        found = n.Var(f"qd_chosen_{next(self.numbers)}", x.type, mutable=True)
+        place = n.VarPlace(found, x.type)
+        if isinstance(x, n.Select):
+            chosen, cond = n.If(self.node(x.cond), self._aside(place, x.a), self._aside(place, x.b)), zero(x.type)
+        else:
+            cond, value = self.node(x.a), n.Load(place, x.type)
+            chosen = n.If(
+                value if x.op == "logic_and" else n.Unary("logic_not", value, u1), self._aside(place, x.b), []
+            )
+        self.before += [n.Declare(found, cond), chosen]
+        return n.Load(place, x.type)
+
+    def _aside(self, place: n.VarPlace, e: n.Expr) -> list[n.Stmt]:
+        """The statements that give a variable the value of an expression, with what comes in front of it."""
+        outer, self.before = self.before, []
+        value = self.node(e)
+        made = [*self.before, n.Store(place, value)]
+        self.before = outer
         return made
 
 
-class _Skip(Skipping, _Rewrite):
+class _Skip(Staying, Skipping, _Rewrite):
     """Rewrites one function or task whose threads wait for one another."""
 
-    def __init__(
-        self, failing: Set[str], numbers: Iterator[int], flag: n.Var, waiting: Set[str], possible: bool
-    ) -> None:
-        _Rewrite.__init__(self, failing, numbers, flag, None, joins=True)
-        self.waiting, self.possible = waiting, possible
+    def __init__(self, shared: _Shared, flag: n.Var, possible: bool, in_function: bool = False) -> None:
+        _Rewrite.__init__(self, shared, flag, None, joins=True)
+        self.waiting, self.meeting, self.agreement, self.known = (
+            shared.waiting,
+            shared.meeting,
+            shared.agreement,
+            shared.known,
+        )
+        self.possible, self.in_function = possible, in_function
 
     def may_fail(self, s: n.Stmt) -> bool:
         return _may_fail([s], self.failing)
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
-        if isinstance(s, (n.For, n.While)) and waits([s], self.waiting):
+        waiting = waits([s], self.waiting)
+        if waiting and self.possible:
+            self.spare(s)
+            followed = self.followed(s)
+            if followed is not None:
+                return followed
+        if isinstance(s, (n.For, n.While)) and waiting:
             if isinstance(s, n.While):
                 return [self.loop(s)]
             walk.update(s, self.node)
             return [s]
         made = super().statement(s)
-        skips = self.leave is None and bool(self.before) and not waits([s], self.waiting)
+        skips = self.leave is None and bool(self.before) and not waiting
         return [self.guard(made)] if skips and not isinstance(s, n.Declare) else made

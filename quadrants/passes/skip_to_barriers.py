@@ -6,8 +6,8 @@
     y[i] = x[j]                         if not failed: y[i] = x[j]
 
 Threads without an iteration skip likewise, from the start. What is declared between two barriers and used behind the
-second is declared in front of the condition. Conditions and bounds of what has a barrier inside must be the same for
-all threads, whether or not one failed.
+second is declared in front of the condition. Where a condition or a bound decides about a barrier, threads that skip
+get it from the others: `passes.staying`.
 """
 
 from __future__ import annotations

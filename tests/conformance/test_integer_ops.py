@@ -21,6 +21,8 @@ from support import (
     unary_kernel,
 )
 
+import quadrants as qd
+
 N = 64
 
 
@@ -76,6 +78,26 @@ def test_shifts(arch, dtype: str) -> None:
     """<<, >> and bit_shr by every legal count."""
     x, y = pairs(int_edges(dtype), np.arange(np.iinfo(np_dtype(dtype)).bits).astype(np_dtype(dtype)))
     _check(supported(ops.INT_SHIFT, dtype), dtype, x, y)
+
+
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+@pytest.mark.parametrize("dtype", [t for t in INTS if np_dtype(t).itemsize < 4])
+def test_small_types_are_shifted_as_numbers_of_32_bits(init, dtype: str, debug: bool) -> None:
+    """Counts count modulo 32, and what leaves the type is lost: those from its width on give 0 or the sign."""
+    init(debug=debug)
+    x, y = pairs(int_edges(dtype), np.array([7, 8, 9, 15, 16, 17, 31, -1, -9, 32, 40]).astype(np_dtype(dtype)))
+
+    @qd.kernel
+    def shift(x: qd.types.ndarray(), y: qd.types.ndarray(), out: qd.types.ndarray()):
+        for i in x:
+            out[0, i] = x[i] << y[i]
+            out[1, i] = x[i] >> y[i]
+
+    out = np.zeros((2, len(x)), np_dtype(dtype))
+    shift(x, y, out)
+    counts = y.astype(np.int64) & 31
+    assert_exact(f"<< {dtype}", out[0], (x.astype(np.int64) << counts).astype(np_dtype(dtype)), x, y)
+    assert_exact(f">> {dtype}", out[1], (x.astype(np.int64) >> counts).astype(np_dtype(dtype)), x, y)
 
 
 @pytest.mark.parametrize("dtype", INTS)
