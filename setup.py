@@ -19,6 +19,9 @@ UNIX_FLAGS = ["-std=c++17", "-fvisibility=hidden", "-pthread", *DEBUG_FLAGS]
 LINK_FLAGS = [f"-fsanitize={SANITIZE}"] if SANITIZE else []
 
 
+_VULKAN = ("copies", "devices", "events", "instance", "moves", "pipelines")
+
+
 def extensions():
     from Cython.Build import cythonize
 
@@ -57,7 +60,7 @@ def extensions():
     )
     vulkan = Extension(
         "quadrants._ext.vulkan",
-        sources=["_ext/vulkan.pyx", "_ext/driver_vulkan.cpp", "_ext/vulkan_devices.cpp"],
+        sources=["_ext/vulkan.pyx", "_ext/driver_vulkan.cpp", *(f"_ext/vulkan_{part}.cpp" for part in _VULKAN)],
         include_dirs=["_ext"],
         depends=[*headers, *sorted(str(path) for path in folder.glob("*vulkan*.hpp"))],
         language="c++",

@@ -66,6 +66,11 @@ class Device {
         return start(self_, function, grid, block, shared_bytes, stream, params);
     }
     int submit(void *stream) const { return table_->submit ? table_->submit(self_, stream) : 0; }
+    int address_of_host(uint64_t *address, const void *host) const {
+        if (table_->address_of_host) return table_->address_of_host(self_, address, host);
+        *address = reinterpret_cast<uint64_t>(host);
+        return 0;
+    }
     bool records_streams() const { return table_->is_capturing != nullptr; }
     int is_capturing(int32_t *answer, void *stream) const { return table_->is_capturing(self_, answer, stream); }
     bool knows_owners() const { return table_->owner != nullptr; }

@@ -98,6 +98,8 @@ cdef class Device:
 
     cdef int check(self, int status, str what) except -1:
         if status != 0:
+            if PyErr_Occurred() != NULL:  # a signal ended the wait
+                return -1
             reason = self.api.describe(status).decode(errors="replace")
             raise QuadrantsRuntimeError(f"{self.vendor}: {what} failed: {reason}")
         return 0

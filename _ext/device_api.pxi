@@ -15,6 +15,7 @@ cdef extern from "qd_device.h" nogil:
 cdef extern from "device.hpp" namespace "qd" nogil:
     cdef cppclass NativeDevice "qd::Device":
         NativeDevice(const qd_device_api *table, void *self)
+        int address_of_host(uint64_t *address, const void *host)
         int count(int32_t *devices)
         int open()
         int attribute(int64_t *value, int32_t which)

@@ -277,9 +277,13 @@ cdef class DeviceProgram:
 
     cdef int point_to_notice(self, void *stream, uint64_t frame) except -1:
         # Failures on other streams than the default one are waited for.
-        cdef uint64_t notice = <uint64_t> self.device.notice if stream == NULL else 0
+        cdef uint64_t notice = 0
         cdef uint64_t place = frame + <uint64_t> self.kernel.error_offset + sizeof(qd_error)
-        cdef int status = self.device.api.to_device(place, &notice, sizeof(notice), stream)
+        cdef int status = 0
+        if stream == NULL:
+            status = self.device.api.address_of_host(&notice, <const void *> self.device.notice)
+        if status == 0:
+            status = self.device.api.to_device(place, &notice, sizeof(notice), stream)
         return self.device.check(status, "preparing a kernel")
 
     cdef object kept(self, tuple key, made):
@@ -328,7 +332,7 @@ cdef class DeviceProgram:
         if run.adstack != NULL:
             count_maxima(&adstack)
         if status != 0:
-            self.device.check(status, self.what_failed(plan, run.failed))
+            self.device.check(status, "" if PyErr_Occurred() != NULL else self.what_failed(plan, run.failed))
         if run.hit:
             memcpy(&launch.rt.error, run.prefix + kernel.error_offset, sizeof(qd_error))
         return 0

@@ -17,10 +17,10 @@ class Pool {
     using Block = typename Source::Block;
 
     static constexpr size_t alignment = 256;
-    static constexpr size_t block_bytes = size_t(64) << 20;
-    static constexpr size_t largest_part = size_t(32) << 20;  // a larger request has a block of its own
 
-    explicit Pool(Source source) : source_(source) {}
+    // block_bytes: of a block; a request of more than half of it has a block of its own.
+    explicit Pool(Source source, size_t block_bytes = size_t(64) << 20)
+        : source_(source), block_bytes_(block_bytes), largest_part_(block_bytes / 2) {}
     Pool(const Pool &) = delete;
     Pool &operator=(const Pool &) = delete;
     ~Pool() {
@@ -30,12 +30,12 @@ class Pool {
     // 0 where there is no memory.
     uint64_t allocate(size_t bytes) {
         const size_t size = (bytes + alignment - 1) / alignment * alignment;
-        if (size > largest_part) return add_block(size) ? taken(blocks_at_, size) : 0;
+        if (size > largest_part_) return add_block(size) ? taken(blocks_at_, size) : 0;
         auto fit = free_.begin();
         while (fit != free_.end() && fit->second < size) ++fit;
         if (fit == free_.end()) {
-            if (!add_block(block_bytes)) return 0;
-            fit = free_.emplace(blocks_at_, block_bytes).first;
+            if (!add_block(block_bytes_)) return 0;
+            fit = free_.emplace(blocks_at_, block_bytes_).first;
         }
         const uint64_t address = fit->first;
         const size_t rest = fit->second - size;
@@ -50,7 +50,7 @@ class Pool {
         if (used == used_.end()) return;
         const size_t size = used->second;
         used_.erase(used);
-        if (size > largest_part) {
+        if (size > largest_part_) {
             source_.give(blocks_.at(address));
             blocks_.erase(address);
             ++version_;
@@ -60,6 +60,30 @@ class Pool {
         auto next = std::next(here);
         if (next != free_.end() && joined(here, next)) free_.erase(next);
         if (here != free_.begin() && joined(std::prev(here), here)) free_.erase(here);
+    }
+
+    // Gives back the blocks of which no part is used. Nothing uses their memory any more. Whether there were any.
+    bool trim() {
+        bool any = false;
+        for (auto part = free_.begin(); part != free_.end();) {
+            auto block = blocks_.find(part->first);
+            if (part->second < block_bytes_ || block == blocks_.end()) {
+                ++part;
+                continue;
+            }
+            source_.give(block->second);
+            blocks_.erase(block);
+            part = free_.erase(part);
+            ++version_;
+            any = true;
+        }
+        return any;
+    }
+
+    // Whether `release` gives that memory back to the source.
+    bool is_alone(uint64_t address) const {
+        auto used = used_.find(address);
+        return used != used_.end() && used->second > largest_part_;
     }
 
     // Grows whenever there are other blocks.
@@ -102,6 +126,7 @@ class Pool {
     }
 
     Source source_;
+    size_t block_bytes_, largest_part_;
     std::map<uint64_t, Block> blocks_;  // what the source gave, by the first address that is handed out of it
     Parts free_, used_;
     uint64_t blocks_at_ = 0;  // of the last block

@@ -13,13 +13,30 @@ namespace vulkan {
 
 extern const qd_device_api table;
 
-// What the functions of `table` are called with; `close` ends it. Null where that fails; `why` then says what is wrong.
 // timing: whether milliseconds between events will be asked for. staged: host and device copy, although they could share.
-// cache: the bytes of an earlier pipeline cache, or none. Needs no GIL.
-void *open(size_t number, bool timing, bool staged, const void *cache, size_t bytes, const char **why);
+// moves: kernels do large copies and fills on the device. threads: that make pipelines.
+struct Wishes {
+    size_t number;
+    bool timing, staged, moves;
+    uint32_t threads;
+};
 
-// What to keep for the next process.
-std::vector<char> pipeline_cache(void *opened);
+// What the functions of `table` are called with; `close` ends it. Null where that fails; `why` then says what is wrong.
+// Needs no GIL.
+void *open(const Wishes &wishes, const char **why);
+
+// What the driver keeps of its pipelines, after it took what an earlier process kept: bytes, or none.
+std::vector<char> pipeline_cache(void *opened, const void *more, size_t bytes);
+
+// Asked from time to time by whoever waits, of any thread that holds nothing; true ends the wait.
+extern bool (*interrupted)();
+
+// Asked before the first large copy, by a thread that holds nothing: calls `set_movers`, and tells whether that worked.
+extern bool (*ask_for_movers)(void *opened);
+bool set_movers(void *opened, const uint32_t *copy, size_t copy_words, const uint32_t *fill, size_t fill_words);
+
+// What the validation layer has said since the last call.
+std::vector<std::string> messages();
 
 }  // namespace vulkan
 }  // namespace qd

@@ -27,6 +27,7 @@ cdef class Plan:
     attributes: `(param_index, path, constant)` of what was read off objects when it was compiled, which no launch looks
         at. constant: the numbers that the code has, None for anything else. reals: `(param_index, path)` of members
         that launches pass as real numbers.
+    before: None, or what a launch on a device calls first: it gives `(offset, address)` of memory that moved since.
     reach: DLPack's (type, number) of the memory that the kernel works on; None: no foreign array is there.
     Raises `ValueError` or `TypeError` for a description that does not hold together."""
     cdef qd_kernel_fn entry
@@ -53,6 +54,7 @@ cdef class Plan:
     cdef Called called  # what its arguments are called in messages
     cdef readonly list members
     cdef readonly tuple attributes, reals
+    cdef object before
     cdef readonly list sites
     cdef readonly object keepalive
     cdef readonly str name
@@ -62,7 +64,7 @@ cdef class Plan:
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
                  parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
-                 writes=((), ()), KeptDepths kept=None, attributes=(), reals=()):
+                 writes=((), ()), KeptDepths kept=None, attributes=(), reals=(), before=None):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
         cdef size_t address = entry
@@ -93,6 +95,7 @@ cdef class Plan:
             self.check_room(self.status_offset, 8)
         self.kept = kept
         self.attributes, self.reals = tuple(attributes), tuple(reals)
+        self.before = before
         self.build_members(list(members))
         self.build_ops(list(pack))
         self.build_ret(ret)
@@ -337,6 +340,8 @@ cdef class Plan:
         if self.device is not None:
             self.device.device.look()
             refuse_capture(self.device.device, self.name)
+            if self.before is not None:
+                self.move()
         if self.ret_reader is not None:
             memory = Buffer(self.block_bytes)
             view = memoryview(memory)
@@ -378,6 +383,15 @@ cdef class Plan:
         if self.ret_reader is not None:
             return self.ret_reader(view)
         return None
+
+    cdef int move(self) except -1:
+        # Memory that grows has other addresses than the last launch knew.
+        cdef uint64_t address
+        for offset, found in self.before():
+            self.check_room(offset, sizeof(address))
+            address = found
+            memcpy(<char *> self.template + <Py_ssize_t> offset, &address, sizeof(address))
+        return 0
 
     cdef void count_writes(self, PyObject *const *args, Frame *frame) noexcept:
         # Also behind a launch that failed: what it wrote stays.

@@ -110,6 +110,9 @@ typedef struct qd_device_api {
 
     /* The tasks of a launch are all on the stream: they may start. Null where each starts by itself. */
     int (*submit)(void *self, void *stream);
+
+    /* Where the device has memory of `allocate_host`. Null where that is at the same address. */
+    int (*address_of_host)(void *self, uint64_t *address, const void *host);
 } qd_device_api;
 
 #endif

@@ -1,16 +1,11 @@
 #include "vulkan_devices.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#ifdef _WIN32
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
+#include "vulkan_instance.hpp"
 
 namespace qd {
 namespace vulkan {
@@ -19,15 +14,23 @@ namespace {
 constexpr uint32_t version_1_2 = 1u << 22 | 2u << 12;
 constexpr Flags computes = 2;
 
-// Features and properties by the chains of structures that the interface fills, as bytes.
-struct Chain {
-    alignas(8) uint8_t first[240] = {}, second[64] = {}, third[208] = {}, atomics[64] = {};
+// Extensions that are used where a device has them.
+enum Extension { ATOMIC_FLOAT, SUBGROUP_SIZES, MEMORY_BUDGET, UNITS_OF_NVIDIA, UNITS_OF_AMD, EXTENSIONS };
+constexpr const char *extension_names[EXTENSIONS] = {"VK_EXT_shader_atomic_float", "VK_EXT_subgroup_size_control",
+                                                     "VK_EXT_memory_budget", "VK_NV_shader_sm_builtins",
+                                                     "VK_AMD_shader_core_properties"};
 
-    explicit Chain(bool with_atomics) {
+// Features by the chain of structures that the interface fills, as bytes.
+struct Chain {
+    alignas(8) uint8_t first[240] = {}, second[64] = {}, third[208] = {}, atomics[64] = {}, sizes[24] = {};
+
+    explicit Chain(const bool (&extensions)[EXTENSIONS]) {
         link(first, 1000059000, second);
         link(second, 49, third);
-        link(third, 51, with_atomics ? atomics : nullptr);
-        link(atomics, 1000260000, nullptr);
+        void *next = extensions[SUBGROUP_SIZES] ? sizes : nullptr;
+        link(sizes, 1000225002, nullptr);
+        link(atomics, 1000260000, next);
+        link(third, 51, extensions[ATOMIC_FLOAT] ? atomics : next);
     }
 
     static void link(uint8_t *place, int32_t type, void *next) {
@@ -36,7 +39,7 @@ struct Chain {
     }
 };
 
-enum Where { FIRST, SECOND, THIRD, ATOMICS };
+enum Where { FIRST, SECOND, THIRD, ATOMICS, SIZES };
 
 // All that is asked for. needed: without it no kernel runs.
 struct Feature {
@@ -66,6 +69,8 @@ constexpr Feature features[] = {
     {"shaderBufferFloat32AtomicAdd", ATOMICS, 20, false},
     {"shaderSharedFloat32Atomics", ATOMICS, 32, false},
     {"shaderSharedFloat32AtomicAdd", ATOMICS, 36, false},
+    {"subgroupSizeControl", SIZES, 16, false},
+    {"computeFullSubgroups", SIZES, 20, false},
 };
 
 uint8_t *part(Chain &chain, Where where) {
@@ -73,7 +78,8 @@ uint8_t *part(Chain &chain, Where where) {
         case FIRST: return chain.first;
         case SECOND: return chain.second;
         case THIRD: return chain.third;
-        default: return chain.atomics;
+        case ATOMICS: return chain.atomics;
+        default: return chain.sizes;
     }
 }
 
@@ -83,93 +89,42 @@ uint32_t number(const uint8_t *place) {
     return found;
 }
 
-struct Loader {
-    GetInstanceProc get = nullptr;
-    Handle instance = nullptr;
-    InstanceEntries vk;
-    std::vector<Found> found;
-    const char *why = nullptr;
-};
-
-template <class Entry>
-bool assign(Entry *entry, Function found) {
-    std::memcpy(entry, &found, sizeof found);
-    return found != nullptr;
-}
-
-GetInstanceProc open_loader() {
-#ifdef _WIN32
-    HMODULE library = LoadLibraryA("vulkan-1.dll");
-    return library ? reinterpret_cast<GetInstanceProc>(GetProcAddress(library, "vkGetInstanceProcAddr")) : nullptr;
-#else
-    void *library = nullptr;
-    for (const char *name : {"libvulkan.so.1", "libvulkan.1.dylib", "libMoltenVK.dylib"}) {
-        library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-        if (library) break;
-    }
-    void *address = library ? dlsym(library, "vkGetInstanceProcAddr") : nullptr;
-    GetInstanceProc get = nullptr;
-    std::memcpy(&get, &address, sizeof get);
-    return get;
-#endif
-}
-
-// Whether messages of the validation layer are wanted; they go to standard output.
-bool validates(Loader &loader) {
-    const char *wanted = std::getenv("QD_VULKAN_VALIDATION");
-    if (!wanted || !*wanted || std::strcmp(wanted, "0") == 0) return false;
-    Status(QD_VK * enumerate)(uint32_t *, LayerProperties *) = nullptr;
-    if (!assign(&enumerate, loader.get(nullptr, "vkEnumerateInstanceLayerProperties"))) return false;
+void ask_extensions(const Instance &from, Found *found) {
     uint32_t count = 0;
-    enumerate(&count, nullptr);
-    std::vector<LayerProperties> layers(count);
-    enumerate(&count, layers.data());
-    for (const LayerProperties &layer : layers) {
-        if (std::strcmp(layer.name, "VK_LAYER_KHRONOS_validation") == 0) return true;
+    from.vk.vkEnumerateDeviceExtensionProperties(found->physical, nullptr, &count, nullptr);
+    std::vector<ExtensionProperties> all(count);
+    from.vk.vkEnumerateDeviceExtensionProperties(found->physical, nullptr, &count, all.data());
+    for (const ExtensionProperties &one : all) {
+        for (size_t k = 0; k < EXTENSIONS; ++k) found->extensions[k] |= std::strcmp(one.name, extension_names[k]) == 0;
     }
-    return false;
 }
 
-const char *make_instance(Loader &loader) {
-    loader.get = open_loader();
-    if (!loader.get) return "there is no Vulkan loader: install libvulkan1";
-    Status(QD_VK * create)(const InstanceInfo *, const void *, Handle *) = nullptr;
-    if (!assign(&create, loader.get(nullptr, "vkCreateInstance"))) return "the Vulkan loader cannot make an instance";
-    ApplicationInfo application;
-    application.name = "quadrants";
-    application.api = version_1_2;
-    const char *layer = "VK_LAYER_KHRONOS_validation";
-    InstanceInfo info;
-    info.application = &application;
-    if (validates(loader)) {
-        info.layers = 1;
-        info.layer_names = &layer;
-    }
-    if (create(&info, nullptr, &loader.instance) != 0) return "there is no Vulkan driver, or none for Vulkan 1.2";
-    bool all = true;
-#define QD_VK_FIND(name, result, parameters) all &= assign(&loader.vk.name, loader.get(loader.instance, #name));
-    QD_VK_INSTANCE(QD_VK_FIND)
-#undef QD_VK_FIND
-    return all ? nullptr : "the Vulkan loader is older than Vulkan 1.2";
+// The width that pipelines are made with, where they have a choice.
+void choose_subgroup(uint32_t least, uint32_t most, uint32_t stages, Found *found) {
+    if (!found->has("subgroupSizeControl") || least == most || !(stages & 0x20)) return;
+    found->sized = true;
+    found->subgroup = least <= 32 && 32 <= most ? 32 : most;
 }
 
-bool has_extension(const Loader &loader, Handle physical, const char *name) {
-    uint32_t count = 0;
-    loader.vk.vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
-    std::vector<ExtensionProperties> extensions(count);
-    loader.vk.vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data());
-    for (const ExtensionProperties &extension : extensions) {
-        if (std::strcmp(extension.name, name) == 0) return true;
-    }
-    return false;
+// Units that run blocks, where the maker tells.
+void ask_units(const Instance &from, Found *found) {
+    alignas(8) uint8_t first[840] = {}, nvidia[24] = {}, amd[72] = {};
+    const bool other = found->extensions[UNITS_OF_AMD];
+    if (!other && !found->extensions[UNITS_OF_NVIDIA]) return;
+    Chain::link(first, 1000059001, other ? amd : nvidia);
+    Chain::link(nvidia, 1000154001, nullptr);
+    Chain::link(amd, 1000185000, nullptr);
+    from.vk.vkGetPhysicalDeviceProperties2(found->physical, first);
+    found->units = other ? number(amd + 16) * number(amd + 20) * number(amd + 24) : number(nvidia + 16);
 }
 
-void ask_properties(const Loader &loader, Found *found) {
-    alignas(8) uint8_t first[840] = {}, second[112] = {}, third[736] = {};
+void ask_properties(const Instance &from, Found *found) {
+    alignas(8) uint8_t first[840] = {}, second[112] = {}, third[736] = {}, sizes[32] = {};
     Chain::link(first, 1000059001, second);
     Chain::link(second, 50, third);
-    Chain::link(third, 52, nullptr);
-    loader.vk.vkGetPhysicalDeviceProperties2(found->physical, first);
+    Chain::link(third, 52, found->extensions[SUBGROUP_SIZES] ? sizes : nullptr);
+    Chain::link(sizes, 1000225000, nullptr);
+    from.vk.vkGetPhysicalDeviceProperties2(found->physical, first);
     const uint8_t *limits = first + 16 + 296;
     found->shared_bytes = number(limits + 216);
     found->block_threads = number(limits + 232);
@@ -182,12 +137,12 @@ void ask_properties(const Loader &loader, Found *found) {
     found->features.emplace_back("preserves_f16", number(third + 544) != 0);
     found->features.emplace_back("preserves_f32", number(third + 548) != 0);
     found->features.emplace_back("preserves_f64", number(third + 552) != 0);
+    choose_subgroup(number(sizes + 16), number(sizes + 20), number(sizes + 28), found);
 }
 
-void ask_features(const Loader &loader, Found *found) {
-    const bool atomics = has_extension(loader, found->physical, "VK_EXT_shader_atomic_float");
-    Chain chain(atomics);
-    loader.vk.vkGetPhysicalDeviceFeatures2(found->physical, chain.first);
+void ask_features(const Instance &from, Found *found) {
+    Chain chain(found->extensions);
+    from.vk.vkGetPhysicalDeviceFeatures2(found->physical, chain.first);
     for (const Feature &feature : features) {
         const bool has = number(part(chain, feature.where) + feature.offset) != 0;
         found->features.emplace_back(feature.name, has);
@@ -195,11 +150,11 @@ void ask_features(const Loader &loader, Found *found) {
     }
 }
 
-void ask_queues(const Loader &loader, Found *found) {
+void ask_queues(const Instance &from, Found *found) {
     uint32_t count = 0;
-    loader.vk.vkGetPhysicalDeviceQueueFamilyProperties(found->physical, &count, nullptr);
+    from.vk.vkGetPhysicalDeviceQueueFamilyProperties(found->physical, &count, nullptr);
     std::vector<QueueFamily> families(count);
-    loader.vk.vkGetPhysicalDeviceQueueFamilyProperties(found->physical, &count, families.data());
+    from.vk.vkGetPhysicalDeviceQueueFamilyProperties(found->physical, &count, families.data());
     for (uint32_t at = 0; at < count; ++at) {
         if (!(families[at].flags & computes)) continue;
         found->family = at;
@@ -209,46 +164,33 @@ void ask_queues(const Loader &loader, Found *found) {
     found->lacking = "a queue for computing";
 }
 
-Loader &loader() {
-    static Loader one;
-    static std::once_flag once;
-    std::call_once(once, [] {
-        one.why = make_instance(one);
-        if (one.why) return;
-        uint32_t count = 0;
-        one.vk.vkEnumeratePhysicalDevices(one.instance, &count, nullptr);
-        std::vector<Handle> physical(count);
-        one.vk.vkEnumeratePhysicalDevices(one.instance, &count, physical.data());
-        for (uint32_t at = 0; at < count; ++at) {
-            alignas(8) uint8_t told[824] = {};
-            one.vk.vkGetPhysicalDeviceProperties(physical[at], told);
-            Found found;
-            found.physical = physical[at];
-            found.api = number(told);
-            found.driver = number(told + 4);
-            found.vendor = number(told + 8);
-            found.device = number(told + 12);
-            found.kind = number(told + 16);
-            found.name = reinterpret_cast<const char *>(told + 20);
-            std::memcpy(found.cache_id, told + 276, sizeof found.cache_id);
-            if (found.api < version_1_2) {
-                found.lacking = "Vulkan 1.2";
-            } else {
-                ask_features(one, &found);
-                ask_properties(one, &found);
-                ask_queues(one, &found);
-            }
-            one.found.push_back(found);
-        }
-        if (one.found.empty()) one.why = "there is no Vulkan device";
-    });
-    return one;
+Found describe_device(const Instance &from, Handle physical) {
+    alignas(8) uint8_t told[824] = {};
+    from.vk.vkGetPhysicalDeviceProperties(physical, told);
+    Found found;
+    found.physical = physical;
+    found.api = number(told);
+    found.driver = number(told + 4);
+    found.vendor = number(told + 8);
+    found.device = number(told + 12);
+    found.kind = number(told + 16);
+    found.name = reinterpret_cast<const char *>(told + 20);
+    std::memcpy(found.cache_id, told + 276, sizeof found.cache_id);
+    if (found.api < version_1_2) {
+        found.lacking = "Vulkan 1.2";
+        return found;
+    }
+    ask_extensions(from, &found);
+    ask_features(from, &found);
+    ask_properties(from, &found);
+    ask_queues(from, &found);
+    ask_units(from, &found);
+    return found;
 }
 
-Status make_device(const Loader &loader, Opened *made) {
+Status make_device(const Instance &from, Opened *made) {
     const Found &found = *made->found;
-    const bool atomics = has_extension(loader, found.physical, "VK_EXT_shader_atomic_float");
-    Chain chain(atomics);
+    Chain chain(found.extensions);
     for (const Feature &feature : features) {
         const uint32_t on = found.has(feature.name);
         std::memcpy(part(chain, feature.where) + feature.offset, &on, sizeof on);
@@ -257,22 +199,24 @@ Status make_device(const Loader &loader, Opened *made) {
     QueueInfo queue;
     queue.family = found.family;
     queue.priorities = &priority;
-    const char *extension = "VK_EXT_shader_atomic_float";
+    const char *names[EXTENSIONS];
     DeviceInfo info;
+    for (size_t k = 0; k < EXTENSIONS; ++k) {
+        if (found.extensions[k]) names[info.extensions++] = extension_names[k];
+    }
     info.next = chain.first;
     info.queue = &queue;
-    info.extensions = atomics;
-    info.extension_names = &extension;
-    Status status = loader.vk.vkCreateDevice(found.physical, &info, nullptr, &made->device);
+    info.extension_names = names;
+    Status status = from.vk.vkCreateDevice(found.physical, &info, nullptr, &made->device);
     if (status) return status;
     bool all = true;
 #define QD_VK_FIND(name, result, parameters) \
-    all &= assign(&made->vk.name, loader.vk.vkGetDeviceProcAddr(made->device, #name));
+    all &= assign(&made->vk.name, from.vk.vkGetDeviceProcAddr(made->device, #name));
     QD_VK_DEVICE(QD_VK_FIND)
 #undef QD_VK_FIND
     if (!all) return not_initialized;
     made->vk.vkGetDeviceQueue(made->device, found.family, 0, &made->queue);
-    loader.vk.vkGetPhysicalDeviceMemoryProperties(found.physical, &made->memory);
+    from.vk.vkGetPhysicalDeviceMemoryProperties(found.physical, &made->memory);
     return 0;
 }
 
@@ -285,10 +229,36 @@ bool Found::has(const char *feature) const {
     return false;
 }
 
+Opened::~Opened() {
+    if (device && lost && vk.vkDestroyDevice) vk.vkDestroyDevice(device, nullptr);
+}
+
+uint64_t Opened::free_bytes(uint32_t heap) const {
+    if (!found->extensions[MEMORY_BUDGET]) return 0;
+    MemoryBudget budget;
+    Memory2 asked;
+    asked.next = &budget;
+    instance().vk.vkGetPhysicalDeviceMemoryProperties2(found->physical, &asked);
+    return budget.budget[heap] - std::min(budget.used[heap], budget.budget[heap]);
+}
+
 const std::vector<Found> &devices(const char **why) {
-    Loader &one = loader();
-    *why = one.why;
-    return one.found;
+    static std::vector<Found> all;
+    static const char *nothing = nullptr;
+    static std::once_flag once;
+    std::call_once(once, [] {
+        const Instance &from = instance();
+        nothing = from.why;
+        if (nothing) return;
+        uint32_t count = 0;
+        from.vk.vkEnumeratePhysicalDevices(from.handle, &count, nullptr);
+        std::vector<Handle> physical(count);
+        from.vk.vkEnumeratePhysicalDevices(from.handle, &count, physical.data());
+        for (uint32_t at = 0; at < count; ++at) all.push_back(describe_device(from, physical[at]));
+        if (all.empty()) nothing = "there is no Vulkan device";
+    });
+    *why = nothing;
+    return all;
 }
 
 std::shared_ptr<Opened> opened(size_t at, Status *status, const char **why) {
@@ -303,7 +273,7 @@ std::shared_ptr<Opened> opened(size_t at, Status *status, const char **why) {
     if (one && !one->lost) return one;
     auto made = std::make_shared<Opened>();
     made->found = &found[at];
-    *status = make_device(loader(), made.get());
+    *status = make_device(instance(), made.get());
     if (*status) return nullptr;
     one = made;
     return one;

@@ -13,7 +13,7 @@ using Handle = void *;       // dispatchable: instance, device, queue, command b
 using Object = uint64_t;     // all others
 using Flags = uint32_t;
 
-constexpr Status no_host_memory = -1, no_device_memory = -2, not_initialized = -3, device_lost = -4, not_there = -13;
+constexpr Status no_host_memory = -1, no_device_memory = -2, not_initialized = -3, device_lost = -4;
 
 struct Chained {
     int32_t type;
@@ -94,6 +94,35 @@ struct DeviceInfo {
     uint32_t extensions = 0;
     const char *const *extension_names = nullptr;
     const void *features = nullptr;
+};
+
+struct MessengerInfo {
+    int32_t type = 1000128004;
+    const void *next = nullptr;
+    Flags flags = 0, severities = 0x1100, kinds = 2 | 4;  // warnings and errors; of validation and of speed
+    const void *callback = nullptr;
+    void *told = nullptr;
+};
+
+struct MessageData {
+    int32_t type;
+    const void *next;
+    Flags flags;
+    const char *name;
+    int32_t number;
+    const char *text;
+};
+
+struct MemoryBudget {
+    int32_t type = 1000237000;
+    void *next = nullptr;
+    uint64_t budget[16] = {}, used[16] = {};
+};
+
+struct Memory2 {
+    int32_t type = 1000059006;
+    void *next = nullptr;
+    MemoryProperties memory = {};
 };
 
 struct BufferInfo {
@@ -230,6 +259,12 @@ struct ModuleInfo {
     const uint32_t *code = nullptr;
 };
 
+struct SubgroupSize {
+    int32_t type = 1000225001;
+    void *next = nullptr;
+    uint32_t size = 0;
+};
+
 struct StageInfo {
     int32_t type = 18;
     const void *next = nullptr;
@@ -284,6 +319,7 @@ using GetInstanceProc = Function (QD_VK *)(Handle, const char *);
     X(vkGetPhysicalDeviceProperties2, void, (Handle, void *)) \
     X(vkGetPhysicalDeviceFeatures2, void, (Handle, void *)) \
     X(vkGetPhysicalDeviceMemoryProperties, void, (Handle, MemoryProperties *)) \
+    X(vkGetPhysicalDeviceMemoryProperties2, void, (Handle, Memory2 *)) \
     X(vkGetPhysicalDeviceQueueFamilyProperties, void, (Handle, uint32_t *, QueueFamily *)) \
     X(vkEnumerateDeviceExtensionProperties, Status, (Handle, const char *, uint32_t *, ExtensionProperties *)) \
     X(vkCreateDevice, Status, (Handle, const DeviceInfo *, const void *, Handle *)) \
@@ -332,7 +368,8 @@ using GetInstanceProc = Function (QD_VK *)(Handle, const char *);
     X(vkDestroyPipeline, void, (Handle, Object, const void *)) \
     X(vkCreatePipelineCache, Status, (Handle, const CacheInfo *, const void *, Object *)) \
     X(vkDestroyPipelineCache, void, (Handle, Object, const void *)) \
-    X(vkGetPipelineCacheData, Status, (Handle, Object, size_t *, void *))
+    X(vkGetPipelineCacheData, Status, (Handle, Object, size_t *, void *)) \
+    X(vkMergePipelineCaches, Status, (Handle, Object, uint32_t, const Object *))
 
 #define QD_VK_MEMBER(name, result, parameters) result(QD_VK *name) parameters = nullptr;
 

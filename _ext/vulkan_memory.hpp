@@ -1,8 +1,10 @@
 // Memory of a device with Vulkan: buffers with addresses, in which a pool finds room. Part of driver_vulkan.cpp.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "device_pool.hpp"
 #include "vulkan_devices.hpp"
@@ -19,14 +21,18 @@ struct Block {
     char *host = nullptr;  // where the host reaches it, or null
 };
 
-// Blocks by address. staged: the host shall not reach into them, although it could.
+// What memory is for: data of kernels; data that the host shall not reach into, although it could; what the host and the
+// device both reach, and the host reads fast.
+enum class Purpose { data, staged, shared };
+
+// Blocks by address.
 class Blocks {
   public:
-    Blocks(std::shared_ptr<Opened> opened, bool staged) : opened_(std::move(opened)), staged_(staged) {}
+    Blocks(std::shared_ptr<Opened> opened, Purpose purpose) : opened_(std::move(opened)), purpose_(purpose) {}
 
     void *take(size_t bytes) {
         Block made;
-        status = make(bytes, wanted_type(), &made);
+        status = make(bytes, &made);
         if (status) return nullptr;
         blocks_[made.address] = made;
         return reinterpret_cast<void *>(made.address);
@@ -46,40 +52,42 @@ class Blocks {
         return address - block.address < block.bytes ? &block : nullptr;
     }
 
-    // A type of memory that has all of these, and most of those; -1 where there is none.
-    int type_with(Flags needed, Flags liked, Flags disliked) const {
-        int best = -1, most = -1;
-        for (uint32_t k = 0; k < opened_->memory.type_count; ++k) {
-            const Flags flags = opened_->memory.types[k].flags;
-            if ((flags & needed) != needed) continue;
-            const int worth = ((flags & liked) == liked) * 2 + ((flags & disliked) == 0);
-            if (worth > most) best = static_cast<int>(k), most = worth;
+    // The block that the host has at an address; null for other memory.
+    const Block *of_host(const void *address) const {
+        const char *place = static_cast<const char *>(address);
+        for (const auto &block : blocks_) {
+            const char *begin = block.second.host;
+            if (begin && std::less_equal<const char *>()(begin, place) &&
+                std::less<const char *>()(place, begin + block.second.bytes)) {
+                return &block.second;
+            }
         }
-        return best;
+        return nullptr;
     }
 
-    Status make(size_t bytes, int type, Block *made) {
+    Status make(size_t bytes, Block *made) {
         const DeviceEntries &vk = opened_->vk;
         const Handle device = opened_->device;
         BufferInfo info;
         info.size = bytes;
         info.usage = 1 | 2 | 0x20 | 0x20000;  // copied from and to, storage, has an address
-        if (type < 0) return no_device_memory;
-        if (opened_->found->largest && bytes > opened_->found->largest) return no_device_memory;
+        // Not compared with the largest allocation that the device tells: many have more than they say.
         Status result = vk.vkCreateBuffer(device, &info, nullptr, &made->buffer);
         if (result) return result;
         MemoryRequirements needs;
         vk.vkGetBufferMemoryRequirements(device, made->buffer, &needs);
+        const int type = wanted_type(needs.types);
         AllocateFlags flags;
         AllocateInfo wanted;
         wanted.next = &flags;
         wanted.size = needs.size;
         wanted.memory_type = static_cast<uint32_t>(type);
-        result = vk.vkAllocateMemory(device, &wanted, nullptr, &made->memory);
+        result = type < 0 ? no_device_memory : vk.vkAllocateMemory(device, &wanted, nullptr, &made->memory);
         if (result == 0) result = vk.vkBindBufferMemory(device, made->buffer, made->memory, 0);
-        if (result == 0 && !staged_ && reachable(type)) result = map(made);
+        if (result == 0 && purpose_ != Purpose::staged && reachable(type)) result = map(made);
         if (result) {
             destroy(*made);
+            *made = Block();
             return result;
         }
         AddressInfo asked;
@@ -89,13 +97,6 @@ class Blocks {
         return 0;
     }
 
-    Status map(Block *block) {
-        void *host = nullptr;
-        const Status result = opened_->vk.vkMapMemory(opened_->device, block->memory, 0, UINT64_MAX, 0, &host);
-        block->host = static_cast<char *>(host);
-        return result;
-    }
-
     void destroy(const Block &block) {
         if (block.buffer) opened_->vk.vkDestroyBuffer(opened_->device, block.buffer, nullptr);
         if (block.memory) opened_->vk.vkFreeMemory(opened_->device, block.memory, nullptr);
@@ -103,9 +104,46 @@ class Blocks {
 
     Status status = 0;  // of the last `take`
 
+    // Why there is no more, with the numbers that are known.
+    std::string lack() const {
+        const uint64_t largest = opened_->found->largest;
+        const int type = wanted_type(UINT32_MAX);
+        std::string text = "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+        if (largest) text += ": an allocation has at most " + std::to_string(largest) + " bytes";
+        if (type < 0) return text;
+        const uint32_t heap = opened_->memory.types[type].heap;
+        const uint64_t left = opened_->free_bytes(heap);
+        if (left) text += ", and " + std::to_string(left) + " are free";
+        return text + " of the " + std::to_string(opened_->memory.heaps[heap].size) + " that the device says it has";
+    }
+
   private:
-    // Fast memory of the device; where the host reaches none of it otherwise, memory that both reach.
-    int wanted_type() const { return type_with(device_local, 0, host_visible); }
+    int wanted_type(uint32_t among) const {
+        constexpr Flags both = host_visible | coherent;
+        if (purpose_ == Purpose::shared) return type_with(both, cached, 0, among);
+        // Fast memory; where the host reaches none of it otherwise, memory that both reach.
+        const int found = type_with(device_local, 0, host_visible, among);
+        return found < 0 ? type_with(0, 0, 0, among) : found;
+    }
+
+    // A type of memory, of those whose bits are set, that has all of `needed` and most of the rest; -1 where there is none.
+    int type_with(Flags needed, Flags liked, Flags disliked, uint32_t among) const {
+        int best = -1, most = -1;
+        for (uint32_t k = 0; k < opened_->memory.type_count; ++k) {
+            const Flags flags = opened_->memory.types[k].flags;
+            if (!(among >> k & 1) || (flags & needed) != needed) continue;
+            const int worth = ((flags & liked) == liked) * 2 + ((flags & disliked) == 0);
+            if (worth > most) best = static_cast<int>(k), most = worth;
+        }
+        return best;
+    }
+
+    Status map(Block *block) {
+        void *host = nullptr;
+        const Status result = opened_->vk.vkMapMemory(opened_->device, block->memory, 0, UINT64_MAX, 0, &host);
+        block->host = static_cast<char *>(host);
+        return result;
+    }
 
     bool reachable(int type) const {
         constexpr Flags both = host_visible | coherent;
@@ -113,7 +151,7 @@ class Blocks {
     }
 
     std::shared_ptr<Opened> opened_;
-    bool staged_;
+    Purpose purpose_;
     std::map<uint64_t, Block> blocks_;
 };
 

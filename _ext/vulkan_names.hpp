@@ -8,7 +8,8 @@
 namespace qd {
 namespace vulkan {
 
-constexpr Status out_of_range = -1000;  // of ours
+constexpr Status out_of_range = -1000, was_interrupted = -1001;  // of ours
+constexpr Status timed_out = 2;
 
 struct Named {
     Status status;
@@ -17,17 +18,19 @@ struct Named {
 
 constexpr Named names[] = {
     {-1, "VK_ERROR_OUT_OF_HOST_MEMORY"},
-    {-2, "VK_ERROR_OUT_OF_DEVICE_MEMORY: there is not that much memory in one piece"},
+    {-2, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
     {-3, "VK_ERROR_INITIALIZATION_FAILED"},
-    {-4, "VK_ERROR_DEVICE_LOST: mostly an access out of range, or a time limit; run with qd.init(debug=True)"},
+    {device_lost, "VK_ERROR_DEVICE_LOST"},
     {-5, "VK_ERROR_MEMORY_MAP_FAILED"},
     {-8, "VK_ERROR_FEATURE_NOT_PRESENT"},
     {-13, "VK_ERROR_UNKNOWN"},
+    {was_interrupted, "it was interrupted"},
     {out_of_range, "memory that is not of this device"},
     {-1000069000, "VK_ERROR_OUT_OF_POOL_MEMORY"},
 };
 
-inline const char *describe(void *, int status) {
+// A status by itself.
+inline const char *name_of(Status status) {
     static thread_local char text[64];
     for (const Named &known : names) {
         if (known.status == status) return known.name;

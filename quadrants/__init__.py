@@ -73,7 +73,20 @@ from quadrants.session import dump_compile_config, init, is_extension_enabled, p
 
 if _typing.TYPE_CHECKING:
     # What _LAZY below tells programs, for checkers and editors, which do not run them.
-    from quadrants import ad, algorithms, experimental, graph, interop, lang, linalg, math, profiler, tools, types
+    from quadrants import (
+        ad,
+        algorithms,
+        experimental,
+        graph,
+        interop,
+        lang,
+        linalg,
+        math,
+        profiler,
+        sparse,
+        tools,
+        types,
+    )
     from quadrants.config import CompileConfig
     from quadrants.data.axes import axes, i, ij, ijk, ijkl, ijl, ik, ikl, il, j, jk, jkl, jl, k, kl, l
     from quadrants.data.buffer_view import BufferView
@@ -81,7 +94,8 @@ if _typing.TYPE_CHECKING:
     from quadrants.data.field import Field, ScalarField
     from quadrants.data.matrix_field import MatrixField
     from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray, VectorNdarray
-    from quadrants.data.snode import FieldsBuilder, SNode, root
+    from quadrants.data.packing import BitpackedFields
+    from quadrants.data.snode import FieldsBuilder, SNode, deactivate_all_snodes, root
     from quadrants.data.struct_field import StructField
     from quadrants.data.tensor import MatrixTensor, Tensor, VectorTensor, wrap
     from quadrants.data.tensor_factories import tensor
@@ -128,26 +142,27 @@ if _typing.TYPE_CHECKING:
     cfg: CompileConfig
 
     __all__ = [
-        "__version__", "__version_str__", "Backend", "BufferView", "CRITICAL", "DEBUG", "DeviceCapability", "ERROR",
-        "Event", "Field", "FieldsBuilder", "Format", "GraphStatus", "INFO", "KERNEL_FUNCTIONS", "Layout", "Matrix",
-        "MatrixField", "MatrixNdarray", "MatrixTensor", "Ndarray", "QuadrantsAssertionError",
-        "QuadrantsCompilationError", "QuadrantsNameError", "QuadrantsRuntimeError", "QuadrantsRuntimeTypeError",
-        "QuadrantsSyntaxError", "QuadrantsTypeError", "SNode", "ScalarField", "ScalarNdarray", "Stream", "Struct",
-        "StructField", "TRACE", "Template", "Tensor", "Vector", "VectorNdarray", "VectorTensor", "WARN", "abs", "acos",
-        "activate", "ad", "algorithms", "amdgpu", "append", "arm64", "asin", "assume_in_range", "atan2", "atomic_add",
-        "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
-        "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "ceil",
-        "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos", "cpu", "create_event", "create_stream", "cuda",
-        "data_oriented", "dataclass", "deactivate", "dump_compile_config", "eig", "exp", "experimental", "extension",
-        "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr",
-        "global_thread_idx", "gpu", "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped",
-        "i", "i16", "i32", "i64", "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32",
-        "int64", "int8", "interop", "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl",
-        "k", "kernel", "kl", "l", "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max",
-        "mesh_local", "mesh_patch_idx", "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer",
-        "perf_dispatch", "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn",
-        "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
-        "select", "set_logging_level", "simt", "sin", "solve", "sparse_matrix_builder", "sqrt", "static",
+        "__version__", "__version_str__", "Backend", "BitpackedFields", "BufferView", "CRITICAL", "DEBUG",
+        "DeviceCapability", "ERROR", "Event", "Field", "FieldsBuilder", "Format", "GraphStatus", "INFO",
+        "KERNEL_FUNCTIONS", "Layout", "Matrix", "MatrixField", "MatrixNdarray", "MatrixTensor", "Ndarray",
+        "QuadrantsAssertionError", "QuadrantsCompilationError", "QuadrantsNameError", "QuadrantsRuntimeError",
+        "QuadrantsRuntimeTypeError", "QuadrantsSyntaxError", "QuadrantsTypeError", "SNode", "ScalarField",
+        "ScalarNdarray", "Stream", "Struct", "StructField", "TRACE", "Template", "Tensor", "Vector", "VectorNdarray",
+        "VectorTensor", "WARN", "abs", "acos", "activate", "ad", "algorithms", "amdgpu", "append", "arm64", "asin",
+        "assume_in_range", "atan2", "atomic_add", "atomic_and", "atomic_cas", "atomic_exchange", "atomic_max",
+        "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
+        "block_local", "cache_read_only", "cast", "ceil", "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos",
+        "cpu", "create_event", "create_stream", "cuda", "data_oriented", "dataclass", "deactivate",
+        "deactivate_all_snodes", "dump_compile_config", "eig", "exp", "experimental", "extension", "f16", "f32", "f64",
+        "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr", "global_thread_idx", "gpu",
+        "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped", "i", "i16", "i32", "i64",
+        "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32", "int64", "int8", "interop",
+        "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl", "k", "kernel", "kl", "l",
+        "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max", "mesh_local", "mesh_patch_idx",
+        "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer", "perf_dispatch",
+        "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn", "random", "raw_div",
+        "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt", "select",
+        "set_logging_level", "simt", "sin", "solve", "sparse", "sparse_matrix_builder", "sqrt", "static",
         "static_assert", "static_print", "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh",
         "template", "tensor", "tools", "types", "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64",
         "uint8", "volatile_load", "vulkan", "wrap", "x64", "x86_64", "zero",
@@ -184,6 +199,7 @@ else:
 # name -> (module, attribute or None for the module itself)
 _LAZY = {
     **{name: ("quadrants.data.factories", name) for name in ("field", "ndarray")},
+    "BitpackedFields": ("quadrants.data.packing", "BitpackedFields"),
     **{name: ("quadrants.data.snode", name) for name in ("root", "FieldsBuilder", "SNode")},
     **{name: ("quadrants.data.field", name) for name in ("Field", "ScalarField")},
     **{name: ("quadrants.data.ndarray", name) for name in "Ndarray ScalarNdarray VectorNdarray MatrixNdarray".split()},
@@ -203,8 +219,9 @@ _LAZY = {
     "randn": ("quadrants.lang.random", "randn"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
-        "math types lang profiler interop linalg algorithms tools ad graph experimental"
+        "math types lang profiler interop linalg algorithms tools ad graph experimental sparse"
     ).split()},
+    "deactivate_all_snodes": ("quadrants.data.snode", "deactivate_all_snodes"),
     "simt": ("quadrants.lang.simt", None),
     "outer": ("quadrants.lang.simt.tiles", "outer"),
     "clock_freq_hz": ("quadrants.lang.impl", "clock_freq_hz"),

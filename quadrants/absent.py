@@ -13,16 +13,12 @@ from quadrants import spelling
 _PAGE = "docs/guide/absent_names.md"
 _MESH = "fields or ndarrays of indices for the relations of the mesh"
 _SUBGROUP = "the function of that name in `qd.simt.subgroup`"
-_DENSE = "`qd.root.dense(...)`: all cells are stored"
 
 # Module -> name -> what to write. "*" stands for the rest of what the reference has there.
 INSTEAD: dict[str, dict[str, str]] = {
     "": {
-        "BitpackedFields": "`qd.u8`, `qd.i16`, .. fields",
         "Mesh": _MESH,
         "MeshInstance": _MESH,
-        "deactivate_all_snodes": "`field.fill(0)` for each field",
-        "sparse": _DENSE,
     },
     "linalg": {
         "fields_builder": "`qd.FieldsBuilder`",

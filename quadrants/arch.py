@@ -20,7 +20,7 @@ from quadrants.errors import QuadrantsRuntimeError, WrongVariable
 class Arch:
     """A target to run on. One object per name: compare with `is` or `==`; `.name` is also its name in the package.
 
-    y = qd.simt.warp.Arch("step")
+    qd.simt.warp.Arch("cuda") is qd.cuda  # True
     """
 
     __slots__ = ("name",)
@@ -51,7 +51,10 @@ class Arch:
 
 
 class Extension(enum.Enum):
-    """Optional abilities of an arch; see `is_extension_supported`."""
+    """Optional abilities of an arch; see `qd.is_extension_enabled`.
+
+    qd.extension.data64.name  # "data64"
+    """
 
     sparse = 1
     quant = 2
@@ -163,13 +166,17 @@ def _of_other_packages(name: str) -> bool:
     return target is not None
 
 
+def _extensions_of(name: str) -> list[Extension]:
+    return [Extension[e] for e in getattr(targets.of_arch(name), "extensions", ())]
+
+
 for _name in ("x64", "arm64"):
-    register_backend(_name, _is_host(_name), (Extension.data64, Extension.adstack, Extension.assertion))
+    register_backend(_name, _is_host(_name), _extensions_of(_name))
 for _name in ("cuda", "amdgpu", "metal"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        [Extension[_e] for _e in getattr(targets.of_arch(_name), "extensions", ())],
+        _extensions_of(_name),
         _probe_of("quadrants.runtime.emulated"),
         _lacking_of(f"quadrants.runtime.{_name}"),
     )
@@ -177,7 +184,7 @@ for _name in ("vulkan", "opencl"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        (Extension.data64, Extension.adstack, Extension.assertion),
+        _extensions_of(_name),
         lacking=_lacking_of(f"quadrants.runtime.{_name}"),
         among=_probe_of(f"quadrants.runtime.{_name}", "probe_among"),
     )

@@ -50,6 +50,7 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
 
     @staticmethod
     def get(pos: object, needed: object, provided: object) -> QuadrantsRuntimeTypeError:
+        """The error of an argument."""
         place = QuadrantsRuntimeTypeError.place(pos)
         text = f"{place} (type={provided}) cannot be converted into required type {needed}"
         if isinstance(pos, tuple) and len(pos) > 1 and str(needed)[0] in "iu":
@@ -66,4 +67,5 @@ class QuadrantsRuntimeTypeError(QuadrantsRuntimeError, TypeError):
 
     @staticmethod
     def get_ret(needed: object, provided: object) -> QuadrantsRuntimeTypeError:
+        """The error of a return value."""
         return QuadrantsRuntimeTypeError(f"Return (type={provided}) cannot be converted into required type {needed}")

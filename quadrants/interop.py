@@ -17,6 +17,8 @@ def get_mps_command_queue() -> int:
     """Address of the MTLCommandQueue that PyTorch uses, starting MPS if needed. Never raises.
 
     0 outside macOS, without PyTorch or MPS, and for a build of PyTorch that keeps its queue elsewhere.
+
+        queue = qd.interop.get_mps_command_queue()
     """
     if sys.platform != "darwin":
         return 0

@@ -275,6 +275,11 @@ def kernel(
 
     Raises:
         QuadrantsSyntaxError: at decoration for bad signatures; at the first call for bad bodies.
+
+        @qd.kernel
+        def scale(x: qd.types.ndarray(), factor: qd.f32):
+            for i in range(x.shape[0]):
+                x[i] *= factor
     """
     if pure is not None:
         caller.warn("pure=True is deprecated; write @qd.kernel(fastcache=True)")
@@ -290,7 +295,12 @@ def kernel(
 
 @Entrance
 def pure(fn):
-    """Deprecated: `@qd.pure` above `@qd.kernel`; write `@qd.kernel(fastcache=True)`."""
+    """Deprecated: `@qd.pure` above `@qd.kernel`; write `@qd.kernel(fastcache=True)`.
+
+    @qd.pure
+    @qd.kernel
+    def clear(x: qd.types.ndarray()): ...
+    """
     caller.warn("@qd.pure is deprecated; write @qd.kernel(fastcache=True)")
     fn.is_pure = True
     return fn

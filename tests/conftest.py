@@ -111,6 +111,7 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
     _ask_for_arch(item)
+    _ask_for_lanes(item)
     with _skip_what_is_lacking(item):
         return (yield)
 
@@ -121,12 +122,35 @@ def pytest_runtest_call(item):
         return (yield)
 
 
+@pytest.fixture(autouse=True)
+def _what_validation_says():
+    """With QD_VULKAN_VALIDATION set, whatever the layer says is a failure."""
+    yield
+    backend = sys.modules.get("quadrants.runtime.vulkan")
+    if backend is not None and os.environ.get("QD_VULKAN_VALIDATION", "0") not in ("", "0"):
+        backend.hear()
+        said, backend.heard[:] = list(backend.heard), []
+        assert not said, said
+
+
 def _ask_for_arch(item):
     if _arch_of(item) is not None or item.get_closest_marker("cpu_only"):
         return
     place = item.path.relative_to(_TESTS).parts if item.path.is_relative_to(_TESTS) else ()
     if len(place) > 1 and place[0] not in CPU_ONLY_FOLDERS:
         pytest.fail("take `arch` or `init` to run on every arch, or mark the test or file `cpu_only`", pytrace=False)
+
+
+def _ask_for_lanes(item):
+    """`@pytest.mark.lanes(16)`: software Vulkan has as many as the vectors of the processor."""
+    marker = item.get_closest_marker("lanes")
+    if marker is None or _arch_of(item) != "vulkan":
+        return
+    from quadrants.runtime import vulkan
+
+    (needed,), found = marker.args, vulkan.devices()[0]
+    if found and found[0].about["subgroup"] < needed:
+        pytest.skip(f"needs a GPU with subgroups of {needed} lanes; {found[0].about['name']} has fewer")
 
 
 # How kernels are refused that need a type which an arch without the extension data64 has not.

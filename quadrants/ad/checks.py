@@ -74,6 +74,7 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
         refusals.random(loc)
     elif isinstance(node, Intrinsic) or isinstance(node, Builtin) and "." in node.name:
         name = (node.op if isinstance(node, Intrinsic) else node.name).replace("clock.counter", "clock_counter")
+        name = name.replace("sparse.around", "append").removeprefix("sparse.")
         refusals.construct(f"qd.{name if '.' not in name else 'simt.' + name}", loc)
     elif isinstance(node, Cell) and node.array.kind == "shared":
         refusals.construct("qd.simt.block.SharedArray", loc)

@@ -97,5 +97,6 @@ def loop_over(s: For, env: dict, bounds: tuple, backward: bool = False) -> For:
         env[v.id] = fresh(v, False)
         variables.append(env[v.id])
     return For(
-        tuple(variables), bounds, [], s.parallel, s.config, s.kind, loc=s.loc, unroll=s.unroll, backward=backward
-    )
+        tuple(variables), bounds, [], s.parallel, s.config, s.kind, loc=s.loc, unroll=s.unroll, backward=backward,
+        over=s.over,
+    )  # fmt: skip

@@ -77,7 +77,8 @@ def told(scratch: qd.template(), at, dtype: qd.template()):
     while ((low & high) >> (2 * half(dtype) - 1)) == 0:
         low = qd.cast(qd.volatile_load(scratch[at]), word)
         high = qd.cast(qd.volatile_load(scratch[at + 1]), word)
-    return qd.bit_cast((low & word(qd.static((1 << half(dtype)) - 1))) | (high << half(dtype)), dtype)
+    mask = word(qd.static((1 << half(dtype)) - 1))
+    return qd.bit_cast((low & mask) | ((high & mask) << half(dtype)), dtype)
 
 
 @qd.func

@@ -103,7 +103,7 @@ class PrefixSumExecutor:
     Errors:
         QuadrantsRuntimeError: length is below 1.
 
-        qd.algorithms.PrefixSumExecutor(1024).run(x)
+        qd.algorithms.PrefixSumExecutor(1000).run(x)
     """
 
     def __init__(self, length: int):

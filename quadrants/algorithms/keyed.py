@@ -9,7 +9,7 @@ has of a run, and adds that to the sum of the run by an atomic: other threads ma
 from __future__ import annotations
 
 import quadrants as qd
-from quadrants.algorithms import chain, choices, tiles
+from quadrants.algorithms import arguments, chain, choices, tiles
 from quadrants.algorithms.choices import RUN, THREADS
 from quadrants.algorithms.scratch import levels
 
@@ -184,10 +184,23 @@ def reduce_by_key_add(
     Errors:
         NotImplementedError: another dtype.
         ValueError: log256_max_n out of range; an array that is its own result.
+        QuadrantsTypeError: arrays of other dtypes, of several axes, or with an offset; n is no integer.
 
         qd.algorithms.reduce_by_key_add(keys, values, keys_out, sums, num_runs, scratch, count[0], qd.f32, 3)
     """
     qd.static(_check(keys_in.dtype, value_dtype, keys_in, keys_out, values_in, values_out, log256_max_n))
+    qd.static(arguments.check_count("reduce_by_key_add", n))
+    qd.static(
+        arguments.check(
+            "reduce_by_key_add",
+            ("keys_in", keys_in, len(keys_in.shape)),
+            ("values_in", values_in, len(values_in.shape), values_in.dtype, value_dtype),
+            ("keys_out", keys_out, len(keys_out.shape), keys_out.dtype, keys_in.dtype),
+            ("values_out", values_out, len(values_out.shape), values_out.dtype, value_dtype),
+            ("num_runs", num_runs, len(num_runs.shape), num_runs.dtype, qd.i32),
+            ("scratch", scratch, len(scratch.shape), scratch.dtype, qd.u32),
+        )
+    )
     _clear(values_out, n, qd.static(choices.blocks(log256_max_n, TILE)), value_dtype)
     if qd.static(choices.host()):
         _on_host(keys_in, values_in, keys_out, values_out, num_runs, scratch, n, value_dtype)

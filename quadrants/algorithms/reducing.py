@@ -7,7 +7,7 @@ host   a run after the other on each thread; one thread folds the results
 from __future__ import annotations
 
 import quadrants as qd
-from quadrants.algorithms import choices, folds
+from quadrants.algorithms import arguments, choices, folds
 from quadrants.algorithms.choices import RUN, THREADS
 
 # Elements that the host folds side by side, in vector registers.
@@ -104,6 +104,15 @@ def _on_device(arr: qd.template(), out: qd.template(), scratch: qd.template(), n
 def fold(arr: qd.template(), out: qd.template(), scratch: qd.template(), n: qd.template(), dtype: qd.template(),
          log256_max_n: qd.template(), how: qd.template()):  # fmt: skip
     qd.static(folds.check(dtype, log256_max_n))
+    qd.static(arguments.check_count("reduce_" + how, n))
+    qd.static(
+        arguments.check(
+            "reduce_" + how,
+            ("arr", arr, len(arr.shape), arr.dtype, dtype),
+            ("out", out, len(out.shape), out.dtype, dtype),
+            ("scratch", scratch, len(scratch.shape), scratch.dtype, arguments.scratch_of(dtype)),
+        )
+    )
     if qd.static(choices.host()):
         _on_host(arr, out, scratch, n, dtype, how)
     else:
@@ -128,6 +137,7 @@ def reduce_add(arr: qd.template(), out: qd.template(), scratch: qd.template(), n
     Errors:
         NotImplementedError: another dtype.
         ValueError: log256_max_n out of range.
+        QuadrantsTypeError: arrays of other dtypes, of several axes, or with an offset; n is no integer.
 
         qd.algorithms.reduce_add(arr, out, scratch, count[0], qd.f32, 3)
     """

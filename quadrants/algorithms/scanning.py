@@ -7,7 +7,7 @@ elements, and change places in shared memory; one slot in 33 stays empty, so tha
 from __future__ import annotations
 
 import quadrants as qd
-from quadrants.algorithms import chain, choices, folds, reducing, tiles
+from quadrants.algorithms import arguments, chain, choices, folds, reducing, tiles
 from quadrants.algorithms.choices import RUN, THREADS
 
 block = qd.simt.block
@@ -121,6 +121,15 @@ def _on_device(arr: qd.template(), out: qd.template(), scratch: qd.template(), n
 def scan(arr: qd.template(), out: qd.template(), scratch: qd.template(), n: qd.template(), dtype: qd.template(),
          log256_max_n: qd.template(), how: qd.template()):  # fmt: skip
     qd.static(_check(arr, out, dtype, log256_max_n))
+    qd.static(arguments.check_count("exclusive_scan_" + how, n))
+    qd.static(
+        arguments.check(
+            "exclusive_scan_" + how,
+            ("arr", arr, len(arr.shape), arr.dtype, dtype),
+            ("out", out, len(out.shape), out.dtype, dtype),
+            ("scratch", scratch, len(scratch.shape), scratch.dtype, arguments.scratch_of(dtype)),
+        )
+    )
     if qd.static(choices.host()):
         _on_host(arr, out, scratch, n, dtype, how)
     else:
@@ -146,6 +155,7 @@ def exclusive_scan_add(arr: qd.template(), out: qd.template(), scratch: qd.templ
     Errors:
         NotImplementedError: another dtype.
         ValueError: log256_max_n out of range; out is arr.
+        QuadrantsTypeError: arrays of other dtypes, of several axes, or with an offset; n is no integer.
 
         qd.algorithms.exclusive_scan_add(arr, out, scratch, count[0], qd.i32, 3)
     """

@@ -9,7 +9,7 @@ A thread of a GPU looks at `ITEMS` neighbours. Where they go is a scan of flags 
 from __future__ import annotations
 
 import quadrants as qd
-from quadrants.algorithms import chain, choices, tiles
+from quadrants.algorithms import arguments, chain, choices, tiles
 from quadrants.algorithms.choices import RUN, THREADS
 from quadrants.algorithms.scratch import levels
 
@@ -160,10 +160,22 @@ def select(arr: qd.template(), flags: qd.template(), out: qd.template(), num_out
 
     Errors:
         ValueError: log256_max_n out of range; out is arr.
+        QuadrantsTypeError: arrays of other dtypes, of several axes, or with an offset; n is no integer.
 
         qd.algorithms.select(arr, flags, out, num_out, scratch, count[0], 3)
     """
     qd.static(_check(arr, out, log256_max_n))
+    qd.static(arguments.check_count("select", n))
+    qd.static(
+        arguments.check(
+            "select",
+            ("arr", arr, len(arr.shape)),
+            ("flags", flags, len(flags.shape), flags.dtype, qd.i32),
+            ("out", out, len(out.shape)),
+            ("num_out", num_out, len(num_out.shape), num_out.dtype, qd.i32),
+            ("scratch", scratch, len(scratch.shape), scratch.dtype, qd.u32),
+        )
+    )
     if qd.static(choices.host()):
         _on_host(arr, flags, out, num_out, scratch, n)
     else:

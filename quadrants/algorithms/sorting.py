@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import quadrants as qd
-from quadrants.algorithms import choices, sorting_host, sorting_passes
+from quadrants.algorithms import arguments, choices, sorting_host, sorting_passes
 from quadrants.algorithms.scratch import levels
 from quadrants.algorithms.sorting_keys import DIGIT_BITS
-from quadrants.lang.value import Value
 
 
-def _check(keys, tmp_keys, values, tmp_values, key_dtype, has_values: bool, end_bit: int, log256_max_n: int) -> None:
+def _check(keys, tmp_keys, values, tmp_values, n, key_dtype, has_values: bool, end_bit: int, log256_max_n: int) -> None:
     if key_dtype not in choices.DTYPES:
         raise NotImplementedError(f"sort key dtype {key_dtype} not supported")
     bits = choices.width(key_dtype)
     if end_bit <= 0 or end_bit % (2 * DIGIT_BITS) or end_bit > bits:
         raise ValueError(f"end_bit={end_bit} must be a positive multiple of 16, at most {bits} for {key_dtype} keys")
+    if end_bit != bits and key_dtype not in (qd.u32, qd.u64):
+        raise ValueError(f"end_bit={end_bit} must be {bits} for {key_dtype} keys: their low bits alone have no order")
     levels(log256_max_n)
     if keys is tmp_keys or (has_values and values is tmp_values):
         raise ValueError("sort needs workspaces of their own: pass other arrays as tmp_keys and tmp_values")
-
-
-def _is_tensor(n) -> bool:
-    return not isinstance(n, Value) and not hasattr(n, "__index__")
+    if not arguments.is_tensor(n):
+        arguments.check_count("sort", n)
 
 
 @qd.func
@@ -59,22 +58,40 @@ def sort(
         n: 0-d i32 array, or an i32; at most 256**log256_max_n.
         key_dtype: that of keys, compile time.
         has_values: compile-time bool.
-        end_bit: compile time; only bits [0, end_bit) of keys take part. A multiple of 16.
+        end_bit: compile time; only bits [0, end_bit) of keys take part. A multiple of 16; all bits for i32, f32, i64
+            and f64.
         log256_max_n: 1 .. 4, compile time.
 
     Errors:
         NotImplementedError: another type of keys.
         ValueError: end_bit or log256_max_n out of range; an array that is its own workspace.
+        QuadrantsTypeError: arrays of other dtypes, of several axes, or with an offset.
 
         qd.algorithms.sort(keys, tmp_keys, values, tmp_values, scratch, n, qd.u32, True, 32, 3)
     """
-    qd.static(_check(keys, tmp_keys, values, tmp_values, key_dtype, has_values, end_bit, log256_max_n))
+    qd.static(_check(keys, tmp_keys, values, tmp_values, n, key_dtype, has_values, end_bit, log256_max_n))
+    qd.static(
+        arguments.check(
+            "sort",
+            ("keys", keys, len(keys.shape), keys.dtype, key_dtype),
+            ("tmp_keys", tmp_keys, len(tmp_keys.shape), tmp_keys.dtype, key_dtype),
+            ("scratch", scratch, len(scratch.shape), scratch.dtype, qd.u32),
+        )
+    )
+    if qd.static(has_values):
+        qd.static(
+            arguments.check(
+                "sort",
+                ("values", values, len(values.shape)),
+                ("tmp_values", tmp_values, len(tmp_values.shape), tmp_values.dtype, values.dtype),
+            )
+        )
     if qd.static(choices.host()):
-        if qd.static(_is_tensor(n)):
+        if qd.static(arguments.is_tensor(n)):
             _on_host(keys, tmp_keys, values, tmp_values, scratch, n[()], key_dtype, has_values, end_bit)
         else:
             _on_host(keys, tmp_keys, values, tmp_values, scratch, n, key_dtype, has_values, end_bit)
-    elif qd.static(_is_tensor(n)):
+    elif qd.static(arguments.is_tensor(n)):
         sorting_passes.on_device(
             keys, tmp_keys, values, tmp_values, scratch, n[()], key_dtype, has_values, end_bit, log256_max_n
         )  # fmt: skip

@@ -218,9 +218,9 @@ def _one_pass(
                                 scratch[next_words + at * DIGITS + thread] = qd.u32(0)
                         else:
                             before = scratch[thread * count + at]
-                    shifts[thread] = smaller + before - start
-                    if count == 1:
-                        shifts[thread] = qd.u32(0)
+                    shifts[thread] = qd.u32(0)
+                    if count > 1:
+                        shifts[thread] = smaller + before - start
                 block.sync()
                 places_to = qd.Vector.zero(qd.i32, items)
                 for j in qd.static(range(items)):

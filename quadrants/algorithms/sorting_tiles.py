@@ -85,7 +85,7 @@ def rank(bits: qd.template(), ranks: qd.template(), counts: qd.template(), seen:
             lanes = ~qd.cast(0, mask)
             for b in qd.static(range(DIGIT_BITS)):
                 bit = (d >> b) & 1
-                lanes &= qd.cast(subgroup.ballot(bit), mask) ^ (qd.cast(bit, mask) - qd.cast(1, mask))
+                lanes &= qd.cast(subgroup.ballot(bit), mask) ^ qd.cast(bit - 1, mask)
         else:
             qd.atomic_or(seen[slot], mine)
             block.sync()

@@ -30,7 +30,9 @@ def next_tile(
         if block.thread_idx() == 0:
             box[0] = 0 if previous < 0 else tiles
             if tiles > 1:
-                box[0] = qd.cast(qd.atomic_add(scratch[ticket], qd.cast(1, word)), qd.i32)
+                # No constant, which would be outside of the scratch that one tile needs.
+                slot = qd.select(tiles > 1, ticket, 0)
+                box[0] = qd.cast(qd.atomic_add(scratch[slot], qd.cast(1, word)), qd.i32)
         block.sync()
         result = box[0]
     else:

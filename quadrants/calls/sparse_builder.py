@@ -31,7 +31,7 @@ class SparseBuilder(Kind):
 
         index, path = source
         arrays = [
-            declarer.array((index, (*path, member)), f"{name}_{member}", getattr(x, member)).decl
+            declarer.array((index, (*path, member)), f"{name}.{member}", getattr(x, member)).decl
             for member in ("rows", "columns", "values", "count")
         ]
         return Triplets(*arrays)

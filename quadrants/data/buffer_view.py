@@ -17,6 +17,9 @@ class BufferView(ViewBase):
 
     Raises `TypeError` for other objects, for other ranks and for arrays with a gradient, `ValueError`
     (`out of range`) if the window leaves the array.
+
+        a = qd.ndarray(qd.f32, shape=8)
+        v = a[2:6]  # a qd.BufferView
     """
 
     def __init__(self, arr: Ndarray, offset: int, size: int):

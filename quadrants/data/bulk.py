@@ -9,6 +9,11 @@ from quadrants.ir.conversion import cast, wrapped
 from quadrants.ir.types import DType
 
 
+def is_quantised(container) -> bool:
+    """Whether the numbers of a field are bits of words, so that nobody gets an array of them."""
+    return any(leaf.quant is not None for leaf in getattr(container, "_leaves", ()))
+
+
 def number(value, dtype: DType):
     """A number given to `fill`, cast to `dtype`. `TypeError` for what is no number."""
     if isinstance(value, np.ndarray) and value.ndim == 0:

@@ -95,3 +95,15 @@ def initialised() -> bool:
 def live_ndarrays():
     """Weak set of the runtime's ndarrays, gradients included."""
     return _session().get_runtime().ndarrays
+
+
+def has_extension(name: str) -> bool:
+    """Whether the arch of the runtime in force has an optional ability of `qd.extension`."""
+    session = _session()
+    return session.is_extension_enabled(session._arch.extension[name])
+
+
+def sparse_arena() -> int:
+    """Bytes that a program asked for, as the memory that each pool of a sparse tree has from the beginning."""
+    gigabytes = _session().get_runtime().cfg.device_memory_GB
+    return int(gigabytes * 2**30) if gigabytes != 1.0 else 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from quadrants.data import context
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.ir.quant import QuantType
 from quadrants.ir.types import PRIMITIVES, DType, TensorType, u1
 
 BY_NUMPY_NAME = {t.numpy_name: t for t in PRIMITIVES.values()}
@@ -52,9 +53,9 @@ def scalar(dtype) -> DType | None:
     return resolve() if resolve is not None and not isinstance(dtype, type) else None
 
 
-def field_dtype(dtype) -> DType:
-    """As `scalar`; raises `ValueError` (`Invalid data type`)."""
-    found = scalar(dtype)
+def field_dtype(dtype) -> DType | QuantType:
+    """As `scalar`, or a quantised type as it is; raises `ValueError` (`Invalid data type`)."""
+    found = dtype if isinstance(dtype, QuantType) else scalar(dtype)
     if found is None:
         raise ValueError(f"Invalid data type {dtype}")
     return found

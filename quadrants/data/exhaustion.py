@@ -74,4 +74,4 @@ def of_field(name: str, why: str) -> str:
 
 
 def _bytes(leaves: Iterable[Leaf]) -> int:
-    return sum(math.prod(leaf.shape) * leaf.dtype.size for leaf in leaves if leaf.snode is not None)
+    return sum(-(-math.prod(leaf.shape) * leaf.bits // 8) for leaf in leaves if leaf.snode is not None)

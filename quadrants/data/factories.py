@@ -7,22 +7,21 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from quadrants.data import context, dtypes, exhaustion
+from quadrants.data import context, dtypes, exhaustion, packing
 from quadrants.data import ndarray as ndarrays
 from quadrants.data.field import (
-    ScalarField,
     check_companions,
     dense_node,
-    new_leaf,
     parse_placement,
     tag_unplaced,
 )
 from quadrants.data.matrix_field import MatrixField, new_leaves
+from quadrants.data.packed_field import leaf_of, scalar_field
 from quadrants.data.struct_field import StructField
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsSyntaxError
 
 if TYPE_CHECKING:
-    from quadrants.data.field import Field
+    from quadrants.data.field import Field, ScalarField
     from quadrants.data.ndarray import MatrixNdarray, Ndarray, ScalarNdarray
     from quadrants.lang.enums import Layout
     from quadrants.lang.matrix import Matrix
@@ -75,7 +74,7 @@ def _field(dtype, shape=None, order=None, name="", offset=None, needs_grad=False
     dtype = dtypes.field_dtype(dtype)
     shape, order, offset = parse_placement(shape, order, offset)
     check_companions(dtype, needs_grad, needs_dual)
-    made = ScalarField(new_leaf(dtype, name, order))
+    made = scalar_field(leaf_of(dtype, name, order))
     _settle(made, shape, order, offset, _AOS, needs_grad, needs_dual)
     return made
 
@@ -101,7 +100,7 @@ def matrix_field(
     shape, order, offset = parse_placement(shape, order, offset)
     for kind in set(kinds):
         check_companions(kind, needs_grad, needs_dual)
-    made = MatrixField(new_leaves(element_shape, kinds, name, order), n, m, rank)
+    made = MatrixField(new_leaves(element_shape, kinds, name, order, leaf_of), n, m, rank)
     _settle(made, shape, order, offset, layout, needs_grad, needs_dual)
     return made
 
@@ -140,11 +139,11 @@ def _struct(members, methods, name: str, needs_grad: bool, needs_dual: bool) -> 
             kinds = _component_dtypes(scalar, element_shape)
             check_companions(kinds[0], needs_grad, needs_dual, label)
             n, m = (*element_shape, 1)[:2]
-            parts[key] = MatrixField(new_leaves(element_shape, kinds, label, None), n, m, len(element_shape))
+            parts[key] = MatrixField(new_leaves(element_shape, kinds, label, None, leaf_of), n, m, len(element_shape))
         else:
             scalar = dtypes.field_dtype(kind)
             check_companions(scalar, needs_grad, needs_dual, label)
-            parts[key] = ScalarField(new_leaf(scalar, label, None))
+            parts[key] = scalar_field(leaf_of(scalar, label, None))
     return StructField(parts, dict(methods or {}), name)
 
 
@@ -154,6 +153,9 @@ def _settle(made, shape, order, offset, layout, needs_grad: bool, needs_dual: bo
         for part in made._placeable():
             tag_unplaced(part, needs_grad, needs_dual)
         return
+    for leaf in made._leaves:
+        if leaf.quant is not None:
+            raise QuadrantsRuntimeError(f"shape={shape}: {packing.NEEDS_WORD.format(quant=leaf.quant)}")
     wanted = [made]
     wanted += [made.grad] if needs_grad else []
     wanted += [made.dual] if needs_dual else []

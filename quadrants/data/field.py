@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -104,6 +104,15 @@ class Field(FieldMethods, TokenBase):
         if self._is_primal:
             return NO_ALLOCATION
         return NO_COMPANION.format(name=self._name, which="dual" if self._name.endswith("dual") else "grad")
+
+    def _activate_all(self) -> None:
+        """Make every cell active, where the field is sparse."""
+        self._check_usable()
+        withins = [leaf.cell.within for leaf in self._leaves if leaf.cell.within is not None]
+        for node in {id(within.node): within.node for within in withins}.values():
+            from quadrants.data.sparse.active import activate_all
+
+            activate_all(node)
 
     # -- who has to know of writes
 
@@ -263,7 +272,12 @@ class ScalarField(NumpyExchange, Field):
     def _open(self) -> np.ndarray:
         self._check_usable()
         cell = self._leaves[0].cell
-        items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
+        if cell.within is not None:
+            from quadrants.data.sparse.array import SparseArray  # few programs have sparse trees
+
+            items: Any = SparseArray(cell, dtypes.storage_dtype(cell.dtype))
+        else:
+            items = layout.view((cell,), (), cell.dtype.size, dtypes.storage_dtype(cell.dtype))
         if not cell.blocked and not any(cell.index_offset):
             self._plain = items
             self._extents = cell.shape
@@ -323,7 +337,8 @@ class ScalarField(NumpyExchange, Field):
 
     def _strided(self) -> np.ndarray | None:
         content = self._content()
-        return None if self._leaves[0].cell.blocked else content
+        cell = self._leaves[0].cell
+        return None if cell.blocked or cell.within is not None else content
 
     def _store_all(self, array: np.ndarray) -> None:
         content = self._content()
@@ -352,10 +367,27 @@ class ScalarField(NumpyExchange, Field):
         return "<qd.field>"
 
 
-def new_leaf(dtype, name: str, order: tuple | None) -> Leaf:
-    leaf = Leaf(dtype, name, order)
+def new_leaf(dtype, name: str, order: tuple | None, quant=None) -> Leaf:
+    leaf = Leaf(dtype, name, order, quant)
     leaf.group = (leaf,)
+    leaf.field_class = ScalarField
     return leaf
+
+
+def leaf_like(leaf: Leaf, name: str) -> Leaf:
+    """The component of a companion."""
+    made = new_leaf(leaf.dtype, name, leaf.order, leaf.quant)
+    made.field_class = leaf.field_class
+    return made
+
+
+def refuse_array(field: Field, what: str) -> NoReturn:
+    """`AssertionError` for a quantised field: there is no array of numbers."""
+    leaf, name = field._leaves[0], f" {field._name}" if field._name else ""
+    raise AssertionError(
+        f"{what} needs an array of {leaf.dtype}, and this field{name} of {leaf.quant} is bits of words. In a kernel, "
+        f"copy it to a field of {leaf.dtype}: `for I in qd.grouped(x): y[I] = x[I]`."
+    )
 
 
 def not_a_field(source) -> TypeError:
@@ -375,6 +407,7 @@ def copy_field(target: Field, source: Field) -> None:
         )
     if target.shape != source.shape:
         raise ValueError(f"qd.field shape {target.shape} does not match the source field shape {source.shape}")
+    target._activate_all()
     target._store_all(source._export())
 
 

@@ -7,11 +7,12 @@ root cell    | a | a | a | a |pad| b0 b1 | b0 b1 |         two dense nodes, 64-b
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from quadrants.data import memory
+from quadrants.ir.quant import Packing
 
 # Top-level nodes start on a cache line, so that vector loads of separate fields never straddle one needlessly.
 ROOT_ALIGN = 64
@@ -26,7 +27,9 @@ class CellLayout(NamedTuple):
 
     The byte address of canonical index I is `tree.buffer.ptr + offset +
     sum(((I[axis] - index_offset[axis]) // divisor % extent) * stride for axis, extent, divisor, stride in levels)`.
-    `writes` counts the writes of integers; None for reals.
+    `writes` counts the writes of integers; None for reals. `packing`: which bits of the word at that address it is, in
+    the computing type `dtype`. Below a sparse node `within` says which container of the pool, whose memory `tree` has,
+    the cell is in (`ir.sparse`); `levels` are then those in a container.
     """
 
     levels: tuple
@@ -36,10 +39,14 @@ class CellLayout(NamedTuple):
     index_offset: tuple
     tree: object
     writes: object = None
+    packing: Packing | None = None
+    within: Any = None
 
     @property
     def blocked(self) -> bool:
-        """True if some axis is split over several nodes, so that no plain strided view exists."""
+        """True if some axis is split over several dense nodes, so that no plain strided view exists."""
+        if self.within is not None:
+            return False
         axes = [level[0] for level in self.levels]
         return len(set(axes)) != len(axes)
 
@@ -52,6 +59,9 @@ def assign_offsets(root) -> int:
 def _measure(node) -> int:
     if node.kind == "place":
         node.cell_bytes = node.align = node.leaf.dtype.size
+        return node.cell_bytes
+    if node.word is not None:
+        node.cell_bytes = node.align = node.word.size  # of all cells together
         return node.cell_bytes
     top = node.kind == "root"
     size, align = 0, 1
@@ -80,23 +90,29 @@ def cell_of(leaf) -> CellLayout:
     axes = sorted({axis for node in path for axis in node.axes})
     canonical = {axis: (leaf.order[k] if leaf.order else k) for k, axis in enumerate(axes)}
     levels, offset, below = [], 0, dict.fromkeys(axes, 1)
+    bits: list = []
     for node in reversed(path):
         offset += node.offset
-        stride = node.cell_bytes
-        inner = []
+        stride = node.cell_bytes if node.word is None else leaf.bits
+        inner: list = []
         for axis, extent in zip(reversed(node.axes), reversed(node.dims), strict=True):
             inner.append((canonical[axis], extent, below[axis], stride))
             below[axis] *= extent
             stride *= extent
-        levels.extend(inner)
+        (levels if node.word is None else bits).extend(inner)
     index_offset = leaf.offset or (0,) * len(axes)
     tree = leaf.snode.tree
-    return CellLayout(tuple(reversed(levels)), offset, leaf.shape, leaf.dtype, index_offset, tree, leaf.writes)
+    packing = leaf.packing._replace(levels=tuple(reversed(bits))) if leaf.packing is not None else None
+    return CellLayout(
+        tuple(reversed(levels)), offset, leaf.shape, leaf.dtype, index_offset, tree, leaf.writes, packing
+    )  # fmt: skip
 
 
 def even_step(cells) -> int | None:
     """Byte distance between neighbouring components if it is the same throughout; None for irregular placement."""
     first = cells[0]
+    if first.packing is not None:
+        return None
     if len(cells) == 1:
         return first.dtype.size
     step = cells[1].offset - first.offset
@@ -141,6 +157,8 @@ def split_index(cell: CellLayout, index: tuple) -> tuple:
 
 def shared_cell_reason(leaves: tuple) -> str | None:
     """Why these components of one field have no dense array of their own, or None."""
+    if leaves[0].cell.within is not None:
+        return "the field is sparse"
     if leaves[0].cell.blocked:
         return "an axis is split over several nodes"
     up = leaves[0].snode.up

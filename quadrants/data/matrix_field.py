@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 
 from quadrants.data import bulk, dtypes, host_access, host_values, layout
-from quadrants.data.field import Field, ScalarField, copy_field, new_leaf
+from quadrants.data.field import Field, ScalarField, copy_field, leaf_like, new_leaf, refuse_array
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 
 
-def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None) -> tuple:
-    """Component slots of a matrix field, row major. `kinds`: one dtype per component."""
-    leaves = tuple(new_leaf(dtype, name, order) for dtype in kinds)
+def new_leaves(element_shape: tuple, kinds: list, name: str, order: tuple | None, make=new_leaf) -> tuple:
+    """Component slots of a matrix field, row major. `kinds`: one dtype per component, or what `make` takes."""
+    return grouped(tuple(make(kind, name, order) for kind in kinds))
+
+
+def grouped(leaves: tuple) -> tuple:
+    """Components as those of one field."""
     for leaf in leaves:
         leaf.group = leaves
         leaf.writes = leaves[0].writes
-    if len({leaf.dtype for leaf in leaves}) != 1:
+    if len({leaf.dtype for leaf in leaves}) != 1 or len({leaf.quant is None for leaf in leaves}) != 1:
         raise QuadrantsRuntimeError("Member fields of a matrix field must have the same compute type")
     return leaves
 
@@ -69,7 +73,7 @@ class MatrixField(NumpyExchange, Field):
         k = i * self.m + j
         if k not in self._scalars:
             self._check_alive()
-            scalar = self._scalars[k] = ScalarField(self._leaves[k])
+            scalar = self._scalars[k] = self._leaves[k].field_class(self._leaves[k])
             scalar._is_primal = self._is_primal
             for which in ("grad", "dual") if self._is_primal and self.dtype.is_real else ():
                 scalar._companions[which] = getattr(self, which).get_scalar_field(*indices)
@@ -77,8 +81,7 @@ class MatrixField(NumpyExchange, Field):
 
     def _make_companion(self, which: str) -> MatrixField:
         name = f"{self._name}.{which}"
-        kinds = [leaf.dtype for leaf in self._leaves]
-        leaves = new_leaves(self._element_shape, kinds, name, self._leaves[0].order)
+        leaves = grouped(tuple(leaf_like(leaf, name) for leaf in self._leaves))
         return MatrixField(leaves, self.n, self.m, self.ndim)
 
     # -- elements
@@ -88,7 +91,7 @@ class MatrixField(NumpyExchange, Field):
         self._check_usable()
         cells = self.cells
         step = layout.even_step(cells)
-        if step is None or step < 0:
+        if step is None or step < 0 or cells[0].within is not None:
             return None
         elements = layout.view(cells, self._element_shape, step, dtypes.numpy_dtype(self.dtype))
         if not cells[0].blocked and not any(cells[0].index_offset):
@@ -198,6 +201,11 @@ class MatrixField(NumpyExchange, Field):
         """
         return self._shaped(self._to_numpy(dtype, copy), keep_dims)
 
+    def _to_numpy(self, dtype, copy) -> np.ndarray:
+        if self._leaves[0].quant is not None:
+            refuse_array(self, "to_numpy")
+        return super()._to_numpy(dtype, copy)
+
     def _shaped(self, array, keep_dims: bool):
         if self.ndim == 2 and self.m == 1 and not keep_dims:
             return array[..., 0]
@@ -205,6 +213,8 @@ class MatrixField(NumpyExchange, Field):
 
     def to_torch(self, device=None, keep_dims: bool = False, *, copy=True):
         """As `to_numpy`, as a torch tensor on `device`."""
+        if self._leaves[0].quant is not None:
+            refuse_array(self, "to_torch")
         from quadrants.data import interop_torch
 
         return interop_torch.export(self, lambda array: self._shaped(array, keep_dims), device, copy)

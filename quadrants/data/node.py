@@ -9,15 +9,20 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quadrants._ext.core import Writes
-from quadrants.data import shapes
+from quadrants.data import context, packing, shapes
 from quadrants.data.axes import Axis
+from quadrants.data.placeable import flatten_fields
 from quadrants.data.sites import Site
 from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from quadrants.ir.quant import Packing, QuantType
+    from quadrants.ir.types import DType
 
 _ids = itertools.count()
 
@@ -28,13 +33,21 @@ class Leaf:
     `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
     `owners` are weak references to the field objects that show this component; they die with the storage. `role` is
     "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal". `writes` counts the
-    writes of integers, for all components of a field together. `site` is where a large field was declared.
+    writes of integers, for all components of a field together. `site` is where a large field was declared. `quant` is
+    the quantised type, whose computing type `dtype` is then, and `packing` which bits of a word it has.
+    `field_class`: that of the scalar field of this component alone.
     """
 
-    __slots__ = ("dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site")
+    __slots__ = (
+        "dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site",
+        "quant", "packing", "field_class",
+    )  # fmt: skip
 
-    def __init__(self, dtype, name: str, order: tuple | None = None):
+    def __init__(self, dtype, name: str, order: tuple | None = None, quant: QuantType | None = None):
         self.dtype = dtype
+        self.quant = quant
+        self.packing: Packing | None = None
+        self.field_class: Any = None
         self.name = name
         self.snode: Any = None
         self.cell: Any = None
@@ -45,6 +58,11 @@ class Leaf:
         self.role = "primal"
         self.site: Site | None = None
         self.writes = Writes() if dtype.is_integral else None
+
+    @property
+    def bits(self) -> int:
+        """Bits of a cell."""
+        return self.quant.bits if self.quant is not None else 8 * self.dtype.size
 
     @property
     def shape(self) -> tuple:
@@ -69,25 +87,37 @@ class TreeBuilding:
 
     def pointer(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child whose cells get memory when first written. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Pointer")
+        _check_supported("Pointer")
+        return self._node()._add_child("pointer", *_check_axes(axes, dimensions))
 
     def bitmasked(self, axes: Any, dimensions: Any) -> SNode:
         """A sparse child with one activity bit a cell. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Bitmasked")
+        _check_supported("Bitmasked")
+        return self._node()._add_child("bitmasked", *_check_axes(axes, dimensions))
 
     def dynamic(self, axis: Any, dimension: Any, chunk_size: Any = None) -> SNode:
-        """A growable list along one axis. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Dynamic")
+        """A child with a list in each cell, along an axis that no node above has, of at most `dimension` entries.
+
+        A list gets memory for `chunk_size` entries at a time, for all of them unless told otherwise.
+        `QuadrantsRuntimeError` where unsupported.
+        """
+        _check_supported("Dynamic")
+        return self._node()._add_list(*_check_axes(axis, dimension), chunk_size)
 
     def quant_array(self, axes: Any, dimensions: Any, max_num_bits: Any) -> SNode:
-        """A bit-packed child for quantised types. `QuadrantsRuntimeError` where unsupported."""
-        raise _unsupported("Quant_array")
+        """A child whose cells are bits of one word of `max_num_bits` (8, 16, 32 or 64), for one field of `quant.int` or
+        `quant.fixed`. `QuadrantsRuntimeError` for another size, and when a field is placed that needs more bits.
+        """
+        word = packing.word_of(max_num_bits)
+        child = self._node()._add_child("quant_array", *_check_axes(axes, dimensions))
+        child.word = word
+        return child
 
     def place(self, *things: Any, offset: Any = None) -> Any:
         """Put fields (also `.grad`, `.dual`, and lists of them) into the cell of this node, side by side.
 
-        `offset`: first valid index, an int or one int per axis. Raises `ValueError` for what is no field,
-        `RuntimeError` for a field that has a place already or for an offset of the wrong length.
+        things: also `qd.BitpackedFields`. `offset`: first valid index, an int or one int per axis. Raises `ValueError`
+        for what is no field, `RuntimeError` for a field that has a place already or for an offset of the wrong length.
         """
         self._node()._place(things, offset)
         return self
@@ -109,7 +139,9 @@ class SNode(TreeBuilding):
     """
 
     __slots__ = (
-        "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "_id", "__weakref__"
+        "kind", "axes", "dims", "up", "children", "tree", "leaf", "cell_bytes", "align", "offset", "word", "chunk_size",
+        "_id",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self, kind: str, axes: tuple = (), dims: tuple = (), up: SNode | None = None, leaf=None):
@@ -120,7 +152,8 @@ class SNode(TreeBuilding):
         self.children: list[SNode] = []
         self.tree: Any = up.tree if up is not None else None
         self.leaf = leaf
-        self.cell_bytes = self.align = self.offset = 0
+        self.word: DType | None = None  # of nodes whose children are bits
+        self.cell_bytes = self.align = self.offset = self.chunk_size = 0
         self._id = next(_ids)
 
     # -- building
@@ -133,20 +166,58 @@ class SNode(TreeBuilding):
         return self
 
     def _add_child(self, kind: str, axes: tuple, dims: tuple) -> SNode:
+        if self.word is not None:
+            raise QuadrantsRuntimeError(f"{packing.NOT_IN_ARRAY}, not a {kind} node.")
         child = SNode(kind, axes, dims, self)
         self.children.append(child)
         return child
 
+    def _add_list(self, axes: tuple, dims: tuple, chunk_size: Any) -> SNode:
+        if len(axes) != 1:
+            raise AssertionError(f"A dynamic node has one axis, not {len(axes)}.")
+        if axes[0] in self.extents():
+            raise QuadrantsRuntimeError("Dynamic SNode must have a standalone dimensionality.")
+        chunk = dims[0] if chunk_size is None else operator.index(chunk_size)
+        if chunk <= 0:
+            raise QuadrantsRuntimeError(f"The chunk_size of a dynamic node is a number of entries, not {chunk}.")
+        child = self._add_child("dynamic", axes, dims)
+        child.chunk_size = min(chunk, dims[0])
+        return child
+
     def _place(self, things, offset) -> None:
-        fields = list(_flatten_fields(things))
+        words = [thing for thing in things if isinstance(thing, packing.BitpackedFields)]
+        fields = list(flatten_fields(thing for thing in things if not isinstance(thing, packing.BitpackedFields)))
         leaves = [leaf for field in fields for leaf in field._leaves]
         if len(set(map(id, leaves))) != len(leaves) or any(leaf.snode is not None for leaf in leaves):
-            raise QuadrantsRuntimeError("This variable has been placed.")
-        for field in fields:
+            raise QuadrantsRuntimeError(packing.PLACED)
+        for field in (*fields, *(field for bits in words for field in bits.fields)):
             field._check_alive()
         offset = self._check_offset(offset)
+        if self.word is not None:
+            self._pack(leaves, words, offset)
+            return
+        for leaf in leaves:
+            if leaf.quant is not None:
+                raise QuadrantsRuntimeError(f"{leaf.name or 'x'}: {packing.NEEDS_WORD.format(quant=leaf.quant)}")
         for leaf in leaves:
             self.attach(leaf, offset)
+        for bits in words:
+            self._place_word(bits, offset)
+
+    def _place_word(self, bits: packing.BitpackedFields, offset: tuple | None) -> None:
+        leaves = bits.close()
+        child = self._add_child("bit_struct", (), ())
+        child.word = bits.word
+        for leaf in leaves:
+            child.attach(leaf, offset)
+
+    def _pack(self, leaves: list[Leaf], words: list, offset: tuple | None) -> None:
+        """Place the field of a `quant_array`."""
+        if self.kind != "quant_array" or words or self.children or len(leaves) != 1:
+            raise QuadrantsRuntimeError(f"{packing.NOT_IN_ARRAY}.")
+        assert self.word is not None
+        leaves[0].packing = packing.in_array(leaves[0], self.word, self.cells)
+        self.attach(leaves[0], offset)
 
     def attach(self, leaf: Leaf, offset: tuple | None) -> None:
         """Make `leaf` a place child of this node. Nothing is checked here."""
@@ -179,6 +250,11 @@ class SNode(TreeBuilding):
         owners = [owner for owner in found if owner is not None and owner._is_primal and owner._placeable() == [owner]]
         if not owners or leaf is not leaf.group[0]:
             return
+        if leaf.quant is not None:
+            raise QuadrantsRuntimeError(
+                f"the {which} of a quantised field is quantised too, and needs a place among bits: declare the field "
+                f"with needs_{which}=True and write bits.place(x, x.{which})"
+            )
         companion = getattr(max(owners, key=lambda owner: len(owner._leaves)), which)
         if companion is not None and companion._leaves[0].snode is None:
             self._place((companion,), leaf.offset)
@@ -241,7 +317,7 @@ class SNode(TreeBuilding):
 
     @property
     def _cell_size_bytes(self) -> int:
-        return 0 if self.kind == "place" else self._measured().cell_bytes
+        return 0 if self.kind == "place" or self.word is not None else self._measured().cell_bytes
 
     @property
     def _offset_bytes_in_parent_cell(self) -> int:
@@ -249,7 +325,9 @@ class SNode(TreeBuilding):
 
     @property
     def _num_dynamically_allocated(self) -> int:
-        return 0
+        """Cells that have memory of their own: those of a pointer node, chunks of lists of a dynamic one."""
+        sparse = self.tree.sparse
+        return 0 if sparse is None else sparse.allocated(self)
 
     def _get_children(self) -> list:
         return list(self.children)
@@ -258,7 +336,11 @@ class SNode(TreeBuilding):
         return [self.tree.root_object(), *self.path()[1:]]
 
     def deactivate_all(self) -> None:
-        """Zero every sparse cell below; a tree of dense nodes has none, so nothing happens."""
+        """Make the cells of this node and of all nodes below inactive, where they are sparse."""
+        if not self.tree.frozen:
+            context.materialize()
+        if self.tree.sparse is not None:
+            self.tree.sparse.deactivate_below(self)
 
     def __str__(self) -> str:
         steps = [f"{node.kind} {list(node.shape)}" for node in self.path()[1:]]
@@ -266,6 +348,11 @@ class SNode(TreeBuilding):
 
     def __repr__(self) -> str:
         return f"<qd.SNode of type {self.kind}>"
+
+
+def _check_supported(kind: str) -> None:
+    if not context.has_extension("sparse"):
+        raise _unsupported(kind)
 
 
 def _unsupported(kind: str) -> QuadrantsRuntimeError:
@@ -296,16 +383,3 @@ def _check_axes(axes, dims) -> tuple:
         raise QuadrantsRuntimeError("Each axis may be named once per node; split it further with a child node.")
     pairs = sorted(zip(numbers, dims, strict=True))
     return tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs)
-
-
-def _flatten_fields(things):
-    from quadrants.data.field import Field
-
-    for thing in things:
-        thing = thing._unwrap() if hasattr(thing, "_unwrap") else thing
-        if isinstance(thing, (list, tuple)):
-            yield from _flatten_fields(thing)
-        elif isinstance(thing, Field):
-            yield from thing._placeable()
-        else:
-            raise ValueError(f"{thing} cannot be placed")

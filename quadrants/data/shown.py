@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from quadrants.data import memory
+from quadrants.data import bulk, memory
 from quadrants.errors import QuadrantsRuntimeError
 
 ROWS = COLUMNS = 8
@@ -50,7 +50,8 @@ def head(container) -> np.ndarray | None:
     on_device = memory.is_device(container._memory())
     if on_device and math.prod(container.shape + container._element_shape) > MOST_COPIED:
         return None
-    content = container._to_numpy(None, True) if on_device else container._export()
+    fetched = on_device and not bulk.is_quantised(container)
+    content = container._to_numpy(None, True) if fetched else container._export()
     rank = len(container.shape)
     first = content[(0,) * max(rank - 2, 0)]
     return np.array(first[(slice(ROWS), slice(COLUMNS))[: min(rank, 2)]])

@@ -25,6 +25,7 @@ class SNodeTree:
         self.frozen = False
         self.destroyed = False
         self.buffer = None
+        self.sparse: Any = None  # a `SparseTree`, once it has memory and sparse nodes
         self.leaves: list = []
         self.root = SNode("root")
         self.root.tree = self
@@ -67,7 +68,9 @@ class SNodeTree:
                 owner = ref()
                 if owner is not None:
                     owner._kill(why)
-        self.buffer = None
+        if self.sparse is not None:
+            self.sparse.release()
+        self.buffer = self.sparse = None
 
     def check(self) -> None:
         """`RuntimeError` for a childless node or for components of one field that differ in shape."""
@@ -78,9 +81,8 @@ class SNodeTree:
         of memory kills the tree, so that what follows is not blocked by it."""
         self.check()
         self.frozen = True
-        nbytes = layout.assign_offsets(self.root)
         try:
-            self.buffer = memory.allocate(nbytes)
+            self._get_memory()
         except QuadrantsRuntimeError as error:
             told = exhaustion.of_tree(self.leaves, error)
             self.kill(told)
@@ -89,9 +91,29 @@ class SNodeTree:
             self.kill()
             raise
         self._id = next(_state.ids)
+        place = layout.cell_of if self.sparse is None else self.sparse.cell_of
         for leaf in self.leaves:
-            leaf.cell = layout.cell_of(leaf)
+            leaf.cell = place(leaf)
         _state.trees.append(self)
+
+    def _get_memory(self) -> None:
+        nbytes = layout.assign_offsets(self.root)
+        if not _is_sparse(self.root):
+            self.buffer = memory.allocate(nbytes)
+            return
+        from quadrants.data.sparse import report  # few programs have sparse trees
+        from quadrants.data.sparse.records import SparseTree
+
+        report.register(trees)
+        sparse = SparseTree(self)
+        self.buffer = memory.allocate(sparse.nbytes)
+        sparse.describe()
+        self.sparse = sparse
+
+    def deactivate_all(self) -> None:
+        """Make every cell of every sparse node inactive."""
+        if self.sparse is not None:
+            self.sparse.deactivate_below(self.root)
 
 
 class _State:
@@ -212,6 +234,10 @@ def _check(tree: SNodeTree) -> None:
             )
 
 
+def _is_sparse(node: SNode) -> bool:
+    return node.kind in ("pointer", "bitmasked", "dynamic") or any(map(_is_sparse, node.children))
+
+
 def _check_children(node: SNode) -> None:
     if node.kind == "place":
         return
@@ -239,8 +265,11 @@ class _Root(TreeBuilding):
         return None
 
     def deactivate_all(self) -> None:
-        """Zero the sparse cells of all trees; dense trees have none."""
+        """Make the cells of all sparse nodes inactive, in all trees that have memory."""
         _require_init()
+        context.materialize()
+        for tree in trees():
+            tree.deactivate_all()
 
     def _get_children(self) -> list:
         return self._node()._get_children()
@@ -257,6 +286,14 @@ def _require_init() -> None:
 
 
 root = _Root()
+
+
+def deactivate_all_snodes() -> None:
+    """Make the cells of all sparse nodes inactive, in all trees that have memory.
+
+    qd.deactivate_all_snodes()
+    """
+    root.deactivate_all()
 
 
 class FieldsBuilder(TreeBuilding):
@@ -314,7 +351,8 @@ class FieldsBuilder(TreeBuilding):
         return super().quant_array(indices, dimensions, max_num_bits)
 
     def deactivate_all(self) -> None:
-        """Zero the sparse cells of the tree; dense trees have none."""
+        """Make the cells of all sparse nodes of the tree inactive."""
+        self._tree.deactivate_all()
 
     def finalize(self, raise_warning: bool = True) -> SNodeTree:
         """Allocate the tree at once. An empty builder only warns, unless `raise_warning` is False."""
@@ -333,7 +371,7 @@ class FieldsBuilder(TreeBuilding):
         return self._tree
 
 
-__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "materialize", "root"]
+__all__ = ["FieldsBuilder", "Leaf", "SNode", "SNodeTree", "current", "deactivate_all_snodes", "materialize", "root"]
 
 
 @context.on_first_container

@@ -22,6 +22,8 @@ class Tensor(WrapperBase):
 
     Take `qd.tensor` or `qd.wrap` to make one; `Tensor(impl)` accepts bare ndarrays and fields only (`TypeError`).
     Equality and hash are by identity.
+
+        t = qd.tensor(qd.f32, shape=(4, 4))  # a qd.Tensor
     """
 
     def __init__(self, impl):

@@ -6,6 +6,7 @@ from collections.abc import Set
 
 from quadrants.ir import walk
 from quadrants.ir.nodes import MEMORY, PLACES, Atomic, Call, Choice, Intrinsic, Module, Place, Store, Task
+from quadrants.ir.sparse import Memory
 from quadrants.ir.types import element_dtype
 
 
@@ -21,7 +22,8 @@ def disjoint(module: Module) -> set[int]:
             key = (id(cell.tree), cell.offset + k * element_dtype(d.type).size)
             seen.setdefault(key, []).append(d.number)
     shared = {number for numbers in seen.values() if len(numbers) > 1 for number in numbers}
-    return {d.number for d in module.arrays} - shared - _written_in_functions(module)
+    sparse = {d.number for d in module.arrays if d.within is not None or isinstance(d.source, Memory)}
+    return {d.number for d in module.arrays} - shared - sparse - _written_in_functions(module)
 
 
 def _written_in_functions(module: Module) -> set[int]:

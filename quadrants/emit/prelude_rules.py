@@ -31,13 +31,14 @@ from quadrants.ir.types import (
     u32,
     u64,
 )
+from quadrants.ir.words import word_of
 
 if TYPE_CHECKING:
     from quadrants.emit.prelude import Prelude
 
 FAMILIES = (
     "types", "tensor", "struct", "reference", "lane", "libm", "cast", "int", "float",
-    "map", "linalg", "atomic", "plain", "random", "print", "check", "index", "reduce",
+    "map", "linalg", "atomic", "plain", "joined", "word", "random", "print", "check", "index", "reduce",
     *SIMT_RULES,
 )  # fmt: skip
 
@@ -259,6 +260,25 @@ def atomic(p: Prelude, op: str, t: ValueType, space: str = "", family: str = "at
     return p.add(family, name, macro, dtype, op, combine, to_bits, from_bits, *told, needs=needs)
 
 
+def word(p: Prelude, op: str, t: ValueType) -> str:
+    """A number, or each of a tensor, as an unsigned word ("to"), and back ("of")."""
+    kept = word_of(t)
+    stem, needs = suffix(t), (t, kept)
+    name = f"qd_word_of_{stem}" if op == "to" else f"qd_{stem}_of_word"
+    if isinstance(t, TensorType):
+        each = ("word", op, t.dtype)
+        source, result = (t, kept) if op == "to" else (kept, t)
+        return p.add("word", name, "each", t, source, result, p.need(*each), needs=(*needs, each))
+    return p.add("word", name, op, t, kept, needs=needs)
+
+
+def joined(p: Prelude, op: str, t: DType, space: str) -> str:
+    """An atomic that the lanes of a subgroup do together where they can. Returns nothing."""
+    calls = (("atomic", op, t, space), ("plain", "add" if op == "sub" else op, t, ""))
+    names = [p.need(*call) for call in calls]
+    return p.add("joined", f"qd_joined_{op}_{t}", "lanes", t, op, *names, needs=(t, *words_of_memory(p, t), *calls))
+
+
 def plain(p: Prelude, op: str, t: ValueType, space: str = "") -> str:
     return atomic(p, op, t, space, "plain")
 
@@ -283,7 +303,7 @@ def check(p: Prelude, op: str, what: Any, *tensors: ValueType) -> str:
     if op == "fail":
         if len(what) > FAIL_VALUES or set(what) - {"i", "u", "f"}:
             raise ValueError(f"a failure records up to {FAIL_VALUES} values, each 'i', 'u' or 'f', not '{what}'")
-        needs: list[Any] = [i32, i64, ("lane",)]
+        needs: list[Any] = [i32, i64, ("lane",), *words_of_memory(p)]
         if p.spelling.leave_needs:
             needs.append(p.spelling.leave_needs)
         return p.add("check", f"qd_fail{'_' * bool(what)}{what}", "fail", what, needs=needs)
@@ -340,5 +360,5 @@ RULES: dict[str, Callable[..., str]] = {
     "types": types, "tensor": tensor, "struct": struct, "reference": reference, "reference_value": reference_value,
     "reference_volatile": reference_volatile, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
-    "print": print_, "index": index, "reduce": reduce, **SIMT_RULES,
+    "word": word, "joined": joined, "print": print_, "index": index, "reduce": reduce, **SIMT_RULES,
 }  # fmt: skip

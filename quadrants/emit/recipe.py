@@ -35,6 +35,8 @@ def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
         written=_slots(traced, {d.number for d in module.written if d.kind == "array"}),
         written_cells=tuple(d.source for d in module.written if d.kind == "field"),
         keep=tuple(traced.fields),
+        pools=module.sparse.pools() if module.sparse is not None else (),
+        activates=module.sparse is not None and bool(module.sparse.made("activate")),
         launches=rendered.launches,
         frame=frame.size if frame is not None and frame.members else 0,
         error=frame.error if frame is not None else -1,

@@ -37,6 +37,23 @@ class SharedArray(NamedTuple):
     offset: int | None
 
 
+class SharedUpdate(NamedTuple):
+    """A function that changes an element of `array`, or a component of one (`component`), by compare-and-swap, and
+    returns what was there. type: of the number. word: what the array has for it, and to, of: functions between the two,
+    "" where they are the same. plain: the function that changes a variable. swaps: it takes what is expected and what
+    is desired."""
+
+    name: str
+    array: str
+    component: bool
+    type: str
+    word: str
+    plain: str
+    to: str
+    of: str
+    swaps: bool
+
+
 class Parameter(NamedTuple):
     """Of a function. by_reference: what it does to it, the caller sees. constant: it never changes."""
 
@@ -169,6 +186,7 @@ class EmittedTask:
     lines: list[str]
     shared: list[SharedArray] = field(default_factory=list)
     number: int = 0
+    updates: list[SharedUpdate] = field(default_factory=list, kw_only=True)
     loop: list[Axis] | None = None
     opening: list[Local] = field(default_factory=list)
     closing: list[str] = field(default_factory=list)

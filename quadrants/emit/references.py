@@ -11,9 +11,12 @@ is added to the address. Memory and aggregates have bytes where variables have t
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from quadrants.emit import text as t_
+from quadrants.emit import words
 from quadrants.emit.blocks import BlockPrinter
+from quadrants.emit.records import SharedUpdate
 from quadrants.emit.spelling import CLEARER
 from quadrants.emit.text import ADD, AND, EQUALITY, MUL, OR, UNARY, Text
 from quadrants.errors import QuadrantsTypeError
@@ -25,7 +28,6 @@ from quadrants.ir.types import (
     ValueType,
     element_dtype,
     f16,
-    f32,
     f64,
     i32,
     i64,
@@ -37,6 +39,7 @@ from quadrants.ir.types import (
     u32,
     u64,
 )
+from quadrants.ir.words import native, shared_array
 
 # Arithmetic and bits of truth values, as logic.
 _LOGIC = {
@@ -44,16 +47,18 @@ _LOGIC = {
     "bit_and": ("&&", AND), "min": ("&&", AND), "bit_or": ("||", OR), "max": ("||", OR),
 }  # fmt: skip
 _ORDERED = ("lt", "le", "gt", "ge")
-_ATOMICS = {
-    "add": "atomicAdd", "sub": "atomicAdd", "min": "atomicMin", "max": "atomicMax", "and": "atomicAnd",
-    "or": "atomicOr", "xor": "atomicXor", "exchange": "atomicExchange", "cas": "atomicCompSwap",
-}  # fmt: skip
 
 
 class ReferencePrinter(BlockPrinter):
-    """frame_offsets: of the variables that all threads see, by id, in bytes."""
+    """frame_offsets: of the variables that all threads see, by id, in bytes. words: the arrays of words, by id, and
+    updates: what the body asks for; see `emit.words`."""
 
     frame_offsets: dict[int, int] = {}
+    words: frozenset[int] = frozenset()
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.updates: dict[str, SharedUpdate] = {}
 
     def reference(self, t: ValueType) -> str:
         """The type of a reference to a value in the memory of the device."""
@@ -74,7 +79,13 @@ class ReferencePrinter(BlockPrinter):
     def from_memory(self, t: ValueType, a: Text) -> Text:
         return t_.call(self.type(u1), a) if t is u1 else a
 
+    def has_words(self, place: n.Place) -> bool:
+        decl = shared_array(place)
+        return decl is not None and decl.id in self.words
+
     def stored(self, place: n.Place, a: Text) -> Text:
+        if self.has_words(place):
+            return t_.call(self.need("word", "to", place.type), a)
         return self.to_memory(place.type, a) if self.in_memory(place) else a
 
     def in_memory(self, place: n.Place) -> bool:
@@ -100,6 +111,8 @@ class ReferencePrinter(BlockPrinter):
         if loaded is not None:
             return loaded
         found = self.place(e.place)
+        if self.has_words(e.place):
+            return t_.call(self.need("word", "of", e.type), found)
         return self.from_memory(e.type, found) if self.in_memory(e.place) else found
 
     def print_Elem(self, e: n.Elem) -> Text:
@@ -113,7 +126,12 @@ class ReferencePrinter(BlockPrinter):
 
     def chosen(self, e: n.Expr) -> Text:
         """A side of a choice. Compilers mix up layouts of what is in memory and what is not: it has to be a value."""
-        if isinstance(e, n.Load) and not isinstance(e.type, DType) and self.in_memory(e.place):
+        if (
+            isinstance(e, n.Load)
+            and not isinstance(e.type, DType)
+            and self.in_memory(e.place)
+            and not self.has_words(e.place)
+        ):
             return t_.call(self.need("reference_value", e.type), self.text(e))
         return self.text(e)
 
@@ -212,6 +230,8 @@ class ReferencePrinter(BlockPrinter):
 
     def print_Volatile(self, e: n.Volatile) -> Text:
         place = self.place(e.place)
+        if self.has_words(e.place):
+            return t_.call(self.need("word", "of", e.type), place)
         if place.pointer is None:  # of a block or a thread
             return self.from_memory(e.type, place)
         return self.from_memory(e.type, t_.call(self.need("reference_volatile", e.type), self.number_of(place)))
@@ -221,25 +241,53 @@ class ReferencePrinter(BlockPrinter):
     def print_Atomic(self, e: n.Atomic) -> Text:
         place, values = self.place(e.place), self.texts(e.args)
         plain = self.plain or e.plain or self.private(e.place)
+        decl = shared_array(e.place)
+        if decl is not None and (decl.id in self.words or not plain and not self.native(e.op, e.type)):
+            return self.update_of_block(e, decl, values)
         if not plain and self.native(e.op, e.type):
             if e.op == "sub":
                 values = [t_.prefix("-", v) for v in values]
-            return t_.call(_ATOMICS[e.op], place, *values)
-        if not plain and place.pointer is None:
-            raise QuadrantsTypeError(
-                f"arch vulkan has no atomic_{e.op} on {e.type} in shared memory. Take i32 or u32 for the shared array, "
-                "or one thread for the updates."
-            )
+            return t_.call(words.ATOMICS[e.op], place, *values)
         if place.pointer is None:
             return t_.call(self.need("plain", e.op, e.type, ""), place, *values)
         name = self.need("plain" if plain else "atomic", e.op, e.type, place.space)
         return t_.call(name, t_.address(place), *values)
 
+    def stmt_Eval(self, s: n.Eval) -> None:
+        e = s.value
+        if isinstance(e, n.Atomic) and self.has_words(e.place):
+            self.put_marked(f"{self.text(e).bare};")
+        elif isinstance(e, n.Atomic) and self.is_joined(e):
+            place = self.place(e.place)
+            name = self.need("joined", e.op, e.type, place.space)
+            self.put_marked(f"{t_.call(name, t_.address(place), *self.texts(e.args)).bare};")
+        else:
+            super().stmt_Eval(s)
+
+    def is_joined(self, e: n.Atomic) -> bool:
+        """Whether lanes do an atomic together, which would be a loop otherwise."""
+        if e.op not in words.JOINED or self.plain or e.plain or self.native(e.op, e.type) or scalar(e.type) is u1:
+            return False
+        return not self.private(e.place) and self.place(e.place).pointer is not None
+
+    def update_of_block(self, e: n.Atomic, decl: n.ArrayDecl, values: list[Text]) -> Text:
+        t = scalar(e.type)
+        if t is u1:
+            raise QuadrantsTypeError(f"there is no atomic_{e.op} on u1. Take i32 for the shared array.")
+        made = words.update(self.prelude, e.op, t, decl, self.words)
+        self.updates[made.name] = made
+        base = e.place
+        components = []
+        if isinstance(base, n.ElemPlace):
+            components.append(self.text(flat_index(base.indices, tensor(base.base.type))))
+            base = base.base
+        assert isinstance(base, n.Slot)
+        at = [self.cast(self.type(i32), one) for one in (self.index(base.index), *components)]
+        return t_.call(made.name, *at, *values)
+
     def native(self, op: str, t: ValueType) -> bool:
         """Whether the language has an operation on the place itself."""
-        if t in (i32, u32, i64, u64):
-            return op in _ATOMICS
-        return t is f32 and (op == "exchange" or op in ("add", "sub") and self.dialect.spelling.float_atomics)
+        return native(op, t, self.dialect.spelling.float_atomics)
 
     # ------------------------------------------------------------ places
 
@@ -281,7 +329,10 @@ class ReferencePrinter(BlockPrinter):
         space = self.space(decl)
         whole = decl.type if elements(decl) > 1 else element_dtype(decl.type)
         if space != self.dialect.space_device:
-            return t_.element(t_.name(decl.name, space), self.index(p.index))
+            at = self.index(p.index)
+            if scalar(p.index.type).bits == 64:  # no array of a thread or block has that many
+                at = self.cast(self.type(i32), at)
+            return t_.element(t_.name(decl.name, space), at)
         at = self.element_address(t_.name(decl.name), p.index, whole)
         if not isinstance(p.type, DType) and elements(decl) == 1:
             at = t_.call(self.reference(p.type), at)

@@ -38,6 +38,7 @@ from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stm
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, result_struct
 from quadrants.ir.walk import walk
+from quadrants.ir.words import arrays_of_words
 from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
 
@@ -93,6 +94,8 @@ class Renderer:
         self.frame = self.adstack.frame = frame_layout(module, self.ended, check=check) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
+        reals = dialect.abilities.word_sums
+        self.words = arrays_of_words(module.tasks, reals) if reals is not None else frozenset()
         self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
         self.called_early = features.called_early(module)
         self.first_lines = features.first_lines(module)
@@ -102,6 +105,7 @@ class Renderer:
         p = made(self.dialect, self.prelude, self.options)
         if isinstance(p, ReferencePrinter) and self.frame is not None:
             p.frame_offsets = self.frame.variables
+            p.words = self.words
         if not self.dialect.signed_wraps:
             p.ranges = Ranges(body, loop)
         p.plain = plain
@@ -179,14 +183,14 @@ class Renderer:
         stacks = adstack.of_task(p, t, axes or ())
         task = EmittedTask(
             t.name, t.kind, [*prologue.arguments(p, self.disjoint(t)), *before, *stacks.arrays], lines,
-            shared.arrays(t, self.dialect, self.prelude), number, axes, opening, closing, lane, uses["check"],
-            uses["random"],
+            shared.arrays(t, self.dialect, self.prelude, self.words), number, axes, opening, closing, lane,
+            uses["check"], uses["random"],
             form=form.name, block_dim=form.block_dim, count=form.count, threads=form.threads, tile=form.tile,
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
             collective=t.collective, stays=t.stays, idle=t.idle,
             shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
-            ended=self.end_of(t),
+            ended=self.end_of(t), updates=list(p.updates.values()) if isinstance(p, ReferencePrinter) else [],
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone

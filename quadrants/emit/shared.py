@@ -9,16 +9,23 @@ from quadrants.emit.dialects import Dialect
 from quadrants.emit.members import element_type
 from quadrants.emit.records import SharedArray
 from quadrants.ir.nodes import Task
+from quadrants.ir.words import word_of
 
 if TYPE_CHECKING:
     from quadrants.emit.prelude import Prelude
 
 
-def arrays(task: Task, dialect: Dialect, prelude: Prelude) -> list[SharedArray]:
-    """The shared arrays of a task: parts of the memory that the launch gives where declarations do not suffice."""
+def arrays(task: Task, dialect: Dialect, prelude: Prelude, words: frozenset[int]) -> list[SharedArray]:
+    """The shared arrays of a task: parts of the memory that the launch gives where declarations do not suffice. words:
+    those that have words instead (see `emit.words`)."""
     parts = dynamic_bytes(task, dialect) > 0
     return [
-        SharedArray(element_type(prelude, decl), decl.name, math.prod(decl.shape or ()), offset if parts else None)
+        SharedArray(
+            prelude.type(word_of(decl.type)) if decl.id in words else element_type(prelude, decl),
+            decl.name,
+            math.prod(decl.shape or ()),
+            offset if parts else None,
+        )
         for decl, offset in task.shared_arrays
     ]
 

@@ -22,7 +22,8 @@ def alignment(decl: n.ArrayDecl) -> int:
         return size
     assert decl.levels is not None
     # The memory of a tree of fields is aligned to more than WIDEST.
-    return gcd(WIDEST, decl.source.offset, *(stride * size for _, _, _, stride in decl.levels))
+    container = decl.within.stride * size if decl.within is not None else 0
+    return gcd(WIDEST, decl.source.offset, container, *(stride * size for _, _, _, stride in decl.levels))
 
 
 def whole_updates(body: Iterable[n.Stmt]) -> Iterator[n.Stmt]:

@@ -59,6 +59,18 @@ def scatter(points: np.ndarray, colours, size: int = 384, radius: int = 1) -> np
     return image
 
 
+def segments(begins: np.ndarray, ends: np.ndarray, colours, size: int = 384) -> np.ndarray:
+    """Straight lines from `begins` to `ends`, both (n, 2) in the unit square, on a dark ground.
+
+    colours: (3,) for all or (n, 3), 0..255.
+    """
+    colours = np.broadcast_to(np.asarray(colours, np.uint8), (len(begins), 3))
+    # As many dots as the longest line has pixels.
+    count = int(np.abs(ends - begins).max() * size) + 2
+    part = np.linspace(0.0, 1.0, count)[:, None, None]
+    return scatter((begins + part * (ends - begins)).reshape(-1, 2), np.tile(colours, (count, 1)), size, radius=0)
+
+
 def project(points: np.ndarray, turn: float = 0.6, tilt: float = 0.35) -> tuple[np.ndarray, np.ndarray]:
     """Parallel projection of (n, 3) points of the unit cube, y up, as (n, 2) points of the unit square and depths.
 

@@ -36,8 +36,11 @@ class Water:
         self.v = qd.Vector.field(2, qd.f32, shape=particles)
         self.C = qd.Matrix.field(2, 2, qd.f32, shape=particles)
         self.J = qd.field(qd.f32, shape=particles)
-        self.grid_v = qd.Vector.field(2, qd.f32, shape=(cells, cells))
-        self.grid_m = qd.field(qd.f32, shape=(cells, cells))
+        self.make_grid()
+
+    def make_grid(self) -> None:
+        self.grid_v = qd.Vector.field(2, qd.f32, shape=(self.cells, self.cells))
+        self.grid_m = qd.field(qd.f32, shape=(self.cells, self.cells))
 
     @qd.kernel
     def fill_block(self, x0: qd.f32, y0: qd.f32, width: qd.f32, height: qd.f32):

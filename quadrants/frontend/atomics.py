@@ -64,6 +64,17 @@ class Atomics:
         name = "atomic_cas" if op == "cas" else f"atomic_bit_{op}"
         raise QuadrantsTypeError(f"'{name}' requires integer operands, got {names}")
 
+    @staticmethod
+    def _check_packed(op: str, augmented: str, place) -> None:
+        """QuadrantsTypeError for atomics that quantised numbers do not have."""
+        cell = walk.root_cell(place)
+        packed = (cell.array.components or (cell.array,))[0].packed if cell is not None else None
+        if packed is not None and op not in ("add", "sub") and not augmented:
+            raise QuadrantsTypeError(
+                f"'atomic_{op}' does not work on a field of the quantised type {packed.format}: it has atomic_add and "
+                "atomic_sub. Write x[i] = ..., where no other thread changes the same element"
+            )
+
     def _note_atomic_loss(self, op: str, t, e) -> None:
         """Log an operand that does not fit the target; literals that it holds exactly are silent."""
         want, have = element_dtype(t), element_dtype(e.type)
@@ -83,6 +94,7 @@ class Atomics:
             name = typed.OPS[symbol].symbol if symbol in typed.OPS else f"atomic_{op}"
             name = name if augmented else f"atomic_{op}"
             raise QuadrantsTypeError(f"unsupported operand type(s) for '{name}': '{t}' and '{expr.type}'")
+        self._check_packed(op, augmented, target.place)
         self._check_kinds(op, augmented, t, [expr, *extra])
         self._note_atomic_loss(op, t, expr)
         if not isinstance(t, TensorType):

@@ -7,7 +7,7 @@ import ast
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.frontend.state import State
 from quadrants.ir.nodes import ArrayDecl
-from quadrants.ir.types import tensor_type
+from quadrants.ir.types import i32, tensor_type
 from quadrants.lang.kinds import kind_of
 
 WHICH = {"reverse": "grad", "forward": "dual"}
@@ -44,6 +44,16 @@ class Fields:
             self.field_companions(field, decl)
         return decl
 
+    @staticmethod
+    def node_decl(node) -> ArrayDecl | None:
+        """What stands for the cells of a node of a tree; None where all of them are active."""
+        sparse = node.tree.sparse
+        found = sparse.cells_of(node) if sparse is not None else None
+        if found is None:
+            return None
+        levels, within = found
+        return ArrayDecl("cells", "field", i32, len(node.shape), tuple(node.shape), levels, within=within)
+
     def _matrix_decl(self, field, name: str) -> ArrayDecl:
         cells = field.cells
         shape = (field.n,) if field.ndim == 1 else (field.n, field.m)
@@ -53,7 +63,7 @@ class Fields:
             parts = [_scalar_decl(field, c, self.names.array_name(f"{name}_{k}")) for k, c in enumerate(cells)]
             for part in parts:
                 self.declared.add_array(part)
-            first.components = tuple(parts)
+            first.components, first.packed = tuple(parts), None
         return first
 
     # ------------------------------------------------------------ gradients, duals, flags
@@ -120,10 +130,12 @@ def _scalar_decl(field, cell, name: str) -> ArrayDecl:
         type=cell.dtype,
         ndim=len(cell.shape),
         shape=tuple(cell.shape),
-        levels=_levels(cell, cell.dtype.size),
+        levels=_levels(cell, (cell.packing.word if cell.packing is not None else cell.dtype).size),
         index_offset=tuple(cell.index_offset) if cell.index_offset and any(cell.index_offset) else None,
         source=cell,
         label=_label(field, name),
+        packed=cell.packing,
+        within=cell.within,
     )
 
 

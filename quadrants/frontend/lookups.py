@@ -13,6 +13,7 @@ from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.memory import Memory
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef, SuperRef
+from quadrants.frontend.sparse import ListCell, Sparse, list_cell
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell, is_runtime
 from quadrants.frontend.views import ViewRef, Views
@@ -29,11 +30,18 @@ class Lookups:
 
     __slots__ = (
         "options", "names", "positions", "writer", "purity", "walker", "evaluation", "memory", "views",
-        "arguments",
+        "arguments", "sparse",
     )  # fmt: skip
 
     def __init__(
-        self, state: State, walker: Walker, evaluation: Evaluation, memory: Memory, views: Views, arguments: Arguments
+        self,
+        state: State,
+        walker: Walker,
+        evaluation: Evaluation,
+        memory: Memory,
+        views: Views,
+        arguments: Arguments,
+        sparse: Sparse,
     ) -> None:
         self.options = state.options
         self.names = state.names
@@ -45,6 +53,7 @@ class Lookups:
         self.memory = memory
         self.views = views
         self.arguments = arguments
+        self.sparse = sparse
 
     def eval_Name(self, node):
         found = self.positions.frame.lookup_local(node.id)
@@ -103,6 +112,9 @@ class Lookups:
             return base.subscript(indices)
         kind = kind_of(base)
         if isinstance(base, ArrayRef) or kind in FIELD_KINDS:
+            cell = list_cell(self.sparse, base, indices) if kind in FIELD_KINDS else None
+            if cell is not None:
+                return cell
             if kind == "struct_field":
                 return StructCell(self.memory, base, indices)
             return self.memory.subscript_object(base, indices)
@@ -180,9 +192,13 @@ class Lookups:
         return result
 
     def attribute(self, base, name: str):
+        if name == "deactivate" and isinstance(base, (Value, StructCell)):
+            method = self.sparse.deactivation_of(base)
+            if method is not None:
+                return method
         if isinstance(base, Value):
             return access.attribute(base, name)
-        if isinstance(base, StructCell):
+        if isinstance(base, (StructCell, ListCell)):
             return base.attribute(name)
         if isinstance(base, ArrayRef):
             return self.arguments.array_attribute(base, name)

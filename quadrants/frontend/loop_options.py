@@ -16,12 +16,13 @@ MAX_THREADS = 2**31 - 1
 
 
 def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
-    """What these options ask for. `serialize` is a truth value of any kind; `bit_vectorize` asks for nothing here."""
+    """What these options ask for. `serialize` and `bit_vectorize` are truth values of any kind."""
     return LoopConfig(
         block_dim_of(arch, options.get("block_dim")),
         bool(options.get("serialize", False)),
         _threads(options.get("parallelize")),
         _name(options.get("name")),
+        bool(options.get("bit_vectorize", False)),
     )
 
 

@@ -237,7 +237,9 @@ class Loops:
         levels: (axis, extent, divisor) from the outside in, where an axis is split over several levels of storage.
         """
         n = len(bounds)
-        labels = [f"{names[0][0]}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
+        labels = (
+            [f"{names[0][0].strip('_') or 'index'}_{a}" for a in range(n)] if grouped else [name for name, _ in names]
+        )
 
         def run(canonical):
             if firsts:
@@ -314,7 +316,7 @@ class Loops:
             self._array_for(node, bounds, decl.layout, grouped)
         elif kind == "snode":
             bounds = [(Const(0, i32), Const(int(n), i32)) for n in obj.shape]
-            self._array_for(node, bounds, None, grouped)
+            self._array_for(node, bounds, None, grouped, over=self.fields.node_decl(obj))
         elif isinstance(obj, Value):
             raise QuadrantsCompilationError(
                 f"Cannot loop over the object of type {obj.type}; loop over `qd.static(range(...))` or `range(...)`."
@@ -339,9 +341,15 @@ class Loops:
                     "use `for ... in qd.ndrange(*field.shape)` for an inner loop."
                 )
         bounds, axes = self.loop_writer.field_bounds(decl)
-        self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
+        over = decl.components[0] if decl.components else decl
+        if over.within is not None:
+            self._array_for(node, bounds, None, grouped, over=over)
+        else:
+            self._array_for(node, bounds, axes, grouped, "struct_for", _levels(decl))
 
-    def _array_for(self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = ()) -> None:
+    def _array_for(
+        self, node, bounds, axes, grouped: bool, kind: str = "struct_for", levels: tuple = (), over=None
+    ) -> None:
         names = self.assignment.target_names(node.target)
         if grouped:
             self._grouped_targets(names)
@@ -358,6 +366,9 @@ class Loops:
         if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
             self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
+        if over is not None:
+            loop = self.writer.block[-1]
+            loop.over = over
 
     # ------------------------------------------------------------ while, break, continue
 
@@ -431,9 +442,14 @@ def _check_axes(axes, n: int) -> list:
 
 def _levels(decl) -> tuple:
     """(axis, extent, divisor) of every level from the outside in; () where no axis is split."""
-    if decl.levels is None or len(decl.levels) == decl.ndim:
+    if decl.levels is None or len(decl.levels) == decl.ndim and decl.packed is None:
         return ()
-    return tuple(level[:3] for level in sorted(decl.levels, key=lambda level: -level[3]))
+    found = [level[:3] for level in sorted(decl.levels, key=lambda level: -level[3])]
+    if decl.packed is None:
+        return tuple(found)
+    found += [level[:3] for level in decl.packed.levels]
+    axes = [level[0] for level in found]
+    return () if axes == sorted(axes) else tuple(found)  # one axis behind another is the order of any loop
 
 
 def _name_of(iterated: ast.expr) -> str:

@@ -34,6 +34,10 @@ class Memory:
         """The cell of a field or array at canonical indices, as an assignable value."""
         flat = access.flatten_indices(indices)
         if any(isinstance(x, slice) for x in flat):
+            if (decl.components or (decl,))[0].packed is not None:
+                raise QuadrantsTypeError(
+                    f"{what} '{decl.label}' is quantised, and slices are of fields whose numbers lie apart."
+                )
             if decl.ndim > 1:
                 from quadrants.lang.simt.tile_slices import sliced  # few kernels have tiles
 

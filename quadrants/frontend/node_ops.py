@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.nodes import Cell, Const
-from quadrants.ir.types import u64
+from quadrants.ir.types import i32, u64
 from quadrants.lang import tensor, typed
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -65,29 +65,48 @@ def _node(x, function: str):
     return x
 
 
-def _on_any(function: str):
+def _activate(tracer: Tracer, node, indices) -> None:
     """Dense cells are always there: nothing to do."""
+    if _node(node, "activate").kind == "place":
+        raise QuadrantsTypeError("qd.activate is not supported on a place node; name the node above it.")
+    if node.kind in ("pointer", "bitmasked"):
+        tracer.sparse.run("activate", node, tracer.sparse.coordinates(node, indices))
+    elif node.kind == "dynamic":
+        raise QuadrantsTypeError("qd.activate does not work on a dynamic node: append to its lists.")
 
-    def handler(tracer: Tracer, node, indices) -> None:
-        _node(node, function)
 
-    return handler
+def _deactivate(tracer: Tracer, node, indices) -> None:
+    if _node(node, "deactivate").kind in ("pointer", "bitmasked", "dynamic"):
+        tracer.sparse.run("deactivate", node, tracer.sparse.coordinates(node, indices))
 
 
-def _only_on(function: str, kinds: str):
-    def handler(tracer: Tracer, node, *args):
-        found = _node(node, function).kind
-        raise QuadrantsTypeError(f"qd.{function} only works on {kinds} nodes, not on a {found} node.")
+def _is_active(tracer: Tracer, node, indices) -> Value:
+    _only_on("is_active", node, ("pointer", "bitmasked"))
+    return tracer.sparse.run("is_active", node, tracer.sparse.coordinates(node, indices), i32)
 
-    return handler
+
+def _append(tracer: Tracer, node, indices, val) -> Value:
+    _only_on("append", node, ("dynamic",))
+    return tracer.sparse.append(node, indices, val)
+
+
+def _length(tracer: Tracer, node, indices) -> Value:
+    _only_on("length", node, ("dynamic",))
+    return tracer.sparse.run("length", node, tracer.sparse.coordinates(node, indices), i32)
+
+
+def _only_on(function: str, node, kinds: tuple) -> None:
+    found = _node(node, function).kind
+    if found not in kinds:
+        raise QuadrantsTypeError(f"qd.{function} only works on {' or '.join(kinds)} nodes, not on a {found} node.")
 
 
 HANDLERS = {
     "get_addr": _get_addr,
     "rescale_index": _rescale_index,
-    "activate": _on_any("activate"),
-    "deactivate": _on_any("deactivate"),
-    "is_active": _only_on("is_active", "pointer or bitmasked"),
-    "append": _only_on("append", "dynamic"),
-    "length": _only_on("length", "dynamic"),
+    "activate": _activate,
+    "deactivate": _deactivate,
+    "is_active": _is_active,
+    "append": _append,
+    "length": _length,
 }

@@ -109,9 +109,15 @@ class Positions:
         if getattr(error, "_qd_located", False):
             return error
         kind, message = told(error)
-        frames = [*self.error_frames(), *getattr(error, "_qd_inner", ())]
+        frames = users([*self.error_frames(), *getattr(error, "_qd_inner", ())])
         located = kind(banner.format_banner(frames, plain_words(message)))
         return mark_located(located)
+
+
+def users(frames: list) -> list:
+    """The frames up to the last one in the user's files; all where there is none."""
+    own = [k for k, frame in enumerate(frames) if not frame.file.startswith(_PACKAGE)]
+    return frames[: own[-1] + 1] if own else frames
 
 
 def mark_located(error: BaseException) -> BaseException:

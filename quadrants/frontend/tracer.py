@@ -40,6 +40,7 @@ from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.record import Record
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.simt import Simt
+from quadrants.frontend.sparse import Sparse
 from quadrants.frontend.state import State
 from quadrants.frontend.statements import Statements
 from quadrants.frontend.struct_methods import bind_struct_method
@@ -59,7 +60,7 @@ class Tracer:
         "options", "names", "positions", "reports", "flow", "writer", "declared", "functions", "purity",
         # parts
         "walker", "recognition", "evaluation", "fields", "outside", "memory", "views", "places", "atomics",
-        "loop_writer", "simt", "companions", "arguments", "containers", "returns", "assignment", "output",
+        "loop_writer", "simt", "sparse", "companions", "arguments", "containers", "returns", "assignment", "output",
         "operators", "lookups", "augmented", "expressions", "func_arguments", "emitted", "real",
         "differentiated", "func_calls", "calls", "graphs", "loops", "statements",
         # what the language asks for
@@ -83,6 +84,7 @@ class Tracer:
         self.atomics = Atomics(state, self.places)
         self.loop_writer = LoopWriter(state)
         self.simt = Simt(state, self.outside, self.places, self.loop_writer)
+        self.sparse = Sparse(state, self.memory, self.places, self.simt)
         self.companions = Companions(state, self.fields)
         self.arguments = Arguments(
             state, self.fields, self.memory, self.views, self.places, self.loop_writer, self.companions
@@ -92,7 +94,9 @@ class Tracer:
         self.assignment = Assignment(state, self.places, self.containers)
         self.output = Output(state, self.walker, self.evaluation)
         self.operators = Operators(state, self.walker, self.recognition, self.evaluation, self.places)
-        self.lookups = Lookups(state, self.walker, self.evaluation, self.memory, self.views, self.arguments)
+        self.lookups = Lookups(
+            state, self.walker, self.evaluation, self.memory, self.views, self.arguments, self.sparse
+        )
         self.augmented = Augmented(state, self.walker, self.places, self.atomics, self.containers, self.lookups)
         self.expressions = Expressions(state, self.walker, self.evaluation, self.assignment)
         self.func_arguments = FuncArguments(state, self.arguments)

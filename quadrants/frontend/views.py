@@ -149,10 +149,13 @@ class Views:
             return (view.size,)
         if name == "offset":
             return view.offset
+        if name == "dtype":
+            return typed.element_dtype(view.decl.type)
         if name == "subview":
             return lambda offset, size: self.subview(view, offset, size)
         raise QuadrantsCompilationError(
-            f"A BufferView has no attribute '{name}' in kernels; it has size, shape, offset and subview(offset, size)."
+            f"A BufferView has no attribute '{name}' in kernels; it has size, shape, offset, dtype and "
+            "subview(offset, size)."
         )
 
     def construct_view(self, arr, offset, size) -> ViewRef:

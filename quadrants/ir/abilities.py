@@ -13,7 +13,9 @@ class Abilities(NamedTuple):
     at once. pointers: a place may be chosen by a condition. thread_exit: a thread can end inside of a function.
     recursion: a function may call itself. half_arithmetic: there are operations on f16; else it is a format of
     memory. references: an argument by reference may be in any memory. long_loops: a thread may do
-    any number of rounds. lacks: what the device has not of the rest.
+    any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
+    `ir.words`), and this says whether the device adds to real numbers by itself. lacks: what the device has not of the
+    rest.
     """
 
     arch: str = ""
@@ -26,4 +28,5 @@ class Abilities(NamedTuple):
     half_arithmetic: bool = True
     references: bool = True
     long_loops: bool = True
+    word_sums: bool | None = None
     lacks: Lacks = Lacks()

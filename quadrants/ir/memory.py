@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from quadrants.ir.nodes import Expr
+    from quadrants.ir.quant import Packing
+    from quadrants.ir.sparse import Within
     from quadrants.ir.types import ValueType
 
 _ids = count()
@@ -63,6 +65,9 @@ class ArrayDecl:
     scalar elements; `components` lists one declaration a component when the components do not share one base pointer.
     `grad` and `dual`, set while a kernel is differentiated, are the declarations of the companions; `flags`, set while
     it is validated, that of one u8 per number, and `needed` whether the derivative in reverse mode reads the array.
+    `packed`: which bits of a word a cell is; the strides count words then, and `words` is the array of these, once
+    `passes.packed_places` has declared it.
+    `within` (fields below a sparse node): the containers that the cells are in; `levels` are then those in a container.
     """
 
     name: str
@@ -80,10 +85,13 @@ class ArrayDecl:
     source: Any = None  # how the launch finds the memory: opaque to IR and emit
     number: int = -1
     label: str = ""
+    packed: Packing | None = None
+    words: ArrayDecl | None = None
     grad: ArrayDecl | None = None
     dual: ArrayDecl | None = None
     flags: ArrayDecl | None = None
     needed: bool = False
+    within: Within | None = None
     id: int = field(default_factory=lambda: next(_ids))
 
 
@@ -98,9 +106,13 @@ class VarPlace:
 
 @dataclass(slots=True, eq=False)
 class Cell:
+    """containers: of an array below a sparse node, the container of the cell, or of each component's (None for
+    that of the root); set by `passes.sparse.access`."""
+
     array: ArrayDecl
     indices: tuple[Expr, ...]
     type: ValueType
+    containers: tuple[Expr | None, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

@@ -217,6 +217,7 @@ class LoopConfig:
     serialize: bool = False
     parallelize: int | None = None
     name: str | None = None
+    bit_vectorize: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -226,6 +227,9 @@ class For:
     `parallel` marks a loop that becomes a task. `unroll`: "full" where the bounds are constants and no index may be
     left for run time, "never" where the body is long, "" to leave it to the compiler. `backward`: from the last
     iteration to the first, in every axis; sequential loops only.
+    `over`: a field, or a stand-in for a node of a tree, of which only the active cells are visited; the bounds are
+    those of all its cells until `passes.sparse.loops` makes the loop one over containers. From then on `index` are the
+    variables that name an iteration, one an axis, and `vars` number the container and the levels in it.
     """
 
     vars: tuple[Var, ...]
@@ -238,6 +242,8 @@ class For:
     loc: Loc | None = None
     unroll: str = ""
     backward: bool = False
+    over: ArrayDecl | None = None
+    index: tuple[Var, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -444,4 +450,5 @@ class Module:
     loc: Loc | None = None
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
     regions: list[Region] = field(default_factory=list)  # outer before inner, in order
+    sparse: Any = None  # `passes.sparse.tree.Tree`, where there are sparse fields
     written: list[ArrayDecl] = field(default_factory=list)  # array arguments, and fields of integers, that it may write

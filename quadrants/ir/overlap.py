@@ -42,6 +42,8 @@ def _numbers(array: ArrayDecl) -> list[tuple[Any, ...]]:
     if array.kind != "field":
         return [(array.id, k) for k in range(count)]
     cell, size = array.source, element_dtype(array.type).size
+    if cell.packing is not None:
+        return [(id(cell.tree), cell.offset, cell.packing.bit)]
     return [(id(cell.tree), cell.offset + k * size) for k in range(count)]
 
 

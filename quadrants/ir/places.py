@@ -13,6 +13,8 @@ def elements(decl: n.ArrayDecl) -> int:
     count = decl.type.count
     if decl.levels is None:
         return count
+    if decl.within is not None and decl.within.stride % count:
+        return 1
     return count if all(stride % count == 0 for _, _, _, stride in decl.levels) else 1
 
 

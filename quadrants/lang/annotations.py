@@ -54,6 +54,8 @@ class NdarrayType:
         needs_grad: True demands an array with gradient; None and False accept both.
         boundary: "unsafe", or "clamp" to limit every index to the valid range. Where an extent is zero there is none:
             what is read is 0 and what is written is lost; where bounds are checked, as with debug=True, it fails.
+
+        def k(x: qd.types.ndarray(dtype=qd.f32, ndim=2)): ...
     """
 
     def __init__(

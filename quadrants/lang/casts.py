@@ -46,6 +46,8 @@ def bit_cast(obj, dtype) -> Any:
 
     A Python float counts as default_fp, an int as default_ip. Raises QuadrantsTypeError for unequal widths and
     ValueError for a vector or matrix of Python scope.
+
+        bits = qd.bit_cast(x, qd.u32)
     """
     if isinstance(obj, Matrix):
         raise ValueError("Cannot apply bit_cast on Quadrants classes in Python scope; use `v.to_numpy().view(...)`")

@@ -43,6 +43,9 @@ def struct(**kwargs: Any) -> StructType:
     """Struct type with the given members, e.g. `qd.types.struct(a=qd.i32, p=qd.math.vec3, inner=T)`.
 
     Members are primitive types (or int, float, bool), vector and matrix types, struct types; ValueError for others.
+
+        Particle = qd.types.struct(pos=qd.math.vec3, mass=qd.f32)
+        p = Particle.field(shape=8)
     """
     return StructType(kwargs)
 

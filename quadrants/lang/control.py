@@ -49,7 +49,7 @@ def static(x, *xs) -> Any:
 def static_assert(cond, msg=None) -> Any:
     """Check `cond` at compile time; a plain assert in Python scope. AssertionError with `msg` if it is false.
 
-    qd.static_assert(x.n == 3, "vectors of three")
+    qd.static_assert(v.n == 3, "vectors of three")
     """
     if not cond:
         raise AssertionError(*(() if msg is None else (msg,)))
@@ -82,7 +82,7 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
         block_dim: threads a block on GPUs.
         serialize: run in order on one thread; `break` is then allowed.
         parallelize: number of CPU threads; 1 serialises.
-        bit_vectorize: accepted, without effect.
+        bit_vectorize: over a field in a `quant_array`, an iteration does the cells of a word, bits all at once.
         name: shown in the name of the device kernel.
 
         qd.loop_config(block_dim=128)
@@ -95,7 +95,7 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
 def assume_in_range(val, base, low, high) -> Any:
     """`val`, with the promise that base + low <= val < base + high.
 
-    j = qd.assume_in_range(j, i, -1, 2)
+    j = qd.assume_in_range(i + 1, i, -1, 2)
     """
 
 

@@ -13,7 +13,10 @@ class _Named(IntEnum):
 
 
 class Layout(_Named):
-    """How a field stores elements of several components: together (AOS) or one array a component (SOA)."""
+    """How a field stores elements of several components: together (AOS) or one array a component (SOA).
+
+    v = qd.Vector.field(3, qd.f32, shape=8, layout=qd.Layout.SOA)
+    """
 
     AOS = 0
     SOA = 1
@@ -21,7 +24,10 @@ class Layout(_Named):
 
 
 class Backend(IntEnum):
-    """What a `qd.tensor` is kept in."""
+    """What a `qd.tensor` is kept in.
+
+    t = qd.tensor(qd.f32, shape=8, backend=qd.Backend.FIELD)
+    """
 
     FIELD = 0
     NDARRAY = 1

@@ -21,7 +21,7 @@ class GraphStatus:
     yielded: whether a checkpoint stopped it. checkpoint: the label of that checkpoint, an int or a member of an
     IntEnum, as the kernel has it; None for a launch that ran to its end. Always true as a condition.
 
-        status = launched()  # a qd.GraphStatus
+        status = launched(x, flag)  # a qd.GraphStatus
         if status.yielded: ...
     """
 
@@ -45,6 +45,9 @@ def do_while(condition: Any) -> bool:
     Raises, when the kernel is compiled:
         QuadrantsSyntaxError: in other places, or for another flag.
         QuadrantsTypeError: the flag has another dtype or rank.
+
+        while qd.graph.do_while(go):
+            go[None] -= 1
     """
     return bool(condition)
 
@@ -59,6 +62,10 @@ def checkpoint(cp_id: int, yield_on: Any) -> contextlib.AbstractContextManager:
         yield_on: a 0-d i32 ndarray, as for `do_while`. Nobody but the user writes it.
 
     Raises QuadrantsSyntaxError or QuadrantsTypeError when the kernel is compiled. In Python scope it does nothing.
+
+        with qd.checkpoint(1, yield_on=flag):
+            for i in x:
+                x[i] += 1
     """
     return contextlib.nullcontext()
 
@@ -67,6 +74,11 @@ def checkpoint(cp_id: int, yield_on: Any) -> contextlib.AbstractContextManager:
 def parallel_context() -> contextlib.AbstractContextManager:
     """`with qd.graph.parallel_context():` at the top of a kernel with graph=True: holds `with qd.graph.parallel():`
     blocks, which may run at the same time. What follows waits for all of them. In Python scope it does nothing.
+
+        with qd.graph.parallel_context():
+            with qd.graph.parallel():
+                for i in x:
+                    x[i] += 1
     """
     return contextlib.nullcontext()
 
@@ -75,6 +87,11 @@ def parallel_context() -> contextlib.AbstractContextManager:
 def parallel() -> contextlib.AbstractContextManager:
     """`with qd.graph.parallel():`, a block of a `parallel_context`; it must not depend on the others. In Python scope
     it does nothing.
+
+        with qd.graph.parallel_context():
+            with qd.graph.parallel():
+                for i in x:
+                    x[i] += 1
     """
     return contextlib.nullcontext()
 
@@ -83,6 +100,10 @@ def parallel() -> contextlib.AbstractContextManager:
 def stream_parallel() -> contextlib.AbstractContextManager:
     """`with qd.stream_parallel():` blocks, which make up a whole kernel, must not depend on one another. In Python
     scope it does nothing.
+
+        with qd.stream_parallel():
+            for i in range(8):
+                x[i] += 1.0
     """
     return contextlib.nullcontext()
 
@@ -92,7 +113,7 @@ def graph_do_while(condition: Any) -> bool:
     """Deprecated: write `qd.graph.do_while`.
 
     while qd.graph_do_while(go):
-        ...
+        go[None] -= 1
     """
     return bool(condition)
 
@@ -102,7 +123,8 @@ def graph_parallel_context() -> contextlib.AbstractContextManager:
     """Deprecated: write `qd.graph.parallel_context`.
 
     with qd.graph_parallel_context():
-        ...
+        with qd.graph_parallel():
+            x[0] += 1
     """
     return contextlib.nullcontext()
 
@@ -111,7 +133,8 @@ def graph_parallel_context() -> contextlib.AbstractContextManager:
 def graph_parallel() -> contextlib.AbstractContextManager:
     """Deprecated: write `qd.graph.parallel`.
 
-    with qd.graph_parallel():
-        ...
+    with qd.graph_parallel_context():
+        with qd.graph_parallel():
+            x[0] += 1
     """
     return contextlib.nullcontext()

@@ -198,6 +198,8 @@ def max(*args) -> Any:
     """Elementwise maximum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
 
     One argument is returned as it is: the largest element of a vector is `v.max()`.
+
+        z = qd.max(x, y, 0.0)
     """
     return _fold("max", np.maximum, args)
 
@@ -207,6 +209,8 @@ def min(*args) -> Any:
     """Elementwise minimum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
 
     One argument is returned as it is: the smallest element of a vector is `v.min()`.
+
+        z = qd.min(x, y, 0.0)
     """
     return _fold("min", np.minimum, args)
 

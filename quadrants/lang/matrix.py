@@ -214,7 +214,10 @@ Matrix.__new__.__qualname__ = "Matrix"  # the name in Python's own errors
 
 
 class Vector(VectorContainers, Matrix):  # type: ignore[misc]  # the doors of a vector take no m
-    """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`)."""
+    """A small vector: `qd.Vector([x, y, z], dt=None)`. See `qd.Matrix`; a vector has rank 1 and swizzles (`v.xy`).
+
+    v = qd.Vector([1.0, 2.0, 3.0])
+    """
 
     __slots__ = ()
 

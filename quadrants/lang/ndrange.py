@@ -73,6 +73,9 @@ def ndrange(*args, axes=None) -> Any:
             its own argument.
 
     Raises QuadrantsSyntaxError for a tuple of another length or bad `axes`, QuadrantsTypeError for what is no integer.
+
+        for i, j in qd.ndrange(n, (1, n - 1)):
+            total += i * j
     """
     return NDRange(args, axes)
 

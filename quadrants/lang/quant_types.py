@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
 from typing import Any
 
-from quadrants.ir.types import DType, f32, i32, u32
+from quadrants.ir.quant import QuantFixed as QuantFixed
+from quadrants.ir.quant import QuantFloat as QuantFloat
+from quadrants.ir.quant import QuantInt as QuantInt
+from quadrants.ir.quant import QuantType as QuantType
+from quadrants.ir.types import DType, f32, i32, i64, u32, u64
 from quadrants.lang.primitive_types import default_fp, resolve_dtype
 
 MAX_BITS = 64
 MAX_EXPONENT_BITS = 8
 MAX_FRACTION_BITS = 23
-
-
-@dataclass(frozen=True, eq=False)
-class QuantType:
-    """Base: `bits` of storage, computed with as the primitive type `compute`."""
-
-    bits: builtins.int
-    signed: bool
-    compute: DType
-
-
-@dataclass(frozen=True, eq=False)
-class QuantInt(QuantType):
-    """Two's-complement (or unsigned) integer of `bits` bits; stores wrap."""
-
-    def __str__(self) -> str:
-        return f"q{'i' if self.signed else 'u'}{self.bits}"
-
-
-@dataclass(frozen=True, eq=False)
-class QuantFixed(QuantType):
-    """Integer `digits` times `scale`; stores round halves away from zero, then wrap."""
-
-    digits: QuantInt
-    scale: builtins.float
-
-    def __str__(self) -> str:
-        return f"qfx({self.digits}, scale={self.scale})"
-
-
-@dataclass(frozen=True, eq=False)
-class QuantFloat(QuantType):
-    """`exponent` bits and `digits` bits of mantissa (its sign included, if signed); underflow stores 0."""
-
-    digits: QuantInt
-    exponent: QuantInt
-
-    def __str__(self) -> str:
-        return f"qfl({self.digits}, exponent={self.exponent})"
 
 
 def _bits(value: Any, name: str, low: builtins.int, high: builtins.int) -> builtins.int:
@@ -61,11 +25,23 @@ def _bits(value: Any, name: str, low: builtins.int, high: builtins.int) -> built
     return value
 
 
+def _integer(bits: builtins.int, signed: bool) -> DType:
+    if bits > 32:
+        return i64 if signed else u64
+    return i32 if signed else u32
+
+
 def int(bits: builtins.int, signed: bool = True, compute: DType | None = None) -> QuantInt:
-    """Integer type of `bits` bits (1 to 64). compute: primitive integer type, by default i32, or u32 if unsigned."""
-    if compute is None:
-        compute = i32 if signed else u32
-    return QuantInt(_bits(bits, "bits", 1, MAX_BITS), bool(signed), resolve_dtype(compute))
+    """Integer type of `bits` bits (1 to 64).
+
+    compute: primitive integer type of as many bits or more; by default i32, or u32 if unsigned, and i64 or u64 for more
+    than 32 bits. `ValueError` for another one.
+    """
+    _bits(bits, "bits", 1, MAX_BITS)
+    computed = resolve_dtype(compute) if compute is not None else _integer(bits, signed)
+    if computed.kind not in "iu" or computed.bits < bits:
+        raise ValueError(f"compute type of quant.int({bits}) must be an integer of {bits} bits or more, not {computed}")
+    return QuantInt(bits, bool(signed), computed)
 
 
 def fixed(
@@ -78,13 +54,19 @@ def fixed(
     """Fixed-point type of `bits` bits (1 to 64) for magnitudes below `max_value`.
 
     scale: value of the lowest bit, by default max_value / 2**(bits-1), or max_value / 2**bits if unsigned.
-    compute: real primitive type, by default default_fp.
+    compute: real primitive type, by default default_fp. `ValueError` for an integer, or for a scale that is not
+    positive and finite.
     """
     _bits(bits, "bits", 1, MAX_BITS)
     if scale is None:
         scale = max_value / 2 ** (bits - 1 if signed else bits)
-    digits = QuantInt(bits, bool(signed), i32 if signed else u32)
-    return QuantFixed(bits, bool(signed), resolve_dtype(compute or default_fp()), digits, builtins.float(scale))
+    if not 0.0 < scale < builtins.float("inf"):
+        raise ValueError(f"scale of quant.fixed must be positive and finite, but is {scale}")
+    computed = resolve_dtype(compute) if compute is not None else default_fp()
+    if not computed.is_real:
+        raise ValueError(f"compute type of quant.fixed must be real, not {computed}")
+    digits = QuantInt(bits, bool(signed), _integer(bits, signed))
+    return QuantFixed(bits, bool(signed), computed, digits, builtins.float(scale))
 
 
 def float(exp: builtins.int, frac: builtins.int, signed: bool = True, compute: DType | None = None) -> QuantFloat:

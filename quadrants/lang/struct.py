@@ -18,6 +18,9 @@ class Struct:
 
     Lists and arrays become matrices, dicts become structs; a key `__struct_methods` of the dict holds methods.
     In kernels the result is a mutable local. Raises QuadrantsSyntaxError for other arguments.
+
+        s = qd.Struct(mass=1.0, pos=qd.Vector([1.0, 2.0]))
+        s.mass += s.pos[0]
     """
 
     __slots__ = ("_entries", "_methods", "__weakref__")

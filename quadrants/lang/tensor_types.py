@@ -110,6 +110,8 @@ class VectorType(TensorTypeBase):
 
     With `unpacked=True` it is a storage hint, valid only as the annotation of a `@qd.dataclass` member: the member
     `r` becomes `n` scalar members `_r0`, `_r1`, ...
+
+        v = qd.math.vec3(1.0, 2.0, 3.0)  # qd.math.vec3 is qd.types.vector(3, float)
     """
 
     __slots__ = ("unpacked",)
@@ -157,7 +159,10 @@ class VectorType(TensorTypeBase):
 
 
 class MatrixType(TensorTypeBase):
-    """Type of `n` x `m` matrices: `ndim == 2`, also when `m == 1`."""
+    """Type of `n` x `m` matrices: `ndim == 2`, also when `m == 1`.
+
+    m = qd.math.mat2([[1.0, 0.0], [0.0, 1.0]])  # qd.math.mat2 is qd.types.matrix(2, 2, float)
+    """
 
     __slots__ = ()
 

@@ -67,7 +67,8 @@ class Recipe:
     is on. tasks: their names, and task_ids what they are in every process. regions: loops and checkpoints around them.
     status: where a launch finds the number of the checkpoint to begin at and, 4 bytes on, leaves that of the one that
     ended it, -1 without checkpoints; labels: what the user calls them. written: numbers of the slots whose arrays the
-    kernel may write, and written_cells the fields of integers. keep: what must live as long as the plan.
+    kernel may write, and written_cells the fields of integers. pools: of sparse trees, that it uses; activates: whether
+    it may activate cells. keep: what must live as long as the plan.
 
     Of a device: launches: what it launches, in order. frame: bytes of the memory that the launches share, 0 on a CPU;
     `results` are then offsets in it, and `error` is that of the failure record, -1 for none. seed: where the seed and,
@@ -99,6 +100,8 @@ class Recipe:
     labels: tuple[Any, ...] = ()
     written: tuple[int, ...] = ()
     written_cells: tuple[Any, ...] = field(default=(), metadata={"of_process": True})
+    pools: tuple[Any, ...] = field(default=(), metadata={"of_process": True})
+    activates: bool = False
     keep: tuple[Any, ...] = field(default=(), metadata={"of_process": True})
     launches: tuple[TaskLaunch, ...] = ()
     frame: int = 0
@@ -126,4 +129,4 @@ class Recipe:
         """Whether a launch on a device goes on without waiting for its failure record: it reads nothing else back, and
         the user's own checks are not in it."""
         alone = self.error >= 0 and not self.results and not self.regions
-        return alone and all(message[0].startswith("adstack") for message, *_ in self.sites)
+        return alone and all(message[0].startswith(("adstack", "loop cut")) for message, *_ in self.sites)

@@ -10,7 +10,7 @@ import quadrants as qd
 
 # Places in `state`.
 RESIDUAL = 0  # the square of the 2-norm of b - A x
-SLOPE = 1  # CG: r . M r, which is RESIDUAL without a preconditioner; BiCGSTAB: b . r
+SLOPE = 1  # CG: r . M r, which is RESIDUAL without a preconditioner; BiCGSTAB: s . r, where s is the first r
 BROKEN = 2  # 1 where a quotient had no denominator: there is no next iteration
 SIZE = 3
 
@@ -53,28 +53,40 @@ def cg_step(x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd.Tensor, state: qd.t
 
 
 @qd.kernel
-def bicgstab_start(b: qd.Tensor, r: qd.Tensor, p: qd.Tensor, state: qd.types.ndarray()):
-    """r holds A x, and b - A x afterwards, which is the first direction p too."""
+def bicgstab_start(
+    b: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, shadow: qd.Tensor, state: qd.types.ndarray()
+):
+    """r holds A x, and b - A x afterwards, which is the first direction p, and the shadow, too.
+
+    Where b is zero, x is the solution: zero.
+    """
     square = qd.zero(state[RESIDUAL])
-    shadow = qd.zero(state[RESIDUAL])
+    wanted = qd.zero(state[RESIDUAL])
     for i in qd.grouped(r):
         residual = b[i] - r[i]
         r[i] = residual
         p[i] = residual
+        shadow[i] = residual
         square += residual * residual
-        shadow += b[i] * residual
-    state[RESIDUAL] = square
-    state[SLOPE] = shadow
-    state[BROKEN] = shadow == 0
+        wanted += qd.abs(b[i])
+    for i in qd.grouped(x):
+        if wanted == 0:
+            x[i] = 0
+    left = square if wanted != 0 else qd.zero(square)
+    state[RESIDUAL] = left
+    state[SLOPE] = left
+    state[BROKEN] = 0
 
 
 @qd.kernel
-def bicgstab_half(b: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd.Tensor, state: qd.types.ndarray()):
+def bicgstab_half(
+    shadow: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd.Tensor, state: qd.types.ndarray()
+):
     """Along p: r becomes what is left of the residual, of which the caller makes the product t = A r."""
-    shadow = qd.zero(state[SLOPE])
-    for i in qd.grouped(b):
-        shadow += b[i] * Ap[i]
-    alpha = state[SLOPE] / shadow if shadow != 0 else qd.zero(shadow)
+    slope = qd.zero(state[SLOPE])
+    for i in qd.grouped(shadow):
+        slope += shadow[i] * Ap[i]
+    alpha = state[SLOPE] / slope if slope != 0 else qd.zero(slope)
     for i in qd.grouped(r):
         x[i] = x[i] + alpha * p[i]  # of its own: not an atomic
         r[i] = r[i] - alpha * Ap[i]
@@ -83,8 +95,9 @@ def bicgstab_half(b: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd
 
 @qd.kernel
 def bicgstab_step(
-    b: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd.Tensor, t: qd.Tensor, state: qd.types.ndarray()
-):
+    shadow: qd.Tensor, x: qd.Tensor, r: qd.Tensor, p: qd.Tensor, Ap: qd.Tensor, t: qd.Tensor,
+    state: qd.types.ndarray(),
+):  # fmt: skip
     """Along r, and the next direction p."""
     alpha = state[BROKEN]
     mixed = qd.zero(alpha)
@@ -94,17 +107,17 @@ def bicgstab_step(
         square += t[i] * t[i]
     omega = mixed / square if square != 0 else qd.zero(alpha)
     left = qd.zero(alpha)
-    shadow = qd.zero(alpha)
+    slope = qd.zero(alpha)
     for i in qd.grouped(r):
         x[i] = x[i] + omega * r[i]
         residual = r[i] - omega * t[i]
         r[i] = residual
         left += residual * residual
-        shadow += b[i] * residual
+        slope += shadow[i] * residual
     turn = state[SLOPE] * omega
-    beta = shadow * alpha / turn if turn != 0 else qd.zero(alpha)
+    beta = slope * alpha / turn if turn != 0 else qd.zero(alpha)
     for i in qd.grouped(p):
         p[i] = r[i] + beta * (p[i] - omega * Ap[i])
     state[RESIDUAL] = left
-    state[SLOPE] = shadow
-    state[BROKEN] = turn == 0 or shadow == 0
+    state[SLOPE] = slope
+    state[BROKEN] = turn == 0 or slope == 0

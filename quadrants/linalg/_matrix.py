@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import operator
 from typing import Any
 
 import numpy as np
@@ -22,18 +23,19 @@ class SparseMatrix:
 
     Args:
         n: rows. m: columns; n, if None.
-        sm: a matrix of SciPy that it is made of, in place of n and m.
+        sm: a matrix of SciPy whose numbers it copies, in place of n and m.
         dtype: qd.f32 or qd.f64.
         storage_format: "col_major" (compressed columns) or "row_major" (compressed rows).
 
     `A + B`, `A - B`, `A * B` (element by element), `A * 2.5`, `A @ B`, `A @ x`, `A.transpose()` and `A[i, j]` are those
     of NumPy; a result has the dtype and the format of A. `x` is a NumPy array, a field (the product is a NumPy array),
-    or an ndarray (the product is an ndarray). It is made zero at first.
+    or an ndarray (the product is an ndarray). It is made zero at first. i and j count from 0; there are no negative
+    ones, and no slices.
 
     Raises QuadrantsRuntimeError for other dtypes and formats, ImportError where there is no SciPy.
 
         A = K.build()
-        y = A @ x
+        y = A @ b
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class SparseMatrix:
         self._keep(sm)
 
     def _keep(self, matrix: Any) -> None:
-        self._scipy = matrix.asformat(FORMATS[self.storage_format]).astype(self._numpy_dtype, copy=False)
+        self._scipy = matrix.asformat(FORMATS[self.storage_format], copy=True).astype(self._numpy_dtype, copy=False)
         self._scipy.sum_duplicates()
         self._rows: Rows | None = None
 
@@ -81,7 +83,7 @@ class SparseMatrix:
 
     def transpose(self) -> SparseMatrix:
         """A new matrix with rows and columns exchanged."""
-        return self._like(self._scipy.T.copy())
+        return self._like(self._scipy.T)
 
     def __add__(self, other: Any) -> Any:
         return self._like(self._scipy + self._same(other)) if isinstance(other, SparseMatrix) else NotImplemented
@@ -150,6 +152,8 @@ class SparseMatrix:
 
     def __setitem__(self, indices: Any, value: Any) -> None:
         i, j = self._inside(indices)
+        if not isinstance(value, (numbers.Real, np.number, np.bool_)) or np.iscomplexobj(value):
+            raise TypeError(f"An entry of a sparse matrix is a real number, not {value!r}")
         sparse = library.scipy("sparse")
         # What is there is taken out first: adding the difference would round.
         kept = self._scipy.tocoo()
@@ -161,10 +165,18 @@ class SparseMatrix:
     def _inside(self, indices: Any) -> tuple[int, int]:
         if not (isinstance(indices, tuple) and len(indices) == 2):
             raise IndexError(f"An entry of a sparse matrix has a row and a column: A[i, j], not {indices!r}")
-        i, j = indices
+        try:
+            i, j = (operator.index(k) for k in indices)
+        except TypeError:
+            raise IndexError(
+                f"An entry of a sparse matrix has an integer for its row and one for its column, not "
+                f"[{indices[0]!r}, {indices[1]!r}]; A.to_scipy() has slices"
+            ) from None
         if not (0 <= i < self.n and 0 <= j < self.m):
-            raise IndexError(f"[{i}, {j}] is outside of a sparse matrix of {self.n} x {self.m}")
-        return int(i), int(j)
+            raise IndexError(
+                f"[{i}, {j}] is outside of a sparse matrix of {self.n} x {self.m}; its rows and columns count from 0"
+            )
+        return i, j
 
     def __str__(self) -> str:
         texts = [[f"{x:.4g}" for x in row] for row in self._scipy.toarray()]

@@ -71,21 +71,21 @@ def MatrixFreeCG(A: Any, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000,
 def MatrixFreeBICGSTAB(A: Any, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000, quiet: bool = True) -> bool:  # noqa: N802
     """Solve `A x = b` for an A that need not be symmetric, by BiCGSTAB; whether |b - A x| < tol.
 
-    Arguments and errors are those of `MatrixFreeCG`. The result is False too where b . r is 0, so that there is no next
-    direction.
+    Arguments and errors are those of `MatrixFreeCG`. The result is False too where the residual is orthogonal to the
+    first one, so that there is no next direction. Of b = 0 the solution is zero.
 
         converged = qd.linalg.MatrixFreeBICGSTAB(A, b, x)
     """
     b, x = _checked(b, x, "MatrixFreeBICGSTAB")
-    with _workspace.fields_like(x, 4, krylov.SIZE) as ((r, p, Ap, t), state):
+    with _workspace.fields_like(x, 5, krylov.SIZE) as ((r, p, Ap, t, shadow), state):
         A.matvec(x, r)
-        krylov.bicgstab_start(b, r, p, state)
+        krylov.bicgstab_start(b, x, r, p, shadow, state)
 
         def iterate() -> None:
             A.matvec(p, Ap)
-            krylov.bicgstab_half(b, x, r, p, Ap, state)
+            krylov.bicgstab_half(shadow, x, r, p, Ap, state)
             A.matvec(r, t)
-            krylov.bicgstab_step(b, x, r, p, Ap, t, state)
+            krylov.bicgstab_step(shadow, x, r, p, Ap, t, state)
 
         return _Run("BICGSTAB", tol, maxiter, quiet, state).go(iterate)
 

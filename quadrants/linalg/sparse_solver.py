@@ -11,6 +11,7 @@ from quadrants.data import dtypes
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.kinds import kind_of, unwrapped
 from quadrants.linalg import _library as library
+from quadrants.linalg._factors import factor
 from quadrants.linalg._matrix import SparseMatrix
 
 __all__ = ["SparseSolver"]
@@ -46,7 +47,8 @@ class SparseSolver:
                 f"{_ORDERINGS} are supported."
             )
         self.dtype, self.solver_type, self.ordering = dtypes.scalar(dtype), solver_type, ordering
-        self._analyzed: tuple | None = None  # shape of the matrices
+        self._analyzed: int | None = None  # rows of the pattern
+        self._rows = 0  # of the matrix that was factored last
         self._factored = False
         self._factors: Any = None  # of SuperLU; None where there are none
         self._succeeded = False
@@ -59,19 +61,28 @@ class SparseSolver:
     def analyze_pattern(self, sparse_matrix: SparseMatrix) -> None:
         """Take the pattern of matrices to be factored. QuadrantsRuntimeError: no square SparseMatrix of dtype."""
         self._check(sparse_matrix)
-        self._analyzed, self._factored, self._succeeded = sparse_matrix.shape, False, True
+        self._analyzed, self._factored, self._succeeded = sparse_matrix.n, False, True
 
     def factorize(self, sparse_matrix: SparseMatrix) -> None:
-        """Factor a matrix; again, for other values. `info()` tells whether it has factors."""
+        """Factor a matrix; again, for other values. `info()` tells whether it has factors.
+
+        QuadrantsRuntimeError: no square SparseMatrix of dtype, or one of another size than `analyze_pattern` was given.
+        """
         self._check(sparse_matrix)
-        self._analyzed = sparse_matrix.shape
-        factor = _factor_lu if self.solver_type == "LU" else _factor_symmetric
-        self._factors, pivots = factor(sparse_matrix._scipy)
-        self._succeeded = pivots is not None and bool((pivots > 0 if self.solver_type == "LLT" else pivots != 0).all())
-        self._factored = True
+        if self._analyzed not in (None, sparse_matrix.n):
+            raise QuadrantsRuntimeError(
+                f"analyze_pattern was given a matrix of {self._analyzed} rows, factorize one of {sparse_matrix.n}: "
+                "call analyze_pattern again, or compute."
+            )
+        self._factors, self._succeeded = factor(sparse_matrix._scipy, self.solver_type)
+        self._rows, self._factored = sparse_matrix.n, True
 
     def info(self) -> bool:
-        """Whether the last step succeeded: LLT wants positive pivots, LDLT and LU none that is zero."""
+        """Whether the last step succeeded: LLT wants positive pivots, LDLT and LU none that is zero.
+
+        What is zero but for rounding counts as zero: then the matrix is singular to the dtype, and x would be made of
+        rounding errors.
+        """
         return self._succeeded
 
     def solve(self, b: Any) -> Any:
@@ -96,9 +107,8 @@ class SparseSolver:
             )
         if b.ndim != 1:
             raise TypeError(f"A right-hand side has one axis, not {b.ndim}: solve for one column after the other.")
-        rows = self._analyzed[0] if self._analyzed else 0
-        if len(b) != rows:
-            raise QuadrantsRuntimeError(f"The right-hand side has {len(b)} elements, the matrix {rows} rows.")
+        if len(b) != self._rows:
+            raise QuadrantsRuntimeError(f"The right-hand side has {len(b)} elements, the matrix {self._rows} rows.")
         b = b.astype(library.numpy_dtype(self.dtype), copy=False)
         x = np.full_like(b, np.nan) if self._factors is None else self._factors.solve(b)
         return library.ndarray_of(x, self.dtype) if of_ndarray else x
@@ -114,36 +124,3 @@ class SparseSolver:
             )
         if matrix.n != matrix.m:
             raise QuadrantsRuntimeError(f"A direct solver needs a square matrix, not one of {matrix.n} x {matrix.m}.")
-
-
-def _factor_lu(matrix: Any) -> tuple[Any, np.ndarray | None]:
-    """(factors, pivots) of a square matrix; None and None of a singular one."""
-    try:
-        factors = library.scipy("sparse.linalg").splu(matrix.tocsc(), permc_spec="COLAMD")
-    except RuntimeError:  # "Factor is exactly singular"
-        return None, None
-    return factors, _finite(factors.U.diagonal())
-
-
-def _factor_symmetric(matrix: Any) -> tuple[Any, np.ndarray | None]:
-    """The same of the symmetric matrix with that lower triangle: pivots are D of L D L^T.
-
-    Pivots off the diagonal mean that there is none of these factors: one on the diagonal was zero. What the pivots off
-    the diagonal give still solves the system.
-    """
-    sparse = library.scipy("sparse")
-    lower = sparse.tril(matrix, format="csc")
-    whole = (lower + sparse.tril(matrix, k=-1, format="csc").T).tocsc()
-    try:
-        factors = library.scipy("sparse.linalg").splu(
-            whole, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True}
-        )
-    except RuntimeError:
-        return None, None
-    if (factors.perm_r != factors.perm_c).any():
-        return _factor_lu(whole)[0], None
-    return factors, _finite(factors.U.diagonal())
-
-
-def _finite(pivots: np.ndarray) -> np.ndarray | None:
-    return pivots if np.isfinite(pivots).all() else None

@@ -27,7 +27,7 @@ def dot(x, y):
 def length(x):
     """Euclidean norm of a vector, Frobenius norm of a matrix.
 
-    n = qd.length(items.parent(), [i])
+    y = qd.math.length(v)
     """
     return x.norm()
 

@@ -33,13 +33,19 @@ def sign(x):
 
 @qd.func
 def radians(x):
-    """Degrees to radians. Integers become `default_fp`."""
+    """Degrees to radians. Integers become `default_fp`.
+
+    y = qd.math.radians(x)
+    """
     return x * _RADIANS_PER_DEGREE
 
 
 @qd.func
 def degrees(x):
-    """Radians to degrees. Integers become `default_fp`."""
+    """Radians to degrees. Integers become `default_fp`.
+
+    y = qd.math.degrees(x)
+    """
     return x * _DEGREES_PER_RADIAN
 
 
@@ -75,7 +81,10 @@ def smoothstep(edge0, edge1, x):
 
 @qd.func
 def fract(x):
-    """`x - floor(x)` of a real, in [0, 1) up to rounding: `fract(-1.25)` is 0.75."""
+    """`x - floor(x)` of a real, in [0, 1) up to rounding: `fract(-1.25)` is 0.75.
+
+    y = qd.math.fract(x)
+    """
     return x - qd.floor(x)
 
 

@@ -46,7 +46,7 @@ def scale(sx, sy, sz):
 def rotation2d(ang):
     """2x2 counter-clockwise rotation by `ang` of column vectors.
 
-    y = qd.math.rotation2d(0.5)
+    M = qd.math.rotation2d(0.5)
     """
     c = qd.cos(ang)
     s = qd.sin(ang)
@@ -111,6 +111,6 @@ def rotation3d(ang_x, ang_y, ang_z):
 def vdir(ang):
     """Unit 2-vector `(cos(ang), sin(ang))`.
 
-    y = qd.math.vdir(0.5)
+    d = qd.math.vdir(0.5)
     """
     return vec2(qd.cos(ang), qd.sin(ang))

@@ -27,6 +27,7 @@ from quadrants.ir.adstack_heaps import FLOAT, ROWS, kind_of, of_task, split
 from quadrants.ir.places import elements, flat_index
 from quadrants.ir.ranges import ARITHMETIC, Range, Ranges, combined
 from quadrants.ir.types import DType, TensorType, ValueType, i32, i64, scalar, u32
+from quadrants.passes.address_arithmetic import convert, digit, plus, times, total
 
 Levels = tuple[tuple[int, int, int, int], ...]  # see `ir.memory.ArrayDecl`
 
@@ -76,11 +77,14 @@ class _Lowering:
         self.rows: dict[int, tuple[n.Var, n.Var | None]] = {}
         # By id of a tensor's cell: the cell, and its slot for all components.
         self.slots: dict[int, tuple[n.Cell, n.Slot]] = {}
+        # In a loop over containers, digits that are its variables: by id of the index, its offset, divisor and extent.
+        self.digits: dict[tuple[int, int, int, int], n.Var] = {}
 
     # ------------------------------------------------------------ nodes
 
     def task(self, task: n.Task) -> None:
         if task.loop is not None:
+            self.digits = _digits(task.loop)
             task.loop.bounds = tuple((self.node(begin), self.node(end)) for begin, end in task.loop.bounds)
         self.block(task.pre)
         self.block(task.body)
@@ -109,7 +113,8 @@ class _Lowering:
         if type(cell) is not n.Cell or cell.array.components is None:
             return walk.rebuilt(e, self.node)
         indices = self.indices(cell)
-        slots = [self.slot(part, indices, part.type) for part in cell.array.components]
+        containers = self.containers(cell)
+        slots = [self.slot(part, indices, part.type, c) for part, c in zip(cell.array.components, containers)]
         return n.Make(tuple([n.Load(slot, slot.type) for slot in slots]), e.type)
 
     # ------------------------------------------------------------ places
@@ -119,10 +124,23 @@ class _Lowering:
 
     def cell(self, cell: n.Cell) -> n.Slot:
         assert cell.array.components is None, "a tensor that is in several arrays is no place"
-        return self.slot(cell.array, self.indices(cell), cell.type)
+        return self.slot(cell.array, self.indices(cell), cell.type, self.containers(cell)[0])
 
-    def slot(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], t: ValueType) -> n.Slot:
-        return n.Slot(decl, self.address(decl, indices), t)
+    def containers(self, cell: n.Cell) -> tuple[n.Expr | None, ...]:
+        """The container of a cell, or of each of its components; None where that is no part of the address."""
+        if not cell.containers:
+            return (None,) * len(cell.array.components or (cell.array,))
+        return tuple([None if e is None else self.node(e) for e in cell.containers])
+
+    def slot(
+        self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], t: ValueType, container: n.Expr | None = None
+    ) -> n.Slot:
+        address = self.address(decl, indices)
+        if container is not None:
+            assert decl.within is not None
+            first = times(convert(container, i64), decl.within.stride // elements(decl))
+            address = total(first, convert(address, i64))
+        return n.Slot(decl, address, t)
 
     def component(self, place: n.ElemPlace, cell: n.Cell) -> n.Place:
         """A component of a tensor in memory: of one element, or an element itself."""
@@ -130,7 +148,7 @@ class _Lowering:
         decl, t = cell.array, cell.type
         assert isinstance(t, TensorType)
         if decl.components is not None:
-            return self.separate(decl.components, self.indices(cell), flat_index(which, t), place.type)
+            return self.separate(cell, decl.components, flat_index(which, t), place.type)
         if id(cell) not in self.slots:
             self.slots[id(cell)] = cell, self.cell(cell)
         slot = self.slots[id(cell)][1]
@@ -139,17 +157,16 @@ class _Lowering:
         base = slot.index
         wide = scalar(base.type)
         if len(which) == 1:
-            return n.Slot(decl, _sum(base, self.term(which[0], wide, 0, t.count)), place.type)
+            return n.Slot(decl, total(base, self.term(which[0], wide, 0, t.count)), place.type)
         rows, columns = t.shape
         row, column = self.term(which[0], wide, 0, rows), self.term(which[1], wide, 0, columns)
-        return n.Slot(decl, _sum(_sum(base, _times(row, columns)), column), place.type)
+        return n.Slot(decl, total(total(base, times(row, columns)), column), place.type)
 
-    def separate(
-        self, components: tuple[n.ArrayDecl, ...], indices: tuple[n.Expr, ...], which: n.Expr, t: ValueType
-    ) -> n.Place:
+    def separate(self, cell: n.Cell, components: tuple[n.ArrayDecl, ...], which: n.Expr, t: ValueType) -> n.Place:
+        indices, containers = self.indices(cell), self.containers(cell)
         if isinstance(which, n.Const):
-            return self.slot(components[which.value], indices, t)
-        return n.Choice(which, tuple([self.slot(part, indices, t) for part in components]), t)
+            return self.slot(components[which.value], indices, t, containers[which.value])
+        return n.Choice(which, tuple([self.slot(d, indices, t, c) for d, c in zip(components, containers)]), t)
 
     # ------------------------------------------------------------ addresses
 
@@ -172,8 +189,8 @@ class _Lowering:
             extent = decl.shape[axis] if decl.shape is not None else _ENDLESS
             term = self.term(indices[axis], t, 0, extent)
             if address is not None:
-                rows = n.Const(extent, t) if decl.shape is not None else _convert(n.Extent(decl, axis, i32), t)
-                term = _sum(n.Binary("mul", address, rows, t, exact=True), term)
+                rows = n.Const(extent, t) if decl.shape is not None else convert(n.Extent(decl, axis, i32), t)
+                term = total(n.Binary("mul", address, rows, t, exact=True), term)
             address = term
         assert address is not None
         return address
@@ -190,8 +207,13 @@ class _Lowering:
             index, size = indices[axis], decl.shape[axis]
             outermost = extent * divisor >= size
             if isinstance(index, n.Const):
-                digit = (index.value - first[axis]) // divisor
-                constant += (digit if outermost else digit % extent) * (stride // unit)
+                number = (index.value - first[axis]) // divisor
+                constant += (number if outermost else number % extent) * (stride // unit)
+                continue
+            known = self.known_digit(index, first[axis], divisor, extent)
+            if known is not None:
+                term = times(convert(_load(known), t), stride // unit)
+                address = term if address is None else total(address, term)
                 continue
             if axis not in terms:
                 terms[axis] = self.term(index, t, first[axis], size)
@@ -199,10 +221,15 @@ class _Lowering:
             if divisor == 1 and outermost:
                 constant -= first[axis] * (stride // unit)
             else:
-                term = _digit(_plus(term, -first[axis]), divisor, 0 if outermost else extent)
-            term = _times(term, stride // unit)
-            address = term if address is None else _sum(address, term)
-        return n.Const(constant, t) if address is None else _plus(address, constant)
+                term = digit(plus(term, -first[axis]), divisor, 0 if outermost else extent, decl.within is not None)
+            term = times(term, stride // unit)
+            address = term if address is None else total(address, term)
+        return n.Const(constant, t) if address is None else plus(address, constant)
+
+    def known_digit(self, index: n.Expr, offset: int, divisor: int, extent: int) -> n.Var | None:
+        if self.digits and isinstance(index, n.Load) and isinstance(index.place, n.VarPlace):
+            return self.digits.get((index.place.var.id, offset, divisor, extent))
+        return None
 
     def width(self, indices: tuple[n.Expr, ...]) -> DType:
         types = [scalar(e.type) for e in indices]
@@ -215,10 +242,10 @@ class _Lowering:
     def term(self, e: n.Expr, t: DType, first: int, extent: int) -> n.Expr:
         """An index of an axis as a number of type `t`: its sums become address arithmetic where nobody can tell."""
         if not _is_sum(e):
-            return _convert(e, t)
+            return convert(e, t)
         low, high = self.span(e)
         if low < first + extent - (1 << 32) or high >= first + (1 << 32):
-            return _convert(e, t)
+            return convert(e, t)
         return self.exact(e, t) if t is i64 else self.exact_top(e, t)
 
     def span(self, e: n.Expr) -> Range:
@@ -229,21 +256,34 @@ class _Lowering:
 
     def exact(self, e: n.Expr, t: DType) -> n.Expr:
         if not _is_sum(e):
-            return _convert(e, t)
+            return convert(e, t)
         return n.Binary(e.op, self.exact(e.a, t), self.exact(e.b, t), t, exact=True)
 
     def exact_top(self, e: n.Expr, t: DType) -> n.Expr:
         """In the width of the index itself, where a compiler may assume that no step on the way wraps."""
         if not _is_sum(e):
-            return _convert(e, t)
+            return convert(e, t)
         a, b = [self.exact_top(x, t) if _is_sum(x) and not self.ranges.overflows(x) else x for x in (e.a, e.b)]
         return n.Binary(e.op, a, b, t, exact=True)
 
 
+def _digits(loop: n.For) -> dict[tuple[int, int, int, int], n.Var]:
+    """What the variables of a loop over containers are of its index."""
+    if loop.over is None or not loop.index:
+        return {}
+    assert loop.over.levels is not None
+    levels = sorted(loop.over.levels, key=lambda level: -level[3])
+    first = loop.over.index_offset or (0,) * loop.over.ndim
+    found = zip(levels, loop.vars[len(loop.vars) - len(levels) :])
+    return {
+        (loop.index[axis].id, first[axis], divisor, extent): var for (axis, extent, divisor, _), var in found
+    }  # fmt: skip
+
+
 def _in_row(index: n.Expr, rows: n.Var, row: n.Var | None) -> n.Expr:
     """Slots of all threads with one number lie side by side."""
-    address = n.Binary("mul", _convert(index, i64), _convert(_load(rows), i64), i64, exact=True)
-    return address if row is None else _sum(address, _convert(_load(row), i64))
+    address = n.Binary("mul", convert(index, i64), convert(_load(rows), i64), i64, exact=True)
+    return address if row is None else total(address, convert(_load(row), i64))
 
 
 def _load(var: n.Var) -> n.Load:
@@ -253,47 +293,6 @@ def _load(var: n.Var) -> n.Load:
 def _is_sum(e: n.Expr) -> TypeGuard[n.Binary]:
     """Whether an index is arithmetic that may wrap, and that nobody checks for it."""
     return isinstance(e, n.Binary) and e.op in ARITHMETIC and e.type is i32 and e.loc is None and not e.exact
-
-
-def _convert(e: n.Expr, t: DType) -> n.Expr:
-    if isinstance(e, n.Const):
-        return n.Const(int(e.value), t)
-    return e if e.type is t else n.Cast(e, t)
-
-
-def _sum(a: n.Expr, b: n.Expr) -> n.Expr:
-    if isinstance(b, n.Const):
-        return _plus(a, b.value)
-    return n.Binary("add", a, b, a.type, exact=True)
-
-
-def _plus(e: n.Expr, constant: int) -> n.Expr:
-    if isinstance(e, n.Const):
-        return n.Const(e.value + constant, e.type)
-    if constant == 0:
-        return e
-    op = "add" if constant > 0 else "sub"
-    return n.Binary(op, e, n.Const(abs(constant), scalar(e.type)), e.type, exact=True)
-
-
-def _times(e: n.Expr, factor: int) -> n.Expr:
-    if isinstance(e, n.Const):
-        return n.Const(e.value * factor, e.type)
-    return e if factor == 1 else n.Binary("mul", e, n.Const(factor, scalar(e.type)), e.type, exact=True)
-
-
-def _digit(e: n.Expr, divisor: int, extent: int) -> n.Expr:
-    """`e // divisor % extent` of a number that is not negative; no remainder where `extent` is 0."""
-    if divisor > 1:
-        e = _by_bits(e, "shr", "raw_div", divisor.bit_length() - 1, divisor)
-    return _by_bits(e, "bit_and", "raw_mod", extent - 1, extent) if extent else e
-
-
-def _by_bits(e: n.Expr, bit_op: str, op: str, bits: int, number: int) -> n.Expr:
-    """An operation by a power of two as one on bits, else by any number."""
-    if number & (number - 1) == 0:
-        return n.Binary(bit_op, e, n.Const(bits, scalar(e.type)), e.type, exact=True)
-    return n.Binary(op, e, n.Const(number, scalar(e.type)), e.type, exact=True)
 
 
 def _is_big(levels: Levels) -> bool:

@@ -45,7 +45,8 @@ def _own_cells(module: Module, task: Task, loop: For) -> None:
     if not atomics or not loop.vars:
         return
     nodes = everything(task.body)
-    values = Values(nodes, loop.vars)
+    variables = loop.index or loop.vars
+    values = Values(nodes, variables)
     accesses: dict[ArrayDecl, list[tuple[Expr, ...]]] = {}
     written: set[ArrayDecl] = set()
     for node in nodes:
@@ -66,7 +67,7 @@ def _own_cells(module: Module, task: Task, loop: For) -> None:
             continue
         if array not in plain:
             alone = array not in shared and not any(_may_share(array, other) for other in written)
-            own = alone and array.kind in ("field", "array") and values.own(accesses[array], loop.vars)
+            own = alone and array.kind in ("field", "array") and values.own(accesses[array], variables)
             plain[array] = own
         atomic.plain = plain[array]
 
@@ -110,7 +111,7 @@ class Values:
                     again.add(var.id)
             elif isinstance(node, Call):
                 again.update(a.var.id for a in node.args if isinstance(a, VarPlace))
-        for changed in again:
+        for changed in again | self.variables:  # those of a loop over containers are declared in its body
             self.once.pop(changed, None)
 
     def own(self, accesses: list[tuple[Expr, ...]], variables: tuple[Var, ...]) -> bool:
@@ -144,13 +145,14 @@ class Values:
 
 def _overlapping(arrays: list[ArrayDecl]) -> set[ArrayDecl]:
     """Fields of which another declaration has the same memory."""
-    first: dict[tuple[int, int], ArrayDecl] = {}
+    first: dict[tuple[int, ...], ArrayDecl] = {}
     shared: set[ArrayDecl] = set()
     for array in arrays:
         if array.kind != "field":
             continue
         for k in range(getattr(array.type, "count", 1)):
-            place = (id(array.source.tree), array.source.offset + k * element_dtype(array.type).size)
+            at = array.source.offset + k * element_dtype(array.type).size if array.packed is None else array.packed.bit
+            place = (id(array.source.tree), array.source.offset, at)
             other = first.setdefault(place, array)
             if other is not array:
                 shared |= {array, other}

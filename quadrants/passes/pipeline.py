@@ -22,11 +22,14 @@ from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
+from quadrants.passes.packed_places import lower_packed_places, lower_packed_sizes
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
-from quadrants.passes.refuse_lacking import refuse_lacking
+from quadrants.passes.refuse_lacking import refuse_lacking, refuse_wide_words
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
+from quadrants.passes.sparse.access import find_containers
+from quadrants.passes.sparse.loops import sparse_loops
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.watch_loops import watch_loops
 from quadrants.passes.writes import note_writes
@@ -34,6 +37,7 @@ from quadrants.passes.writes import note_writes
 Step = Callable[[Module], Module]
 ALL = Abilities()
 PASSES = (
+    sparse_loops,
     split_tasks,
     compute_at_use,
     recognise_reductions,
@@ -61,12 +65,17 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield _told(refuse_recursion, arch=able.arch)
     if not able.long_loops:
         yield watch_loops
+    yield _told(lower_packed_places, device=able.device)
     if "f64" in able.lacks.types:
         yield failures_as_singles
     if able.lacks:
         yield _told(refuse_lacking, lacks=able.lacks)
+    if able.word_sums is not None:
+        yield _told(refuse_wide_words, able=able)
     yield from _adstacks(able)
+    yield lower_packed_sizes
     yield guard_empty
+    yield find_containers
     yield _told(lower_places, wide=able.wide_addresses, device=able.device)
     if not able.pointers:
         yield choices_by_branch

@@ -100,11 +100,16 @@ def _place_key(place: Place) -> Key | None:
         place = place.base
     if isinstance(place, VarPlace):
         return (("var", place.var.id), tuple(path)) if place.var.shared else None
-    if isinstance(place, Cell) and place.array.kind != "shared":
+    if isinstance(place, Cell) and place.array.kind != "shared" and not _is_packed(place.array):
         at = _constants(place.indices)
         if at is not None:
             return (("array", place.array.id), (at, *path))
     return None
+
+
+def _is_packed(array: ArrayDecl) -> bool:
+    """Whether numbers are bits of words: each sum is rounded, and no single atomic adds the sum of all."""
+    return (array.components or (array,))[0].packed is not None
 
 
 def _constants(indices: tuple[Expr, ...]) -> tuple[int, ...] | None:

@@ -7,11 +7,15 @@ from typing import Any
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeError, QuadrantsTypeError
 from quadrants.ir import nodes as n
-from quadrants.ir import walk
+from quadrants.ir import walk, words
+from quadrants.ir.abilities import Abilities
 from quadrants.ir.lacks import NARROWER, Lacks
 from quadrants.ir.ops import OPS
 from quadrants.ir.types import StructType, ValueType, element_dtype
 from quadrants.passes.user_lines import at_users_line, definition, located
+
+_WORD_ROOM = 32 << 10  # bytes that every device has
+_FENCES = ("subgroup.sync", "subgroup.mem_fence")
 
 
 def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
@@ -30,6 +34,21 @@ def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
     arguments: list[n.Var | n.ArrayDecl] = [*module.params, *module.arrays]
     for what in arguments:
         check.value(what.type, what, definition(module))
+    return module
+
+
+def refuse_wide_words(module: n.Module, able: Abilities) -> n.Module:
+    """Raise, with the line, where shared arrays have no room as words."""
+    arrays = words.arrays_of_words(module.tasks, bool(able.word_sums))
+    room = able.lacks.shared_bytes or _WORD_ROOM
+    for task in module.tasks:
+        needed = words.bytes_with_words(task, arrays)
+        if arrays and needed > room:
+            text = f"Requested dynamic shared memory size of {needed} bytes, but the device supports max capacity of "
+            text += f"{room} bytes: on {able.arch} numbers of shared arrays that atomics change take 4 bytes or more"
+            raise QuadrantsRuntimeError(
+                at_users_line(_loc_of(task) or definition(module), f"{text}. Make them smaller.")
+            )
     return module
 
 
@@ -55,6 +74,11 @@ class _Check:
         if most and asked is not None and asked > most:
             text = f"block_dim={asked}, and {self.lacks.device} has no block of more than {most} threads"
             self.refuse(f"{text}. Ask for {most} or fewer.", _loc_of(task), QuadrantsCompilationError)
+        lanes = self.lacks.lanes
+        if lanes and asked is not None and asked % lanes and _uses_lanes(task.body, set()):
+            text = f"block_dim={asked} is no multiple of the {lanes} lanes that a subgroup has on {self.lacks.device}"
+            text += f", and this loop uses qd.simt.subgroup. Ask for {-(-asked // lanes) * lanes}"
+            self.refuse(f"{text}, for example.", _loc_of(task), QuadrantsCompilationError)
         if room and task.shared_bytes > room:
             arrays = ", ".join(f"'{array.label or array.name}'" for array, _ in task.shared_arrays)
             text = f"Requested dynamic shared memory size of {task.shared_bytes} bytes, but the device supports max "
@@ -78,6 +102,20 @@ class _Check:
 
     def refuse(self, text: str, loc: n.Loc | None, kind: type[Exception] = QuadrantsTypeError) -> None:
         raise kind(at_users_line(loc or definition(self.module), text))
+
+
+def _uses_lanes(body: list[n.Stmt], seen: set[int]) -> bool:
+    """Whether it asks which lanes its threads are, or has these exchange values."""
+    for node in walk.walk(body):
+        if isinstance(node, n.Intrinsic) and node.op.startswith("subgroup.") and node.op not in _FENCES:
+            return True
+        if isinstance(node, n.Builtin) and node.name.startswith("subgroup."):
+            return True
+        if isinstance(node, n.Call) and id(node.func) not in seen:
+            seen.add(id(node.func))
+            if _uses_lanes(node.func.body, seen):
+                return True
+    return False
 
 
 def _loc_of(task: n.Task) -> n.Loc | None:

@@ -43,7 +43,11 @@ observer: Callable[[str, float, float, int], None] | None = None
 
 
 class scope:
-    """`with scope("emit"): ...` counts the block under the phase it runs in. Exceptions pass through."""
+    """Context manager: counts the block under the phase that it runs in. Exceptions pass through.
+
+    with qd.profiler.scope("emit"):
+        step()
+    """
 
     __slots__ = ("_name", "_parent", "_start")
 

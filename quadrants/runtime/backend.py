@@ -14,6 +14,10 @@ from quadrants.toolchain import cache
 if TYPE_CHECKING:
     from quadrants.backends.interface import Device
 
+# Folders of caches, and their limits, that this process has brought under these: what it has not changed since is left
+# to those who do.
+_cleaned: set[tuple[object, ...]] = set()
+
 
 class Backend:
     """One for each runtime.
@@ -62,5 +66,8 @@ class Backend:
     def close(self) -> None:
         """The runtime ends: bring the disk cache back under its limit."""
         environment.keep_in(None)
-        if self.cache.root is not None:
-            self.cache.clean()
+        kept = self.cache
+        limits = (kept.root, kept.max_bytes, kept.policy, kept.factor)
+        if kept.root is not None and (kept.changed or limits not in _cleaned):
+            kept.clean()
+            _cleaned.add(limits)

@@ -15,13 +15,14 @@ from quadrants._ext.core import KeptDepths, Plan
 from quadrants.calls import registry
 from quadrants.calls.tokens import member_token
 from quadrants.data import external
+from quadrants.data.sparse.pools import PoolMemory
 from quadrants.ir.types import DType, TensorType, ValueType, element_dtype, primitive, struct_offsets
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.graphs import GraphStatus
 from quadrants.lang.kinds import holds_numbers, is_external, is_number, unwrapped
 from quadrants.launch.recipe import Recipe, Result, Slot
 from quadrants.profiler import kernel_records
-from quadrants.runtime import failures, task_table
+from quadrants.runtime import failures, sparse_pools, task_table
 from quadrants.runtime.foreign import external_packer, flags_packer
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def make_plan(
         struct.pack_into("=q", block, offset, -1)
     for offset, cell in recipe.cells:
         struct.pack_into("=Q", block, offset, cell.tree.buffer.ptr + cell.offset)
-        owners.append(cell.tree.buffer)
+        grows = program is not None and isinstance(cell.tree, PoolMemory)
+        owners.append(cell.tree if grows else cell.tree.buffer)
     members, pack, sources = _members_and_packing(kernel, args, recipe)
     task_table.register(recipe.name, recipe.task_ids)
     kernel.graph_do_while_levels = _levels(kernel, recipe)
@@ -57,6 +59,7 @@ def make_plan(
         writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
         kept=_kept(recipe, sources), attributes=_attributes(recipe, args, members),
         reals=_reals(kernel, recipe),
+        before=sparse_pools.before_launch(recipe) if recipe.pools and program is not None else None,
     )  # fmt: skip
 
 

@@ -18,6 +18,11 @@ _LOOP_CUT = (
     "take arch=qd.cpu."
 )
 
+_SPARSE_MEMORY = (
+    "(kernel={}) Out of memory: the node {} has {} active cells of {} bytes each, and there is no memory for more. "
+    "What is stored stays; deactivate cells that are not needed, or use smaller cells."
+)
+
 
 def of_site(site: Site) -> Callable[[Values, int], Exception]:
     """A function from the recorded values and the number of the thread to the exception to raise."""
@@ -28,6 +33,8 @@ def of_site(site: Site) -> Callable[[Values, int], Exception]:
             return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
         if message[0] == "loop cut":
             return QuadrantsRuntimeError(_LOOP_CUT.format(kernel_name))
+        if message[0] == "sparse memory":
+            return QuadrantsRuntimeError(_SPARSE_MEMORY.format(kernel_name, message[1], values[0], message[2]))
         error: type[Exception] = QuadrantsAssertionError
         describe = _describe
         if message[0].startswith("adstack"):
@@ -48,6 +55,8 @@ def _describe(message: Message, values: Values, kernel_name: str) -> str:
             f"(kernel={kernel_name}) Accessing field ({label}) of size {_tuple(shape)} {where}with indices "
             f"{_tuple(values)}"
         )
+    if kind == "list":
+        return f"(kernel={kernel_name}) Append to the full list of {message[1]}: it holds {message[2]} entries"
     if kind == "shared":
         size = _tuple(message[1])
         return f"(kernel={kernel_name}) Accessing a shared array of size {size} with indices {_tuple(values)}"

@@ -69,6 +69,10 @@ class Stream(_Handle, StreamBase):  # type: ignore[misc]  # a class of the launc
     """A queue of launches: in order among themselves, independent of other streams. `kernel(..., qd_stream=s)`.
 
     `Stream(handle)` stands for a foreign one, such as `torch.cuda.Stream().cuda_stream`.
+
+        stream = qd.create_stream()  # a qd.Stream
+        step(qd_stream=stream)
+        stream.synchronize()
     """
 
     def synchronize(self) -> None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 import struct
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quadrants import session
+from quadrants import _logging, session
 from quadrants._ext import vulkan as native
 from quadrants._ext.core import Plan, device_of_table
 from quadrants.backends import registry
+from quadrants.emit import environment
 from quadrants.emit.dialects import glsl as dialect
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.lacks import Lacks, all_atomics
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
 from quadrants.runtime.device import BinaryBackend
-from quadrants.toolchain import glslang, spirv
+from quadrants.toolchain import build, glslang, spirv
 from quadrants.toolchain.errors import CompilerNotFound
+from quadrants.toolchain.pipelines import Pipelines
 
 if TYPE_CHECKING:
     from quadrants.launch.tasks import TaskLaunch
@@ -49,6 +51,8 @@ _REAL = (
     "shaderSharedFloat32AtomicAdd",
 )  # fmt: skip
 _LEAST_THREADS, _LEAST_SHARED = 1024, 32 << 10
+# All that the validation layer has said in this process.
+heard: list[str] = []
 
 
 class Found(NamedTuple):
@@ -130,7 +134,6 @@ class VulkanBackend(BinaryBackend):
 
     compiler = glslang
     dlpack_device = None  # no other package can address this memory
-    polls = False  # nothing that host and device both see while a kernel runs
 
     def __init__(self) -> None:
         self.found = _chosen()
@@ -138,9 +141,12 @@ class VulkanBackend(BinaryBackend):
         glslang.prepare()
         timing = bool(session.cfg_in_force().kernel_profiler)
         staged = os.environ.get("QD_VULKAN_STAGING", "0") not in ("", "0")
-        opened = native.opened(self.found.number, timing, staged, b"")
-        self.opened = opened
+        threads = max(1, session.cfg_in_force().num_compile_threads)
+        # Processors copy as fast as they can by themselves.
+        moves = os.environ.get("QD_VULKAN_MOVES", "0" if self.found.is_cpu else "1") not in ("", "0")
+        opened = native.opened(self.found.number, timing, staged, threads, self._movers if moves else None)
         super().__init__("glsl", device_of_table("vulkan", native.table_address(), opened))
+        self.pipelines = Pipelines(self.cache, about, partial(native.pipeline_cache, opened))
         self.do_without(_lacks(about))
         if not all(about["features"][name] for name in _REAL):
             self.dialect = replace(self.dialect, spelling=dialect.WITHOUT_REAL_ATOMICS)
@@ -149,6 +155,20 @@ class VulkanBackend(BinaryBackend):
         if about["name"].startswith(_CUTS_LOOPS):
             self.dialect = replace(self.dialect, long_loops=False, known_zeros=False)
         self.arch = self.found.chip
+
+    def _movers(self) -> list[bytes]:
+        text = environment.environment().get_template("glsl/move.comp.j2").render()
+        return spirv.unpacked(build.build_binary("glsl", text, "move", self.arch, (), self.cache))
+
+    def synchronize(self) -> None:
+        super().synchronize()
+        hear()
+
+    def close(self) -> None:
+        """The runtime ends: what the driver made of its kernels is kept for the next process."""
+        self.pipelines.keep()
+        hear()
+        super().close()
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         features = self.found.about["features"]
@@ -180,6 +200,13 @@ class VulkanBackend(BinaryBackend):
         return min(super()._most_blocks(launch, handle), _MOST_BLOCKS)
 
 
+def hear() -> None:
+    """Tell what the validation layer has said, where QD_VULKAN_VALIDATION asks for it."""
+    for text in native.messages():
+        heard.append(text)
+        _logging.warn(f"Vulkan validation: {text}")
+
+
 def _lacks(about: dict[str, Any]) -> Lacks:
     has = about["features"]
     types = {name: missing for name, wanted in _TYPES.items() if (missing := _missing(has, wanted))}
@@ -192,6 +219,7 @@ def _lacks(about: dict[str, Any]) -> Lacks:
         atomics,
         threads if threads < _LEAST_THREADS else 0,
         shared if shared < _LEAST_SHARED else 0,
+        about["subgroup"],
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from quadrants._ext.core import everything_written
-from quadrants.data import context, dtypes, memory, snode
+from quadrants.data import bulk, context, dtypes, memory, snode
 from quadrants.data.field import Field, ScalarField
 from quadrants.data.matrix_field import MatrixField
 
@@ -33,6 +33,8 @@ class GradCheck:
         for x in self._fields:
             if not isinstance(x, (ScalarField, MatrixField)) or not x.has_grad():
                 raise AssertionError(f"grad_check needs fields of numbers with needs_grad=True, not {x!r}")
+            if bulk.is_quantised(x):
+                raise AssertionError("grad_check moves numbers by little, and a quantised field has steps")
 
     def save(self) -> None:
         """Keep the state that the forward pass starts from."""

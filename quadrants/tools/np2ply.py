@@ -52,7 +52,8 @@ class PLYWriter:
     def add_vertex_channel(self, key: str, data_type: str, data: Any) -> None:
         """A number for each vertex. data_type: char, uchar, short, ushort, int, uint, float or double.
 
-        ValueError for other types, numbers that the type does not hold, and a second channel of that name.
+        ValueError for other types, numbers that the type does not hold (0.5 in an int, 1e300 in a float, any complex
+        number), and a second channel of that name. Floats are rounded.
         """
         data = library.array_of(data)
         assert data.size == self.num_vertices, "The dimension of the vertex channel is not correct"
@@ -91,10 +92,15 @@ class PLYWriter:
         self.add_vertex_channel("piece", "int", piece)
 
     def add_faces(self, indices: Any) -> None:
-        """The vertices of each face: 3 or 4 numbers a face, in any shape."""
+        """The vertices of each face: 3 or 4 numbers a face, in any shape. ValueError where there is no such vertex."""
         indices = library.array_of(indices)
         corners = _CORNERS[self.face_type]
         assert indices.size == corners * self.num_faces, "The dimension of the face vertices is not correct"
+        if indices.size and not 0 <= indices.min() <= indices.max() < self.num_vertices:
+            raise ValueError(
+                f"Faces have vertices {indices.min()} to {indices.max()}, and there are those from 0 to "
+                f"{self.num_vertices - 1}"
+            )
         _add(self._faces, "vertex_indices", "int", indices, corners)
 
     def add_face_channel(self, key: str, data_type: str, data: Any) -> None:
@@ -156,15 +162,29 @@ def _add(channels: dict[str, np.ndarray], key: str, data_type: str, data: np.nda
         raise ValueError(f"Unknown type {data_type!r} of channel {key!r}; use one of {', '.join(_TYPES)}")
     if key in channels:
         raise ValueError(f"There is a channel {key!r} already")
+    data = _held(data, key, data_type)
+    channels[key] = data.reshape(-1, corners) if corners > 1 else data.reshape(-1)
+
+
+def _held(data: np.ndarray, key: str, data_type: str) -> np.ndarray:
+    """The numbers as the type holds them. ValueError that names one that it does not."""
     dtype = np.dtype(_TYPES[data_type])
+    if data.dtype.kind not in "biuf":
+        raise ValueError(f"Channel {key!r} of {data_type} takes real numbers, not {data.dtype}")
+    with np.errstate(all="ignore"):
+        held = data.astype(dtype)
     if dtype.kind in "iu" and data.size:
         limits = np.iinfo(dtype)
         if not limits.min <= data.min() <= data.max() <= limits.max:
             raise ValueError(
                 f"Channel {key!r} has numbers that {data_type} does not hold: {data.min()} to {data.max()}"
             )
-    data = data.astype(dtype)
-    channels[key] = data.reshape(-1, corners) if corners > 1 else data.reshape(-1)
+        wrong = held != data
+    else:
+        wrong = np.isfinite(data) & ~np.isfinite(held)
+    if wrong.any():
+        raise ValueError(f"Channel {key!r} has a number that {data_type} does not hold: {data[wrong].flat[0]}")
+    return held
 
 
 def _element(ply: Any, name: str, channels: dict[str, np.ndarray]) -> Any:

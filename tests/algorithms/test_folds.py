@@ -223,3 +223,26 @@ def test_folds_are_for_the_top_level_of_kernels(arch):
 def test_levels_by_default_are_the_least(arch):
     for n in (0, 1, 256, 257, 65536, 65537):
         assert al.reduce_scratch_slots(n) == al.reduce_scratch_slots(n, least_levels(n))
+
+
+@pytest.mark.parametrize("how", ["min", "max"])
+def test_nan_is_passed_over(arch, how):
+    """As by qd.min and qd.max; of nothing but NaN the fold is the identity."""
+    n = 5000
+    least = getattr(np, f"f{how}")
+
+    @qd.kernel
+    def run(x: qd.types.ndarray(), y: qd.types.ndarray(), z: qd.types.ndarray(), s: qd.types.ndarray()):
+        getattr(al, f"reduce_{how}")(x, y, s, n, qd.f32, 2)
+        getattr(al, f"exclusive_scan_{how}")(x, z, s, n, qd.f32, 2)
+
+    x, y, z = (qd.ndarray(qd.f32, size) for size in (n, 1, n))
+    s = qd.ndarray(qd.u32, al.reduce_scratch_slots(n, 2))
+    for places in ([0], [1, 300, n // 2, n - 1], slice(None)):
+        values = numbers("f32", n)
+        values[places] = np.nan
+        x.from_numpy(values)
+        run(x, y, z, s)
+        running = least.accumulate(np.concatenate([[identity("f32", how)], values]))
+        np.testing.assert_array_equal(z.to_numpy(), running[:-1])
+        assert y[0] == running[-1]

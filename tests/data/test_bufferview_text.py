@@ -105,7 +105,7 @@ def test_a_clamped_view_has_the_extent_of_its_array(arch):
     def read(v: BufferView[qd.f32, "clamp"], i: qd.i32) -> qd.f32:  # noqa: F821 - "clamp" is no forward reference
         return v[i]
 
-    assert "int32_t v_shape[1]" in members(read.source(zeros()[:], 0), read)
+    assert {"int32_t v_shape[1]", "int v_shape[1]"} & set(members(read.source(zeros()[:], 0), read))
 
 
 @pytest.mark.parametrize("t", [qd.u32, qd.i64, qd.u64], ids=str)

@@ -9,6 +9,7 @@ from data_kit import live_array
 
 from quadrants import session
 from quadrants._ext.core import live_buffers, token_key
+from quadrants.arch import extension
 from quadrants.data import factories, snode
 from quadrants.data.axes import NAMED, axes
 from quadrants.errors import QuadrantsRuntimeError
@@ -116,6 +117,7 @@ def test_node_refusals_leave_nothing_behind(build, kind):
      ("Dynamic", lambda r: r.dynamic(AXIS_I, 4))],
 )  # fmt: skip
 def test_sparse_nodes_are_refused(name, build):
+    session.get_runtime().missing.add(extension.sparse)  # as a device says that lacks what they take
     for where in (snode.root, snode.FieldsBuilder(), snode.root.dense(axes(3), 1)):
         with pytest.raises(QuadrantsRuntimeError, match=f"{name} SNode is not supported on this backend."):
             build(where)

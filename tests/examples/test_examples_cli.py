@@ -43,14 +43,17 @@ def test_the_list_names_every_example(capsys):
     text = capsys.readouterr().out
     expected = {
         "cloth",
+        "controller",
         "fluid",
         "game_of_life",
+        "life_bits",
         "mandelbrot",
         "mpm3d",
         "mpm88",
         "mpm_diff",
         "nbody",
         "path_tracer",
+        "saxpy_bits",
         "sph",
         "throw",
         "wave",

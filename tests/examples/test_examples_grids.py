@@ -1,11 +1,11 @@
-"""fluid, wave, game_of_life and mandelbrot: analytic solutions, invariants and symmetries."""
+"""fluid, wave, game_of_life, life_bits, saxpy_bits and mandelbrot: analytic solutions, invariants and symmetries."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from quadrants.examples import fluid, game_of_life, mandelbrot, wave
+from quadrants.examples import fluid, game_of_life, life_bits, mandelbrot, saxpy_bits, wave
 
 
 def f64(array) -> np.ndarray:
@@ -197,6 +197,26 @@ def test_life_matches_a_plain_implementation_on_a_rectangle():
         cells = ((alive == 3) | ((alive == 2) & (cells == 1))).astype(int)
         life.step()
         assert np.array_equal(life.cells(), cells)
+
+
+def test_life_of_bits_is_the_game_of_life():
+    cells = (np.random.default_rng(9).random((17, 96)) < 0.4).astype(int)
+    bits, plain = life_bits.Life(cells), game_of_life.Life(cells)
+    for _ in range(5):
+        bits.step()
+        plain.step()
+        assert np.array_equal(bits.cells(), plain.cells())
+
+
+# quantised saxpy
+
+
+def test_each_step_of_a_quantised_saxpy_rounds_by_half_a_step():
+    pairs = saxpy_bits.Saxpy(500)
+    for turn in range(1, 9):
+        pairs.step(0.1)
+        assert abs(pairs.errors()).max() <= 0.5 * turn + 0.01  # and f32 rounds too
+    assert abs(pairs.errors()).max() > 0.5
 
 
 # mandelbrot

@@ -115,7 +115,7 @@ def deeper(n: qd.i32, found: qd.ref(qd.i32)) -> tuple[qd.i32, qd.f32]:
 
 
 # Functions of Metal and OpenCL C cannot call themselves, by way of others neither: tests/opencl, tests/metal.
-@pytest.mark.runtime(exclude=("opencl", "metal"))
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"))
 def test_functions_call_each_other(arch):
     @qd.kernel
     def parallel(x: qd.types.ndarray(), out: qd.types.ndarray()):
@@ -128,7 +128,7 @@ def test_functions_call_each_other(arch):
     assert [out[i] for i in range(9)] == [10, 20, 10, 20, 10, 20, 10, 20, 10]
 
 
-@pytest.mark.runtime(exclude=("opencl", "metal"), debug=True)
+@pytest.mark.runtime(exclude=("opencl", "metal", "vulkan"), debug=True)
 def test_functions_that_call_each_other_return_several_values(arch):
     @qd.kernel
     def run(n: qd.i32) -> qd.f32:

@@ -121,6 +121,32 @@ def test_entries_are_read_and_assigned(arch, storage_format):
             A[at] = 1
     with pytest.raises(IndexError, match="a row and a column"):
         A[0]
+    for row in (slice(None), 1.5, "a", None):
+        with pytest.raises(IndexError, match=r"an integer for its row and one for its column.*to_scipy\(\) has slices"):
+            A[row, 0]
+    assert A[np.int64(1), np.uint8(2)] == A[1, 2]
+    for value in (None, 1j, "1", [1]):
+        with pytest.raises(TypeError, match="is a real number"):
+            A[0, 0] = value
+
+
+@both
+@formats
+def test_a_matrix_shares_nothing_with_scipys(arch, dtype, storage_format):
+    real = np.float32 if dtype == qd.f32 else np.float64
+    given = sparse.csc_array(np.eye(2, dtype=real))
+    given = given if storage_format == "col_major" else given.tocsr()
+    A = qd.linalg.SparseMatrix(sm=given, dtype=dtype, storage_format=storage_format)
+    x = qd.ndarray(dtype, 2)
+    x.fill(1)
+    assert list((A @ x).to_numpy()) == [1, 1]
+    given.data[:] = 5
+    A.to_scipy().data[:] = 6
+    for B in (A, A.transpose().transpose()):
+        assert list((B @ x).to_numpy()) == list(B @ np.ones(2, real)) == [1, 1] and B[0, 0] == 1
+    B = A.transpose()
+    B[0, 0] = 9
+    assert A[0, 0] == 1
 
 
 def test_text(arch):

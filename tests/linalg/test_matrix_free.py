@@ -140,18 +140,33 @@ def test_what_cannot_be_solved_is_false(arch, solver):
     assert solve(A, b, x) is True  # the guess is the solution
 
 
-def test_bicgstab_stops_where_b_and_r_are_orthogonal(arch, capsys):
+def test_bicgstab_from_a_guess_whose_residual_is_orthogonal_to_b(arch):
     b, x = qd.field(qd.f32, 2), qd.field(qd.f32, 2)
 
     @qd.kernel
-    def identity(x: qd.template(), Ax: qd.template()):
+    def double(x: qd.template(), Ax: qd.template()):
         for i in x:
-            Ax[i] = x[i]
+            Ax[i] = 2 * x[i]
+
+    A = qd.linalg.LinearOperator(double)
+    for wanted, guess in (([2, 0], [1, 1]), ([0, 0], [1, 5])):
+        b.from_numpy(np.float32(wanted))
+        x.from_numpy(np.float32(guess))
+        assert qd.linalg.MatrixFreeBICGSTAB(A, b, x) is True
+        assert list(x.to_numpy()) == [wanted[0] / 2, 0]
+
+
+def test_bicgstab_stops_where_there_is_no_direction(arch, capsys):
+    b, x = qd.field(qd.f32, 2), qd.field(qd.f32, 2)
+
+    @qd.kernel
+    def turn(x: qd.template(), Ax: qd.template()):
+        for i in x:
+            Ax[i] = x[1] if i == 0 else -x[0]
 
     b.from_numpy(np.float32([1, 0]))
-    x.from_numpy(np.float32([1, 1]))  # r = (0, -1)
     capsys.readouterr()
-    assert qd.linalg.MatrixFreeBICGSTAB(qd.linalg.LinearOperator(identity), b, x, quiet=False) is False
+    assert qd.linalg.MatrixFreeBICGSTAB(qd.linalg.LinearOperator(turn), b, x, quiet=False) is False
     assert ">>> BICGSTAB failed because r@r_tld = 0." in capsys.readouterr().out
 
 

@@ -53,6 +53,20 @@ def test_values_of_f64_are_refused(metal, call, what, line):
     assert f'File "{__file__}", line ' in message and line in message
 
 
+def test_a_builder_of_f64_is_refused_by_the_users_name(metal):
+    pytest.importorskip("scipy", reason="scipy is not installed: pip install scipy")
+    metal()
+    builder = qd.linalg.SparseMatrixBuilder(3, 3, 9, qd.f64)
+
+    @qd.kernel
+    def fill(K: qd.types.sparse_matrix_builder()):
+        for i in range(3):
+            K[i, i] += 1.0
+
+    with pytest.raises(QuadrantsTypeError, match=r"'K\.values' is of type f64, and arch metal has no f64"):
+        fill(builder)
+
+
 def test_a_text_without_a_device_is_refused_too(metal):
     qd.init(arch=qd.cpu)
     with pytest.raises(QuadrantsTypeError, match="arch metal has no f64"):

@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 unset PYTHONPATH
 
 cp -r "$tests" "$folder/tests"
-rm -r "$folder/tests/project"   # about the source tree, not the package
+rm -r "$folder/tests/project" "$folder/tests/manual"   # about the source tree, not the package
 cp -r "$tests/../docs" "$folder/docs"
 cp "$tests/../pyproject.toml" "$folder"   # the settings of pytest
 "${PYTHON:-python3}" -m venv "$folder/env"

@@ -19,6 +19,8 @@ from quadrants import arch
 from quadrants.errors import QuadrantsTypeError
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# What `make docs` makes; it fails where a link to it leads nowhere.
+MADE = re.compile(r"(^|/)(made|reference|gallery)/[\w.]+$|^(contributing|changelog)\.md$")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -85,6 +87,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
         "make test-metal",
         "make test-opencl",
         "make test-vulkan",
+        "make docs",
         "make bench-ratios",
     ]
 
@@ -93,4 +96,5 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+    missing = [target for target in local if not (page.parent / target).exists()]
+    assert [target for target in missing if not MADE.search(target)] == []

@@ -111,13 +111,13 @@ def test_after():
 def test_elsewhere(arch):
     raise AssertionError
 
-@pytest.mark.runtime(require=("quant",))
+@pytest.mark.runtime(require=("mesh",))
 def test_extension(arch):
-    assert qd.is_extension_enabled(qd.extension.quant)
+    assert qd.is_extension_enabled(qd.extension.mesh)
 """
     done = run(text, "-rs")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout and "has no extension quant" in done.stdout
+    assert "2 passed" in done.stdout and "has no extension mesh" in done.stdout
 
 
 FOLDER_OF_TESTS = """

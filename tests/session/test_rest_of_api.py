@@ -53,12 +53,25 @@ def test_axes_and_sizes_by_keyword(arch):
     tree.destroy()
 
 
-@pytest.mark.parametrize("verb", ["pointer", "bitmasked", "quant_array", "dynamic"])
-def test_nodes_that_are_not_in_this_version(arch, verb):
-    arguments = (qd.i, 4, 32) if verb == "quant_array" else (qd.i, 4)
-    for node in (qd.root, qd.FieldsBuilder()):
-        with pytest.raises(qd.QuadrantsRuntimeError):
-            getattr(node, verb)(*arguments)
+@pytest.mark.parametrize("verb", ["pointer", "bitmasked", "dynamic"])
+def test_sparse_nodes_of_builders(arch, verb):
+    x = qd.field(qd.i32)
+    builder = qd.FieldsBuilder()
+    if not qd.is_extension_enabled(qd.extension.sparse):
+        with pytest.raises(
+            qd.QuadrantsRuntimeError, match=f"{verb.capitalize()} SNode is not supported on this backend"
+        ):
+            getattr(builder, verb)(qd.i, 4)
+        builder.dense(qd.i, 4).place(x)
+        builder.finalize()
+        return
+    node = getattr(builder, verb)(qd.i, 4)
+    node.place(x)
+    tree = builder.finalize()
+    x[3] = 1
+    builder.deactivate_all()
+    assert x[3] == 0 and str(node) == f"qd.root => {verb} [4]" and repr(node) == f"<qd.SNode of type {verb}>"
+    tree.destroy()
 
 
 def test_all_of_a_tree_is_deactivated(arch):

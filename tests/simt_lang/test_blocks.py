@@ -26,8 +26,7 @@ def test_where_threads_are(arch):
             out[2, i * 16 + j] = block.thread_idx()
 
     where()
-    i = np.arange(32)
-    np.testing.assert_array_equal(out.to_numpy(), [i % 8, i, i % 16])
+    np.testing.assert_array_equal(out.to_numpy(), [(i := np.arange(32)) % 8, i, i % 16])
 
 
 def test_rotation_through_shared_memory(arch):
@@ -392,6 +391,7 @@ def test_folds_in_a_loop(arch):
 
 
 @kit.lanes
+@pytest.mark.lanes(32)
 @pytest.mark.parametrize(("bits", "start", "used"), [(8, 0, 8), (8, 5, 4), (6, 26, 6)])
 def test_radix_ranks(arch, bits, start, used):
     """5.4: stable ranks, counts of digits and their prefix."""

@@ -68,13 +68,10 @@ DEVICE = [
     ("block.SharedArray((4,), qd.f32)[-1] = 2", "Negative indices are not supported", qd.QuadrantsSyntaxError),
     ("block.SharedArray((4,), qd.f32)[1.5] = 2", "indices must be integers", qd.QuadrantsTypeError),
     # Folds of blocks.
-    ("block.reduce_add(x[i], 48, qd.f32)", "block.reduce_add: block_dim must be a positive multiple", None),
+    ("block.reduce_add(x[i], 50, qd.f32)", "block.reduce_add: block_dim must be a positive multiple", None),
     ("block.reduce(x[i], 0, add, qd.f32)", "block.reduce: block_dim must be a positive multiple of", None),
     ("block.inclusive_min(x[i], n, qd.f32)", "known at compile time", qd.QuadrantsTypeError),
     ("block.exclusive_max(x[i], 64, qd.f16)", "dtype must be one of", qd.QuadrantsTypeError),
-    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 8, 0, 8, k, k)", "AssertionError.*1 << radix_bits", None),
-    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 5, 0, 6, k, k)", "AssertionError.*num_bits", None),
-    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 5, 0, 5, k, k)", "SharedArray", qd.QuadrantsTypeError),
     # Volatile loads.
     ("x[i] = qd.volatile_load(x)", "cannot pass a Field directly to 'qd.volatile_load'", qd.QuadrantsSyntaxError),
     ("x[i] = qd.volatile_load(n)", "requires an lvalue", qd.QuadrantsSyntaxError),
@@ -82,6 +79,21 @@ DEVICE = [
     # Names.
     ("block.nothing()", "AttributeError", None),
 ]
+
+
+# Where a subgroup has 32 lanes or more.
+RADIX = [
+    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 5, 0, 6, k, k)", "AssertionError.*num_bits", None),
+    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 5, 0, 5, k, k)", "SharedArray", qd.QuadrantsTypeError),
+    ("block.radix_rank_match_atomic_or(qd.u32(1), 32, 8, 0, 8, k, k)", "AssertionError.*1 << radix_bits", None),
+]
+
+
+@kit.lanes
+@pytest.mark.lanes(32)
+@pytest.mark.parametrize(("line", "message", "kind"), RADIX)
+def test_refused_ranks_on_devices(arch, line, message, kind, tmp_path):
+    refused(line, message, tmp_path, kind or qd.QuadrantsCompilationError)
 
 
 @kit.lanes

@@ -47,6 +47,7 @@ def sum_of(arrays, i):
 
 
 @kit.lanes
+@pytest.mark.lanes(32)
 def test_what_funcs_make_and_return(arch):
     out = qd.field(qd.f32, (6, 32))
 
@@ -79,6 +80,7 @@ def test_what_funcs_make_and_return(arch):
 
 
 @kit.lanes
+@pytest.mark.lanes(16)
 def test_methods_and_members(arch):
     """Shared arrays sized by members and filled by methods; tiles of arrays that are members."""
 

@@ -19,6 +19,7 @@ def swap_and_read(s, t, value):
 
 
 @kit.lanes
+@pytest.mark.lanes(8)
 def test_operands_are_read_before_the_barriers_behind_them(arch):
     out = qd.field(qd.i32, (3, 32))
     seen = qd.field(qd.i32, 32)

@@ -14,7 +14,8 @@ N = 128
 @pytest.fixture
 def widths(arch):
     """(log2_size, name part) of the tiles to test."""
-    return (1, 3, subgroup.log2_group_size())
+    whole = subgroup.log2_group_size()
+    return (1, min(3, whole), whole)
 
 
 def test_where_lanes_are(arch):
@@ -208,6 +209,7 @@ def test_tiles_of_one_lane(arch):
     assert list(out.to_numpy()) == [5, 5, 5, 0, -1, 5, 1, 1]
 
 
+@pytest.mark.lanes(8)
 def test_tiles_in_different_branches(arch):
     """6.1: only the lanes of a tile have to come to an operation on tiles."""
     x = kit.values("i32", N)
@@ -230,7 +232,7 @@ def test_tiles_in_different_branches(arch):
     np.testing.assert_array_equal(out.to_numpy(), expected)
 
 
-@pytest.mark.parametrize(("key_type", "value_type", "log2"), [("u32", "f64", 3), ("f32", "i32", None)])
+@pytest.mark.parametrize(("key_type", "value_type", "log2"), [("u32", "f64", 2), ("f32", "i32", None)])
 def test_sorting(arch, key_type, value_type, log2):
     """6.6: by key, then by value."""
     whole = log2 is None

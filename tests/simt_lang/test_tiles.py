@@ -8,10 +8,11 @@ import quadrants as qd
 from quadrants.lang.simt import block
 
 Tile16x16, Tile32x32 = qd.simt.Tile16x16, qd.simt.Tile32x32
+BOTH = (Tile16x16, pytest.param(Tile32x32, marks=pytest.mark.lanes(32), id="Tile32x32"))
 KINDS = ("field", "ndarray", "shared")
 TOLERANCE = {"f32": 2e-5, "f64": 1e-10}
 
-pytestmark = kit.lanes
+pytestmark = [kit.lanes, pytest.mark.lanes(16)]
 
 
 def spd(n: int, t: str, seed: int = 0) -> np.ndarray:
@@ -33,7 +34,7 @@ def test_sizes(arch):
     assert list(out.to_numpy()) == [16, 32]
 
 
-@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+@pytest.mark.parametrize("Tile", BOTH)
 def test_registers_and_copies(arch, Tile):
     """9.1: lane t holds row t; t2 = t copies; eye_ resets; the class is a template argument."""
     n = Tile.SIZE
@@ -134,7 +135,7 @@ def test_slices(arch, kind, t):
         assert (out.to_numpy()[1, :16, 0] == tile[0, 0]).all() and (out.to_numpy()[1, :16, 1] == x[1, 6, 2]).all()
 
 
-@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+@pytest.mark.parametrize("Tile", BOTH)
 def test_outer_products(arch, Tile):
     """9.3: of scalars of the lanes and of columns, which are read when the product is applied."""
     n = Tile.SIZE
@@ -164,7 +165,7 @@ def test_outer_products(arch, Tile):
     np.testing.assert_array_equal(out.to_numpy()[1], -np.outer(short, np.arange(n)))
 
 
-@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+@pytest.mark.parametrize("Tile", BOTH)
 @pytest.mark.parametrize("t", ("f32", "f64"))
 def test_cholesky_and_solve(arch, Tile, t):
     """9.3: the lower triangle alone is read and written; X L^T = B."""
@@ -226,7 +227,7 @@ def test_pivots_that_are_too_small(arch):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("Tile", (Tile16x16, Tile32x32))
+@pytest.mark.parametrize("Tile", BOTH)
 def test_blocked_cholesky_of_40x40(arch, kind, Tile):
     """9.3: tiles of a larger matrix, the last one partial on an identity border."""
     n, size = 40, Tile.SIZE
@@ -289,6 +290,7 @@ def test_blocked_cholesky_of_40x40(arch, kind, Tile):
     np.testing.assert_allclose(np.tril(got), np.linalg.cholesky(a.astype(np.float64)), atol=2e-5)
 
 
+@pytest.mark.lanes(32)
 def test_default_type_follows_init(init):
     """9.1: dtype=None is the default_fp of the current init; both sizes live in one kernel."""
     for default, dtype in ((qd.f32, np.float32), (qd.f64, np.float64)):

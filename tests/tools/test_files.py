@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -45,6 +46,39 @@ def test_what_is_no_grid(arch, tmp_path):
     for wrong in (qd.field(qd.f32, 4), qd.Vector.field(3, qd.f32, (2, 2)), qd.field(qd.f32, (2, 2, 2, 2))):
         with pytest.raises(ValueError, match="must be a 2D or 3D scalar field"):
             qd.tools.write_vtk(wrong, tmp_path / "a")
+
+
+def test_a_grid_of_u1_and_names_that_xml_has_a_meaning_for(arch, tmp_path):
+    pytest.importorskip("pyevtk", reason="pyevtk is not installed: pip install pyevtk")
+    f = qd.field(qd.u1, (3, 2))
+    f.fill(1)
+    name = "a & b <c>"
+    qd.tools.write_vtk(f, tmp_path / name)
+    text, _, data = (tmp_path / f"{name}.vtr").read_bytes().partition(b'encoding="raw">\n_')
+    root = ElementTree.fromstring(text + b'encoding="raw"></AppendedData></VTKFile>')
+    (array,) = root.iter("PointData")
+    assert array[0].get("Name") == name and array[0].get("type") == "UInt8"
+    at = int(array[0].get("offset"))
+    assert data[at : at + 14] == np.uint64(6).tobytes() + b"\x01" * 6
+    with pytest.raises(ValueError, match="writes real numbers, not complex128"):
+        qd.tools.write_vtk(np.ones((2, 2)) * 1j, tmp_path / "a")
+
+
+def test_a_picture_of_16_bits_has_its_levels(tmp_path):
+    pil = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    levels = np.array([[0, 1, 128, 129], [257, 40000, 65407, 65535]], np.uint16)
+    pil.fromarray(levels).save(tmp_path / "a.png")
+    expected = np.rint(levels / 257).astype(np.uint8)[::-1].T
+    np.testing.assert_array_equal(qd.tools.imread(tmp_path / "a.png", 1), expected)
+    np.testing.assert_array_equal(qd.tools.imread(tmp_path / "a.png"), np.repeat(expected[:, :, None], 3, 2))
+
+
+@pytest.mark.parametrize(("dtype", "text"), [(np.float32, "of reals"), (np.int32, "of integers of 32 bits")])
+def test_a_picture_of_other_numbers_is_refused(tmp_path, dtype, text):
+    pil = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    pil.fromarray(np.full((2, 2), 300, dtype)).save(tmp_path / "a.tiff")
+    with pytest.raises(ValueError, match=f"a.tiff is an image {text}"):
+        qd.tools.imread(tmp_path / "a.tiff")
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
@@ -112,6 +146,42 @@ def test_a_film_has_its_frames(tmp_path, name):
         assert frame.shape[:2] == (32, 48)
         columns = frame[:12].mean(axis=(0, 2))
         assert np.argmax(columns.reshape(6, 8).mean(1)) == k and frame[20:].mean() < 20
+
+
+@pytest.mark.parametrize(("framerate", "duration"), [(24, 40), (20, 50), (60, 20), (100, 10), (0.5, 2000)])
+def test_the_duration_of_frames_of_an_animation(tmp_path, framerate, duration):
+    pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install imageio")
+    pil = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    with qd.tools.VideoWriter(tmp_path / "a.gif", framerate) as film:
+        for k in range(3):
+            film.write_frame(np.full((8, 8), k / 2))
+    with pil.open(tmp_path / "a.gif") as file:
+        for k in range(3):
+            file.seek(k)
+            assert file.info["duration"] == duration
+
+
+def test_films_that_cannot_be(tmp_path):
+    pytest.importorskip("imageio.v2", reason="imageio is not installed: pip install imageio")
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed: pip install imageio-ffmpeg")
+    for name, framerate, text in (
+        ("a.foo", 24, "one of the suffixes .gif, .mp4"),
+        ("a", 24, "one of the suffixes"),
+        ("a.mp4", 0, "framerate of a .mp4 file is"),
+        ("a.mp4", float("nan"), "framerate of a .mp4 file is"),
+        ("a.gif", -1, "framerate of a .gif file is"),
+        ("a.gif", 101, "0.002 to 100 frames a second: 101"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            qd.tools.VideoWriter(tmp_path / name, framerate)
+    for name in ("a.gif", "a.mp4", "a.mov", "a.mkv", "a.avi"):
+        film = qd.tools.VideoWriter(tmp_path / name)
+        film.write_frame(np.zeros((16, 16)))
+        film.close()
+        assert (tmp_path / name).stat().st_size > 0
+        with pytest.raises(ValueError, match=f"{name} is closed"):
+            film.write_frame(np.zeros((16, 16)))
+        film.close()
 
 
 @pytest.mark.parametrize(

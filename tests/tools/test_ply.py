@@ -108,9 +108,18 @@ def test_what_does_not_fit_is_refused(tmp_path):
         ("b", "uchar", [0, 1, 2, 256], "does not hold: 0 to 256"),
         ("c", "uint", [-1, 1, 2, 3], "does not hold: -1 to 3"),
         ("d", "int", [0, np.nan, 0, 0], "does not hold"),
+        ("e", "int", [0, 0.5, 0, 0], "'e' has a number that int does not hold: 0.5"),
+        ("f", "float", [0, 1e300, 0, 0], "'f' has a number that float does not hold: 1e\\+300"),
+        ("g", "double", [0, 1j, 0, 0], "'g' of double takes real numbers, not complex128"),
+        ("h", "int", ["a", "b", "c", "d"], "'h' of int takes real numbers"),
     ):
         with pytest.raises(ValueError, match=text):
             w.add_vertex_channel(key, kind, data)
+    w.add_vertex_channel("i", "float", [np.inf, -np.inf, np.nan, 2**24 + 1])
+    w.add_vertex_channel("j", "uint", np.array([0, 2**32 - 1, 2.0, 3.0]))
+    for faces in ([0, 1, 2, 1, 2, 4], [0, 1, 2, -1, 2, 3]):
+        with pytest.raises(ValueError, match="there are those from 0 to 3"):
+            w.add_faces(faces)
     w.add_faces([0, 1, 2, 1, 2, 3])
     with pytest.raises(FileNotFoundError):
         w.export(tmp_path / "no folder" / "a.ply")

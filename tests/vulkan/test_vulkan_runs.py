@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -41,15 +43,20 @@ def test_a_sum_goes_through_the_frame(vulkan):
 
 
 @pytest.mark.parametrize("staged", ["0", "1"])
-def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged):
-    """Devices with memory of their own get copies; `QD_VULKAN_STAGING` asks for these where memory is shared."""
+@pytest.mark.parametrize("moves", ["0", "1"])
+def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged, moves):
+    """Devices with memory of their own get copies, large ones by kernels; two variables ask for that elsewhere."""
     monkeypatch.setenv("QD_VULKAN_STAGING", staged)
+    monkeypatch.setenv("QD_VULKAN_MOVES", moves)
     vulkan()
-    for count in (1, 3, 5, 70_000, 9 << 20):
+    for count in (1, 3, 5, 70_000, (9 << 20) + 1, 40 << 20):
         sent = (np.arange(count) % 251).astype(np.uint8)
         x = qd.ndarray(qd.u8, (count,))
         x.from_numpy(sent)
         assert (x.to_numpy() == sent).all()
+        y = qd.ndarray(qd.u8, (count,))
+        y.copy_from(x)
+        assert (y.to_numpy() == sent).all()
         x.fill(7)
         assert (x.to_numpy() == 7).all()
 
@@ -212,3 +219,183 @@ def test_a_processor_counts_only_where_it_was_asked_for(vulkan, monkeypatch):
     found = registry.current().found
     assert arch.is_arch_supported(qd.vulkan, among=True) == (not found.is_cpu)
     assert arch.is_arch_supported(qd.vulkan)
+
+
+def test_blocks_of_lanes_are_full(vulkan):
+    """Which thread is which lane is known where all subgroups are full."""
+    vulkan()
+    width = qd.simt.subgroup.group_size()
+    out = qd.field(qd.i32, shape=4 * width)
+
+    def kernel(threads, exchange):
+        @qd.kernel
+        def run():
+            qd.loop_config(block_dim=threads)
+            for i in range(4 * width):
+                if qd.static(exchange):
+                    out[i] = qd.simt.subgroup.shuffle(i, qd.u32(1))
+                else:
+                    out[i] = i
+
+        return run
+
+    with pytest.raises(qd.QuadrantsCompilationError, match=rf"block_dim={width // 2} .* {width} lanes"):
+        kernel(width // 2, True)()
+    kernel(width // 2, False)()
+    assert (out.to_numpy() == np.arange(4 * width)).all()
+    kernel(2 * width, True)()
+    assert (out.to_numpy() == np.arange(4 * width) // width * width + 1).all()
+
+
+def test_shared_arrays_hold_words_where_atomics_need_them(vulkan):
+    """Of every number four bytes or more, and what reads and writes elements converts."""
+    vulkan()
+    out = qd.field(qd.f16, shape=(32, 2))
+
+    @qd.kernel
+    def run():
+        qd.loop_config(block_dim=32)
+        for i in range(32):
+            numbers = qd.simt.block.SharedArray((32, 2), qd.f16)
+            numbers[i, 0] = qd.cast(i, qd.f16)
+            numbers[i, 1] = numbers[i, 0] * 2
+            qd.simt.block.sync()
+            qd.atomic_mul(numbers[i // 16, 1], qd.cast(1, qd.f16))
+            qd.atomic_max(numbers[0, 1], qd.cast(i, qd.f16))
+            numbers[i, 0] -= 1
+            qd.simt.block.sync()
+            out[i, 0] = numbers[i, 0]
+            out[i, 1] = numbers[i, 1]
+
+    run()
+    assert (out.to_numpy()[:, 0] == np.arange(32) - 1).all()
+    assert out[0, 1] == 31 and (out.to_numpy()[1:, 1] == 2 * np.arange(1, 32)).all()
+    assert "shared uint numbers[64];" in run.source(arch="vulkan")
+
+    @qd.kernel
+    def too_many():
+        for i in range(32):
+            numbers = qd.simt.block.SharedArray((10_000,), qd.i8)
+            qd.atomic_add(numbers[i], qd.cast(1, qd.i8))
+
+    with pytest.raises(QuadrantsRuntimeError, match=r"(?s)test_vulkan_runs.py\", line \d+.*size of 40000 bytes.*32768"):
+        too_many()
+
+
+def test_too_long_waits_end_with_a_signal(vulkan):
+    """Ctrl-C is seen while the device works."""
+    import signal
+    import threading
+    import time
+
+    vulkan()
+    x = qd.field(qd.f64, shape=1 << 14)
+
+    @qd.kernel
+    def work():
+        for i in x:
+            s = 0.0
+            for k in range(12_000):
+                s += qd.sin(s + k)
+            x[i] = s
+
+    x.fill(0)
+    qd.sync()
+    alarm = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
+    alarm.start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(20):
+            work()
+            qd.sync()
+    stopped = time.perf_counter() - begin
+    qd.sync()
+    assert stopped < 60 and x[0] == x[0]
+
+
+def test_a_failure_that_nobody_waits_for_is_told_later(vulkan):
+    """A launch that reads nothing back goes on; the device leaves a notice where the host looks."""
+    from quadrants.backends import registry
+
+    vulkan()
+    if registry.current().dialect.long_loops:
+        pytest.skip("mesa-vulkan-drivers' llvmpipe ends loops, which is such a failure")
+    x = qd.ndarray(qd.i32, (1,))
+
+    @qd.kernel
+    def spin(x: qd.types.ndarray(qd.i32, ndim=1), n: qd.i32):
+        for _ in range(1):
+            for i in range(n):
+                for j in range(n):
+                    x[0] += 1
+
+    spin(x, 10)
+    qd.sync()
+    spin(x, 1000)
+    with pytest.raises(QuadrantsRuntimeError, match="ended a loop"):
+        qd.sync()
+    x.fill(0)
+    spin(x, 10)
+    assert x.to_numpy()[0] == 100
+
+
+def test_real_numbers_of_integers_are_rounded_before_they_are_integers_again(vulkan):
+    """Mesa would take the integer that a real number was made of for what is left of it."""
+    vulkan()
+    out = qd.field(qd.i64, shape=8)
+
+    @qd.kernel
+    def turn(a: qd.i32, b: qd.u32, c: qd.i64):
+        real = qd.f32(a)
+        out[0] = qd.i32(real)
+        out[1] = qd.i32(real * 1.0 + 0.0)
+        out[2] = qd.u32(qd.f32(b))
+        out[3] = qd.i64(qd.floor(qd.f32(b)))
+        out[4] = qd.i64(qd.f64(c))
+        out[5] = qd.i32(qd.f16(qd.i32(2049)))
+        out[6] = qd.i32(qd.ceil(qd.f32(a)))
+        out[7] = qd.i64(qd.f32(c))
+
+    turn(123456789, 123456789, 2**53 + 1)
+    near, wide = 123456792, 2**53
+    assert out.to_numpy().tolist() == [near, near, near, near, wide, 2048, near, wide]
+
+
+def test_angles_of_any_size(vulkan):
+    """Large ones are reduced by as many digits of 2/pi as they ask for."""
+    vulkan()
+    numbers = [0.5, 999_999.0, 1e6, 16777216.0, 1e12, -1e15, 1e18, 1e22, 1e100, -1.7e308, 6381956970095103.0 * 2.0**797]
+    x, out = qd.field(qd.f64, len(numbers)), qd.field(qd.f64, (len(numbers), 3))
+    x.from_numpy(np.array(numbers))
+
+    @qd.kernel
+    def waves():
+        for i in x:
+            out[i, 0], out[i, 1], out[i, 2] = qd.sin(x[i]), qd.cos(x[i]), qd.tan(x[i])
+
+    waves()
+    got = out.to_numpy()
+    half = _pi(1200) / 2
+    for number, (sine, cosine, tangent) in zip(numbers, got, strict=True):
+        rest = Fraction(number) / half
+        quarter = round(rest)
+        angle = float((rest - quarter) * half)
+        expected = [(np.sin(angle), np.cos(angle)), (np.cos(angle), -np.sin(angle))][quarter % 2]
+        sign = -1 if quarter % 4 in (2, 3) else 1
+        np.testing.assert_allclose([sine, cosine], np.multiply(sign, expected), rtol=1e-14, atol=0)
+        np.testing.assert_allclose(tangent, expected[0] / expected[1], rtol=1e-14)
+
+
+def _pi(bits: int) -> Fraction:
+    """As a fraction, by Machin's formula."""
+
+    def arctan(inverse: int) -> int:
+        term = total = (1 << bits) // inverse
+        n, sign = 3, -1
+        while term:
+            term //= inverse * inverse
+            total += sign * (term // n)
+            n, sign = n + 2, -sign
+        return total
+
+    return Fraction(4 * (4 * arctan(5) - arctan(239)), 1 << bits)

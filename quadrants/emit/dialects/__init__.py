@@ -119,6 +119,7 @@ class Dialect:
             half_arithmetic=self.spelling.half_arithmetic,
             references=self.references,
             long_loops=self.long_loops,
+            word_sums=self.spelling.float_atomics if self.model == "reference" else None,
             lacks=self.lacks,
         )
 

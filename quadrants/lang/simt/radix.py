@@ -26,7 +26,7 @@ def radix_rank_match_atomic_or(key, block_dim, radix_bits, bit_start, num_bits, 
         bins: SharedArray((1 << radix_bits,), qd.i32); receives how often each digit occurs.
         excl_prefix: the same; receives how many keys have smaller digits.
 
-        y = qd.simt.block.radix_rank_match_atomic_or(key, 128, radix_bits, bit_start, num_bits, bins, excl_prefix)
+        y = qd.simt.block.radix_rank_match_atomic_or(key, 128, 7, 0, 7, bins, excl_prefix)
     """
     name = "block.radix_rank_match_atomic_or"
     tracer = at.tracer_of(name)

@@ -171,7 +171,7 @@ def ballot_full_subgroup(predicate):
 def ballot_first_n(predicate, n):
     """u32 ballot of the lanes below `n`, a compile-time integer in 1 .. 32.
 
-    y = qd.simt.subgroup.ballot_first_n(a[i] > 0, n)
+    y = qd.simt.subgroup.ballot_first_n(a[i] > 0, 8)
     """
     n = at.constant(n, "n", "subgroup.ballot_first_n")
     if not 1 <= n <= 32:

@@ -232,7 +232,7 @@ class Tile(KernelObject):
 class Tile16x16(Tile):
     """A 16 x 16 matrix over 16 lanes.
 
-    t = qd.simt.Tile16x16()
+    t = qd.simt.Tile16x16.eye(dtype=qd.f32)
     """
 
     SIZE = 16
@@ -241,7 +241,7 @@ class Tile16x16(Tile):
 class Tile32x32(Tile):
     """A 32 x 32 matrix over 32 lanes.
 
-    t = qd.simt.Tile32x32()
+    t = qd.simt.Tile32x32.eye(dtype=qd.f32)
     """
 
     SIZE = 32
@@ -310,7 +310,10 @@ def _factor(x: Any, t: DType) -> Value:
 
 
 def outer(a: Any, b: Any) -> OuterProduct:
-    """The product a_i b_j of two per-lane scalars or columns `x[r0:r1, c]`, for `tile -= qd.outer(a, b)`."""
+    """The product a_i b_j of two per-lane scalars or columns `x[r0:r1, c]`, for `tile -= qd.outer(a, b)`.
+
+    tile -= qd.outer(a, b)
+    """
     tracer = at.tracer_of("outer")
     held = tracer.temp(a) if isinstance(a, Value) else a
     if b is a:

@@ -35,7 +35,7 @@ def _call(name: str, operands: tuple, result):
 def sync(mask):
     """Wait for the lanes of `mask`; what they wrote before is then visible to them.
 
-    qd.simt.warp.sync(1)
+    qd.simt.warp.sync(mask)
     """
     _call("sync", ((mask, u32),), None)
 
@@ -43,7 +43,7 @@ def sync(mask):
 def all_nonzero(mask, predicate):
     """1 (i32) if `predicate` is not 0 on all lanes of `mask`, else 0.
 
-    y = qd.simt.warp.all_nonzero(1, a[i] > 0)
+    y = qd.simt.warp.all_nonzero(mask, x[i])
     """
     return _call("all_nonzero", ((mask, u32), (predicate, i32)), i32)
 
@@ -51,7 +51,7 @@ def all_nonzero(mask, predicate):
 def any_nonzero(mask, predicate):
     """1 (i32) if `predicate` is not 0 on some lane of `mask`, else 0.
 
-    y = qd.simt.warp.any_nonzero(1, a[i] > 0)
+    y = qd.simt.warp.any_nonzero(mask, x[i])
     """
     return _call("any_nonzero", ((mask, u32), (predicate, i32)), i32)
 
@@ -59,7 +59,7 @@ def any_nonzero(mask, predicate):
 def unique(mask, predicate):
     """1 (i32) if `predicate` is 0 on all lanes of `mask` or on none, else 0.
 
-    y = qd.simt.warp.unique(1, a[i] > 0)
+    y = qd.simt.warp.unique(mask, x[i])
     """
     return _call("unique", ((mask, u32), (predicate, i32)), i32)
 
@@ -67,7 +67,7 @@ def unique(mask, predicate):
 def ballot(predicate):
     """i32 whose bit i says whether `predicate` is not 0 on lane i.
 
-    y = qd.simt.warp.ballot(a[i] > 0)
+    y = qd.simt.warp.ballot(x[i])
     """
     return _call("ballot", ((predicate, i32),), i32)
 
@@ -75,7 +75,7 @@ def ballot(predicate):
 def shfl_sync_i32(mask, val, offset):
     """`val` (i32) of lane `offset`.
 
-    y = qd.simt.warp.shfl_sync_i32(1, x[i], 1)
+    y = qd.simt.warp.shfl_sync_i32(mask, x[i], 1)
     """
     return _call("shfl_sync_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
@@ -83,7 +83,7 @@ def shfl_sync_i32(mask, val, offset):
 def shfl_sync_f32(mask, val, offset):
     """`val` (f32) of lane `offset`.
 
-    y = qd.simt.warp.shfl_sync_f32(1, x[i], 1)
+    y = qd.simt.warp.shfl_sync_f32(mask, x[i], 1)
     """
     return _call("shfl_sync_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
@@ -91,7 +91,7 @@ def shfl_sync_f32(mask, val, offset):
 def shfl_up_i32(mask, val, offset):
     """`val` (i32) of the lane `offset` below; its own where there is none.
 
-    y = qd.simt.warp.shfl_up_i32(1, x[i], 1)
+    y = qd.simt.warp.shfl_up_i32(mask, x[i], 1)
     """
     return _call("shfl_up_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
@@ -99,7 +99,7 @@ def shfl_up_i32(mask, val, offset):
 def shfl_up_f32(mask, val, offset):
     """`val` (f32) of the lane `offset` below; its own where there is none.
 
-    y = qd.simt.warp.shfl_up_f32(1, x[i], 1)
+    y = qd.simt.warp.shfl_up_f32(mask, x[i], 1)
     """
     return _call("shfl_up_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
@@ -107,7 +107,7 @@ def shfl_up_f32(mask, val, offset):
 def shfl_down_i32(mask, val, offset):
     """`val` (i32) of the lane `offset` above; its own where there is none.
 
-    y = qd.simt.warp.shfl_down_i32(1, x[i], 1)
+    y = qd.simt.warp.shfl_down_i32(mask, x[i], 1)
     """
     return _call("shfl_down_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
@@ -115,7 +115,7 @@ def shfl_down_i32(mask, val, offset):
 def shfl_down_f32(mask, val, offset):
     """`val` (f32) of the lane `offset` above; its own where there is none.
 
-    y = qd.simt.warp.shfl_down_f32(1, x[i], 1)
+    y = qd.simt.warp.shfl_down_f32(mask, x[i], 1)
     """
     return _call("shfl_down_f32", ((mask, u32), (val, f32), (offset, i32)), f32)
 
@@ -123,7 +123,7 @@ def shfl_down_f32(mask, val, offset):
 def shfl_xor_i32(mask, val, offset):
     """`val` (i32) of the lane whose number is this one's ^ `offset`.
 
-    y = qd.simt.warp.shfl_xor_i32(1, x[i], 1)
+    y = qd.simt.warp.shfl_xor_i32(mask, x[i], 1)
     """
     return _call("shfl_xor_i32", ((mask, u32), (val, i32), (offset, i32)), i32)
 
@@ -137,7 +137,7 @@ def _needs_volta(name: str) -> None:
 def match_any(mask, value):
     """u32 mask of the lanes of `mask` whose `value` (i32) is this one's.
 
-    y = qd.simt.warp.match_any(1, a[i])
+    y = qd.simt.warp.match_any(mask, a[i])
     """
     _needs_volta("match_any")
     return _call("match_any", ((mask, u32), (value, i32)), u32)
@@ -146,7 +146,7 @@ def match_any(mask, value):
 def match_all(mask, val):
     """`mask` (u32) if `val` (i32) is the same on all its lanes, else 0.
 
-    y = qd.simt.warp.match_all(1, x[i])
+    y = qd.simt.warp.match_all(mask, x[i])
     """
     _needs_volta("match_all")
     return _call("match_all", ((mask, u32), (val, i32)), u32)

@@ -1,0 +1,4 @@
+import quadrants as qd
+
+qd.init(arch=qd.cpu)
+EXAMPLE

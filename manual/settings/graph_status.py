@@ -1,0 +1,16 @@
+import quadrants as qd
+
+qd.init(arch=qd.cpu)
+
+
+@qd.kernel(graph=True, checkpoints=True)
+def launched(x: qd.types.ndarray(qd.i32, 1), flag: qd.types.ndarray(qd.i32, 0)):
+    with qd.checkpoint(1, yield_on=flag):
+        for i in x:
+            x[i] += 1
+    for i in x:
+        x[i] *= 2
+
+
+x, flag = qd.ndarray(qd.i32, 8), qd.ndarray(qd.i32, ())
+EXAMPLE

@@ -1,0 +1,18 @@
+import numpy as np
+
+import quadrants as qd
+
+qd.init(arch=qd.cpu)
+
+
+@qd.kernel
+def assemble(K: qd.types.sparse_matrix_builder()):
+    for i in range(100):
+        K[i, i] += 2.0
+
+
+K = qd.linalg.SparseMatrixBuilder(100, 100, max_num_triplets=300)
+assemble(K)
+A = K.build()
+b = np.ones(100, np.float32)
+EXAMPLE

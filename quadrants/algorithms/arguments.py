@@ -1,0 +1,65 @@
+"""What the algorithms refuse of arrays and counts while a kernel is compiled: wrong dtypes would be wrong results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import quadrants as qd
+from quadrants.algorithms import choices
+from quadrants.errors import QuadrantsTypeError
+from quadrants.lang.value import Value
+
+
+def check(algorithm: str, *arrays: tuple) -> None:
+    """arrays: (name, the array, its axes, its dtype, what that has to be), without the last two where any will do.
+
+    Errors:
+        QuadrantsTypeError: another dtype, other than one axis, or a field with an offset.
+    """
+    for name, array, axes, *dtypes in arrays:
+        dtype, wanted = dtypes or (None, None)
+        what = f"qd.algorithms.{algorithm}: {name}"
+        if axes != 1:
+            raise QuadrantsTypeError(f"{what} must have one axis, and has {axes}")
+        if any(getattr(array, "_offset", None) or ()):
+            raise QuadrantsTypeError(
+                f"{what} is a field with an offset of {tuple(array._offset)}, and elements 0 .. n - 1 are worked on; "
+                "pass a field without one"
+            )
+        if dtype != wanted:
+            raise QuadrantsTypeError(f"{what} is an array of {dtype}, not of {wanted}{_why(algorithm, name, dtype)}")
+
+
+def _why(algorithm: str, name: str, dtype: Any) -> str:
+    if name == "scratch":
+        return f"; qd.algorithms.{_HELPERS[algorithm]} tells its length"
+    said = {"keys": "key_dtype", "arr": "dtype", "values_in": "value_dtype"}.get(name)
+    return f"; pass {said}=qd.{dtype} for it" if said and dtype in choices.DTYPES else ""
+
+
+_HELPERS = {
+    **dict.fromkeys(("reduce_add", "reduce_min", "reduce_max"), "reduce_scratch_slots"),
+    **dict.fromkeys(("exclusive_scan_add", "exclusive_scan_min", "exclusive_scan_max"), "exclusive_scan_scratch_slots"),
+    "select": "select_scratch_slots",
+    "reduce_by_key_add": "reduce_by_key_scratch_slots",
+    "sort": "sort_scratch_slots",
+}
+
+
+def scratch_of(dtype: Any) -> Any:
+    """The dtype of the scratch of folds and scans of `dtype`."""
+    return qd.u64 if choices.width(dtype) == 64 else qd.u32
+
+
+def is_tensor(n: Any) -> bool:
+    return not isinstance(n, Value) and not hasattr(n, "__index__") and not isinstance(n, float)
+
+
+def check_count(algorithm: str, n: Any) -> None:
+    """QuadrantsTypeError: n is no integer."""
+    if is_tensor(n):
+        raise QuadrantsTypeError(
+            f"qd.algorithms.{algorithm}: n must be an integer; pass an element of it, as n[()] or n[0]"
+        )
+    if isinstance(n, float) or (isinstance(n, Value) and getattr(n.type, "kind", "f") == "f"):
+        raise QuadrantsTypeError(f"qd.algorithms.{algorithm}: n must be an integer; write qd.i32(n)")

@@ -1,0 +1,224 @@
+"""Every access of a field below a sparse node finds its container: a read that of zeros where none is active, a write
+or an atomic operation one that is made.
+
+In a loop over containers that of the iteration is known, for cells at the loop's own indices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.passes.address_arithmetic import plus
+from quadrants.passes.sparse.build import Body, load, part
+from quadrants.passes.sparse.functions import activate
+from quadrants.passes.sparse.tree import Tree
+from quadrants.passes.sparse.where import axes_of
+
+
+def find_containers(module: n.Module) -> n.Module:
+    """Set `containers` of all cells of sparse fields."""
+    tree = module.sparse
+    if tree is None:
+        return module
+    for task in module.tasks:
+        access = _Access(tree, task.loop, _frees(tree, task))
+        for declare in task.pre:
+            walk.update(declare, access.read)
+        if task.loop is not None:
+            task.loop.bounds = tuple((access.read(a), access.read(b)) for a, b in task.loop.bounds)
+        task.body = access.whole(task.body)
+        task.reductions = [(declare, access.reduced(final)) for declare, final in task.reductions]
+    for function in list(module.functions):
+        function.body = _Access(tree, None, True).whole(function.body)
+    tree.note_written()
+    return module
+
+
+def _frees(tree: Tree, task: n.Task) -> bool:
+    """Whether a task may make cells inactive, so that the container of an iteration need not stay its own."""
+    makers = {id(tree.function_of("deactivate", node)) for node in tree.made("deactivate")}
+    seen: set[int] = set()
+    bodies: list[Any] = [task.body]
+    while bodies and makers:
+        for node in walk.walk(bodies.pop()):
+            if isinstance(node, n.Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+    return bool(makers & seen)
+
+
+class _Access:
+    """Rewrites one body."""
+
+    def __init__(self, tree: Tree, loop: n.For | None, frees: bool) -> None:
+        self.tree = tree
+        self.loop = loop if loop is not None and loop.over is not None and loop.index else None
+        self.frees = frees
+        self.container = _container(self.loop)
+        self.out = Body(unique=tree.unique)
+        # What was activated in front of a statement, in its block and those around it: by node and coordinates.
+        self.made: dict[tuple[Any, ...], n.Expr] = {}
+        self.assigned: set[int] = set()
+        self.copies: dict[int, n.Place] = {}  # what a variable was declared as
+
+    def whole(self, body: list[n.Stmt]) -> list[n.Stmt]:
+        """The body of a task or function."""
+        self.assigned = _assigned(body)
+        self.copies = {}
+        declared: set[int] = set()
+        for s in walk.walk(body):
+            if isinstance(s, n.Declare):
+                if s.var.id in declared:
+                    self.assigned.add(s.var.id)
+                declared.add(s.var.id)
+                if isinstance(s.init, n.Load):
+                    self.copies[s.var.id] = s.init.place
+        return self.block(body)
+
+    def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
+        outer, self.out = self.out, Body(unique=self.tree.unique)
+        around, self.made = self.made, dict(self.made)
+        for s in body:
+            self.out.loc = s.loc
+            if isinstance(s, n.Store):
+                s.place, s.value = self.place(s.place), self.read(s.value)
+            else:
+                walk.update(s, self.read)
+            self.out.statements.append(s)
+        made, self.out, self.made = self.out.statements, outer, around
+        return made
+
+    def reduced(self, final: n.If) -> n.If:
+        final.then = self.block(final.then)
+        return final
+
+    def read(self, x: Any) -> Any:
+        """An expression, place or block; places of stores and atomics are written."""
+        kind = type(x)
+        if kind is list:
+            return self.block(x)
+        if kind is n.Atomic:
+            args = tuple([self.read(a) for a in x.args])
+            return n.Atomic(x.op, self.place(x.place), args, x.type, x.plain)
+        if kind is n.Cell:
+            return self.cell(x, written=False)
+        return walk.rebuilt(x, self.read)
+
+    def place(self, place: Any) -> Any:
+        if type(place) is n.Cell:
+            return self.cell(place, written=True)
+        if isinstance(place, (n.ElemPlace, n.MemberPlace)):
+            base = self.place(place.base)
+            if isinstance(place, n.ElemPlace):
+                return n.ElemPlace(base, tuple([self.read(e) for e in place.indices]), place.type)
+            return n.MemberPlace(base, place.name, place.type)
+        return walk.rebuilt(place, self.read)
+
+    # ------------------------------------------------------------ cells
+
+    def cell(self, cell: n.Cell, written: bool) -> n.Cell:
+        indices = tuple([self.read(e) for e in cell.indices])
+        if cell.containers:
+            return n.Cell(cell.array, indices, cell.type, cell.containers)
+        parts = cell.array.components or (cell.array,)
+        if all(decl.within is None for decl in parts):
+            return cell if indices == cell.indices else n.Cell(cell.array, indices, cell.type)
+        found: dict[int, n.Expr | None] = {}
+        containers: list[n.Expr | None] = []
+        for decl in parts:
+            key = id(decl.within.node) if decl.within is not None else 0
+            if key not in found:
+                found[key] = self.of(decl, indices, written)
+            containers.append(found[key])
+        return n.Cell(cell.array, indices, cell.type, tuple(containers))
+
+    def of(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> n.Expr | None:
+        """The container of a cell; None for that of the root."""
+        within = decl.within
+        if within is None:
+            return None
+        if self.is_own(decl, indices, written):
+            return load(self.container) if self.container is not None else None
+        first = decl.index_offset or (0,) * decl.ndim
+        zero_based = [plus(e, -offset) for e, offset in zip(indices, first)]
+        coords = [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
+        if not written:
+            return self.tree.holder(within.node, coords)
+        key = (id(within.node), *(self.key(e) for e in coords))
+        made = self.made.get(key)
+        if made is None:
+            made = self.out.hold("made", activate(self.tree, within.node, coords))
+            if not self.frees and None not in key:
+                self.made[key] = made
+        return made if within.holder is not None else None
+
+    def key(self, e: n.Expr) -> Any:
+        """Equal for expressions that have one value wherever both can be computed; None where that cannot be told."""
+        if isinstance(e, n.Const):
+            return e.value, e.type
+        if isinstance(e, n.Load):
+            return self.key_of_place(e.place)
+        if isinstance(e, (n.Binary, n.Cast, n.Elem)):
+            parts = (e.a, e.b) if isinstance(e, n.Binary) else (e.a, *e.indices) if isinstance(e, n.Elem) else (e.a,)
+            found = tuple([self.key(x) for x in parts])
+            return None if None in found else (type(e), getattr(e, "op", ""), e.type, found)
+        return None
+
+    def key_of_place(self, place: n.Place) -> Any:
+        """The same for what is loaded: a variable that is never assigned again, or a component of one."""
+        if isinstance(place, n.VarPlace):
+            var = place.var
+            copied = self.copies.get(var.id)
+            if copied is not None and var.id not in self.assigned and isinstance(copied, n.VarPlace):
+                return self.key_of_place(copied) or ("var", var.id)
+            return None if var.id in self.assigned or var.shared or var.by_ref else ("var", var.id)
+        if isinstance(place, n.ElemPlace):
+            found = (self.key_of_place(place.base), *(self.key(e) for e in place.indices))
+            return None if None in found else ("component", found)
+        return None
+
+    def is_own(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> bool:
+        """Whether a cell is in the container of the iteration, and, where it is written, active."""
+        loop, within = self.loop, decl.within
+        if loop is None or self.frees or within is None or loop.over is None or loop.over.within is None:
+            return False
+        over = loop.over.within
+        if over.holder is not within.holder or written and over.node is not within.node:
+            return False
+        node = within.node if written else within.holder
+        if node is None:
+            return True
+        first = decl.index_offset or (0,) * decl.ndim
+        first_over = loop.over.index_offset or (0,) * loop.over.ndim
+        return all(
+            a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_over[b[0]]
+            for a, b in zip(axes_of(within, node), axes_of(over, node))
+        )
+
+
+def _assigned(body: list[n.Stmt]) -> set[int]:
+    """The variables that are assigned behind their declaration."""
+    found: set[int] = set()
+    for node in walk.walk(body):
+        places: list[Any] = []
+        if isinstance(node, (n.Store, n.Atomic)):
+            places = [node.place]
+        elif isinstance(node, (n.Call, n.Intrinsic)):
+            places = [a for a in node.args if isinstance(a, n.PLACES)]
+        found.update(var.id for var in map(walk.root_var, places) if var is not None)
+    return found
+
+
+def _is(e: n.Expr, var: n.Var) -> bool:
+    return isinstance(e, n.Load) and isinstance(e.place, n.VarPlace) and e.place.var is var
+
+
+def _container(loop: n.For | None) -> n.Var | None:
+    """The variable with the container of an iteration: what the body of a loop over containers declares first."""
+    if loop is None or loop.over is None or loop.over.within is None or loop.over.within.holder is None:
+        return None
+    declare = loop.body[0]
+    assert isinstance(declare, n.Declare)
+    return declare.var

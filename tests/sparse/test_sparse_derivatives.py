@@ -1,0 +1,138 @@
+"""Derivatives of kernels over sparse fields, with gradients in the same tree and in another one."""
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+KINDS = {
+    "pointer": lambda: qd.root.pointer(qd.i, 8).dense(qd.i, 4),
+    "bitmasked": lambda: qd.root.bitmasked(qd.i, 32),
+    "dynamic": lambda: qd.root.dynamic(qd.i, 32, chunk_size=8),
+    "both": lambda: qd.root.pointer(qd.i, 4).bitmasked(qd.i, 8),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("together", [True, False])
+def test_sums_of_products(sparse, kind, together):
+    x, loss = qd.field(qd.f32, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+    node = KINDS[kind]()
+    if together:
+        node.place(x, x.grad)
+    else:
+        node.place(x)
+        KINDS[kind]().place(x.grad)
+
+    @qd.kernel
+    def square():
+        for i in x:
+            loss[None] += x[i] ** 2 + x[i // 2] * 3
+
+    for i in (2, 3, 7, 29):
+        x[i] = i
+    visited = _visited(x)  # before the gradient, which is in cells beside it, makes more of them active
+    with qd.ad.Tape(loss):
+        square()
+    active = np.flatnonzero(x.to_numpy())
+    value, gradient = 0.0, np.zeros(32)
+    plain = x.to_numpy()
+    for i in visited:
+        value += plain[i] ** 2 + plain[i // 2] * 3
+        gradient[i] += 2 * plain[i]
+        gradient[i // 2] += 3
+    assert len(active) == 4 and loss[None] == pytest.approx(value)
+    np.testing.assert_allclose(x.grad.to_numpy(), gradient, rtol=1e-6)
+
+
+def _visited(x) -> list:
+    seen = qd.field(qd.i32, x.shape)
+
+    @qd.kernel
+    def mark():
+        for i in x:
+            seen[i] = 1
+
+    mark()
+    return np.flatnonzero(seen.to_numpy()).tolist()
+
+
+def test_reading_a_gradient_activates_nothing(sparse):
+    x = qd.field(qd.f32, needs_grad=True)
+    node = qd.root.pointer(qd.i, 8)
+    node.place(x, x.grad)
+    out = qd.field(qd.f32, ())
+
+    @qd.kernel
+    def read():
+        out[None] = x.grad[3]
+
+    read()
+    assert node._num_dynamically_allocated == 0
+    x.grad[4] = 1.0
+    assert node._num_dynamically_allocated == 1
+
+
+def test_appends_have_no_derivative(sparse):
+    x, y = qd.field(qd.f32, needs_grad=True), qd.field(qd.f32, 4, needs_grad=True)
+    node = qd.root.dynamic(qd.i, 8)
+    node.place(x, x.grad)
+
+    @qd.kernel
+    def append():
+        for i in range(4):
+            qd.append(node, [], y[i])
+
+    with pytest.raises(RuntimeError, match="qd.append"):
+        append.grad()
+
+
+def test_lazy_gradients(sparse):
+    x = qd.field(qd.f32, needs_grad=False)
+    node = qd.root.pointer(qd.i, 8)
+    node.dense(qd.i, 2).place(x)
+    node.lazy_grad()
+    loss = qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def f():
+        for i in x:
+            loss[None] += 3 * x[i]
+
+    x[5] = 2.0
+    with qd.ad.Tape(loss):
+        f()
+    assert x.grad.to_numpy().tolist() == [0, 0, 0, 0, 3, 3] + [0] * 10
+
+
+def test_forward_mode(sparse):
+    x, loss = qd.field(qd.f32, needs_dual=True), qd.field(qd.f32, (), needs_dual=True)
+    qd.root.pointer(qd.i, 8).place(x, x.dual)
+
+    @qd.kernel
+    def cube():
+        for i in x:
+            loss[None] += x[i] ** 3
+
+    x[2] = 2.0
+    with qd.ad.FwdMode(loss=loss, param=x, seed=[float(i == 2) for i in range(8)]):
+        cube()
+    assert loss.dual[None] == pytest.approx(12.0)
+
+
+def test_validation_and_structs(init):
+    init(debug=True)
+    pair = qd.types.struct(a=qd.f32, v=qd.types.vector(2, qd.f32))
+    s, loss = pair.field(needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+    qd.root.bitmasked(qd.i, 8).place(s)
+    qd.root.pointer(qd.i, 8).place(s.grad)
+
+    @qd.kernel
+    def product():
+        for i in s:
+            loss[None] += s[i].a * s[i].v[1]
+
+    s[1].a, s[1].v = 3.0, [1.0, 4.0]
+    with qd.ad.Tape(loss, validation=True):
+        product()
+    assert loss[None] == 12.0 and s.grad[1].a == 4.0 and s.grad[1].v.to_list() == [0.0, 3.0]

@@ -1,0 +1,75 @@
+"""What is emitted: look-ups that are shared, and loops that know their container."""
+
+import pytest
+
+import quadrants as qd
+
+pytestmark = pytest.mark.cpu_only
+
+
+def world():
+    qd.init(arch=qd.cpu)
+    x, y = qd.field(qd.f32), qd.Vector.field(2, qd.f32)
+    node = qd.root.pointer(qd.ij, 16)
+    node.dense(qd.ij, 8).place(x, y)
+    return x, y
+
+
+def task_of(text: str, kind: str) -> str:
+    return text[text.index(f"_{kind}(qd_runtime") :]
+
+
+def test_a_loop_over_a_field_looks_nothing_up():
+    x, y = world()
+
+    @qd.kernel
+    def own():
+        for i, j in x:
+            y[i, j] += x[i, j]
+
+    text = own.source()
+    assert "qd_find" not in text and "qd_activate" not in text and "atomic" not in task_of(text, "struct_for")
+
+
+def test_writes_to_one_cell_activate_it_once():
+    x, y = world()
+
+    @qd.kernel
+    def scatter(n: qd.i32):
+        for p in range(n):
+            cell = qd.Vector([p * 7 % 128, p * 3 % 128])
+            x[cell] += 1.0
+            y[cell] += qd.Vector([1.0, 2.0])
+            if p > 3:
+                x[cell] += 2.0
+
+    assert scatter.source(3).count("= qd_activate") == 1
+
+
+def test_a_changed_index_is_another_cell():
+    x, y = world()
+
+    @qd.kernel
+    def walk(n: qd.i32):
+        for p in range(n):
+            i = p
+            x[i, 3] = 1.0
+            i += 64
+            x[i, 3] = 2.0
+
+    assert walk.source(3).count("= qd_activate") == 2
+    walk(60)
+    assert x.to_numpy()[:64, 3].sum() == 60 and x.to_numpy()[64:, 3].sum() == 120
+
+
+def test_dense_fields_know_nothing_of_it():
+    qd.init(arch=qd.cpu)
+    x = qd.field(qd.f32, (8, 8))
+
+    @qd.kernel
+    def own():
+        for i, j in x:
+            x[i, j] += 1.0
+
+    text = own.source()
+    assert "container" not in text and "pool" not in text
