@@ -11,6 +11,7 @@ class Abilities(NamedTuple):
     """arch: how messages call it. device: kernels find out by themselves what depends on the device's memory.
     wide_addresses: numbers of 64 bits are as good for addresses as those of 32. goto: a jump leaves several loops
     at once. pointers: a place may be chosen by a condition. thread_exit: a thread can end inside of a function.
+    early_returns: all threads of a block may return where barriers follow.
     recursion: a function may call itself. half_arithmetic: there are operations on f16; else it is a format of
     memory. references: an argument by reference may be in any memory. long_loops: a thread may do
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
@@ -24,6 +25,7 @@ class Abilities(NamedTuple):
     goto: bool = True
     pointers: bool = True
     thread_exit: bool = True
+    early_returns: bool = True
     recursion: bool = True
     half_arithmetic: bool = True
     references: bool = True

@@ -31,12 +31,18 @@ from quadrants.passes.skip_to_barriers import Skipping, all_busy, waiting_functi
 from quadrants.passes.staying import Staying
 
 
-def leave_by_return(module: n.Module) -> n.Module:
-    """Return after each check that does not hold, and after each call in which one did not."""
+def leave_by_return(module: n.Module, returns: bool = True) -> n.Module:
+    """Return after each check that does not hold, and after each call in which one did not.
+
+    returns: a block may return behind a failure of another task, though barriers follow; else it does nothing there.
+    """
     failing, waiting = _failing(module.functions), waiting_functions(module.functions)
+    over = False
     for task in module.tasks:
         task.stays = waits(task.body, waiting)
-        task.idle = task.stays and not all_busy(task.loop)
+        loops = task.loop is not None and bool(task.loop.vars)
+        task.idle = task.stays and (not all_busy(task.loop) or over and loops)
+        over |= not returns and _may_fail(task.body, failing)
     if any(task.stays and (task.idle or _may_fail(task.body, failing)) for task in module.tasks):
         failing |= waiting  # callers that failed call them, too
     known = frozenset(v.id for v in module.params)

@@ -82,7 +82,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
     if not able.references:
         yield references_by_copy
     if not able.thread_exit:
-        yield leave_by_return
+        yield _told(leave_by_return, returns=able.early_returns)
     if not able.goto:
         yield breaks_by_flag
     if not able.half_arithmetic:

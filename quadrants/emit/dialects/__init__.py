@@ -37,6 +37,7 @@ class Dialect:
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
     batches: a thread that does several iterations has their loads in flight together, and gains by it.
+    early_returns: see `Abilities`; `gpu.leaves_before_barriers` of its templates says the same.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
@@ -97,6 +98,7 @@ class Dialect:
     endless: str = "1"
     known_zeros: bool = True
     batches: bool = True
+    early_returns: bool = True
     lacks: Lacks = Lacks()
 
     @property
@@ -115,6 +117,7 @@ class Dialect:
             goto=self.goto,
             pointers=self.pointers,
             thread_exit=bool(self.spelling.leave),
+            early_returns=self.early_returns,
             recursion=self.recursion,
             half_arithmetic=self.spelling.half_arithmetic,
             references=self.references,

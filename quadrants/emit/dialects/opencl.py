@@ -55,6 +55,7 @@ DIALECT = Dialect(
     pointers=False,
     recursion=False,
     references=False,
+    early_returns=False,
     space_device="global ",
     space_shared="local ",
     address="u64",
