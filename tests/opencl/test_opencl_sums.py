@@ -1,5 +1,7 @@
-"""Sums and blocks behind a task that may fail: threads of a block do not leave before their barriers (PoCL 3.1 then lets
-each of them do what is for the first one)."""
+"""Sums and blocks behind a task that may fail: threads of a block do not leave before their barriers.
+
+PoCL 3.1 then lets each of them do what is for the first one.
+"""
 
 import numpy as np
 import pytest
