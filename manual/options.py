@@ -30,6 +30,11 @@ VARIABLES = [
     ("QD_GRAPH", "0: CUDA kernels are launched task by task, never as a graph of the driver", "devices"),
     ("QD_CUDA_FORCE_HOST_LOOP", "Set: loops of `qd.graph.do_while` are driven by the host", "devices"),
     ("QD_PRINT_BUFFER", "Bytes for what one launch prints, on devices without `printf`; 1 MiB when unset", "devices"),
+    (
+        "QD_VULKAN_MOVES",
+        "1: large copies and fills are done by kernels, 0: by commands; 1 on GPUs, 0 on processors",
+        "devices",
+    ),
     ("QD_VULKAN_STAGING", "1: memory goes through copies, also where host and device share it", "devices"),
     ("QD_VULKAN_VALIDATION", "1: with the validation layers of Vulkan", "devices"),
     ("QD_CC", "The C compiler; when unset the first of `clang` and `gcc`, then the one of ziglang", "compilers"),

@@ -28,6 +28,7 @@ class Memory(NamedTuple):
     shape: tuple[int, ...]
     tree: Any  # has `buffer`
     writes: Any
+    packing: None = None
 
 
 @dataclass(slots=True, eq=False)

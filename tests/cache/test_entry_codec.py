@@ -22,7 +22,7 @@ from quadrants.launch.tasks import GatePlaces, HeapStack, LaunchRegion, Program,
 RECORDS = (Recipe, Slot, TaskLaunch, LaunchRegion, StackPlan, KeptDepths)
 PARTS = (Result, Site, HeapStack, GatePlaces, ComputedDepth, Sizing, ArgumentPart, banner.Frame)
 # Of the fields of one process, whose kernels are not kept.
-APART = {Recipe: ["cells", "written_cells", "keep"], KeptDepths: ["cells"]}
+APART = {Recipe: ["cells", "written_cells", "keep", "pools"], KeptDepths: ["cells"]}
 CELL = StructType((("a", f32), ("b", tensor_type((2, 2), i32))), "Cell")
 _number = itertools.count(1000)
 

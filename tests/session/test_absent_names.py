@@ -59,9 +59,9 @@ def test_the_page_has_all_of_them():
 def test_in_a_kernel(arch):
     @qd.kernel
     def run():
-        qd.sparse(1)
+        qd.Mesh(1)
 
-    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use `qd.root.dense"):
+    with pytest.raises(qd.QuadrantsCompilationError, match="not in this version. Use fields or ndarrays"):
         run()
 
 
