@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -282,7 +283,7 @@ def test_shared_arrays_hold_words_where_atomics_need_them(vulkan):
         too_many()
 
 
-def test_too_long_waits_end_with_a_signal(vulkan):
+def test_too_long_waits_end_with_a_signal(vulkan, request):
     """Ctrl-C is seen while the device works."""
     import signal
     import threading
@@ -301,6 +302,9 @@ def test_too_long_waits_end_with_a_signal(vulkan):
 
     x.fill(0)
     qd.sync()
+    # A program that runs in the background ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, before))
     alarm = threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,))
     alarm.start()
     begin = time.perf_counter()
