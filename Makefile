@@ -33,7 +33,7 @@ $(READY): setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --upgrade pip
 	$(RUN)/python -m pip install --quiet 'setuptools>=77' wheel 'cython>=3.1' 'jinja2>=3.1'
-	$(RUN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
+	QD_BUILD_CORE=0 $(RUN)/python -m pip install --quiet --no-build-isolation --editable '.[dev]'
 	touch $@
 
 build: $(READY)

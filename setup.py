@@ -12,6 +12,8 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 WINDOWS = sys.platform == "win32"
+# QD_BUILD_CORE=0: an editable installation leaves the extensions to `make build`, which would compile them again.
+BUILD_CORE = os.environ.get("QD_BUILD_CORE") != "0"
 # For the memory checkers: what follows -fsanitize=, as in docs/development/testing.md.
 SANITIZE = os.environ.get("QD_SANITIZE")
 DEBUG_FLAGS = ["-g", "-O1", "-fno-omit-frame-pointer", f"-fsanitize={SANITIZE}"] if SANITIZE else ["-g0"]
@@ -98,7 +100,11 @@ def _simt(folder):
 
 
 class Build(build_ext):
-    """Compiles the templates too, so that no process has to parse them."""
+    """Compiles extensions side by side, and the templates too, so that no process has to parse them."""
+
+    def initialize_options(self):
+        super().initialize_options()
+        self.parallel = True
 
     def run(self):
         super().run()
@@ -118,7 +124,7 @@ setup(
     package_dir={"quadrants.templates": "templates", "quadrants._ext": "_ext"},
     package_data={"quadrants": ["py.typed", "**/*.pyi"], "quadrants.templates": ["**/*.j2"], "quadrants._ext": ["*.h"]},
     include_package_data=False,
-    ext_modules=extensions(),
+    ext_modules=extensions() if BUILD_CORE else [],
     cmdclass={"build_ext": Build},
     zip_safe=False,
 )
