@@ -26,9 +26,10 @@ from quadrants.ir import walk
 from quadrants.ir.literals import zero
 from quadrants.ir.types import u1
 from quadrants.passes.agreement import Agreement, meeting_functions
+from quadrants.passes.closing_barriers import close
 from quadrants.passes.hoisting import Hoisting
 from quadrants.passes.skip_to_barriers import Skipping, all_busy, waiting_functions, waits
-from quadrants.passes.staying import Staying
+from quadrants.passes.staying import Staying, leaves
 
 
 def leave_by_return(module: n.Module, returns: bool = True) -> n.Module:
@@ -43,7 +44,7 @@ def leave_by_return(module: n.Module, returns: bool = True) -> n.Module:
         loops = task.loop is not None and bool(task.loop.vars)
         task.idle = task.stays and (not all_busy(task.loop) or over and loops)
         over |= not returns and _may_fail(task.body, failing)
-    if any(task.stays and (task.idle or _may_fail(task.body, failing)) for task in module.tasks):
+    if any(task.stays and (task.idle or _leaves(task, failing)) for task in module.tasks):
         failing |= waiting  # callers that failed call them, too
     known = frozenset(v.id for v in module.params)
     shared = _Shared(failing, count(1), waiting, meeting_functions(module.functions), Agreement(), known)
@@ -60,13 +61,16 @@ def leave_by_return(module: n.Module, returns: bool = True) -> n.Module:
     for task in module.tasks:
         flag = n.Var("qd_failed", u1, mutable=True)
         fails = _may_fail(task.body, failing)
-        if task.stays and (fails or task.idle):
+        follows = task.stays and (task.idle or _leaves(task, failing))
+        if follows:
             begin = n.Load(n.VarPlace(n.IDLE, u1), u1) if task.idle else n.Const(False, u1)
             body = _Skip(shared, flag, possible=task.idle).block(task.body)
             task.body = [n.Declare(flag, begin), *body]
         elif fails:
             body = _Rewrite(shared, flag, n.Leave(), joins=bool(task.reductions)).block(task.body)
             task.body = [n.Declare(flag, n.Const(False, u1)), *body]
+        if task.stays and not returns:
+            task.body = close(task.body, shared.meeting, together=follows)
     shared.agreement.describe(module)
     return module
 
@@ -96,6 +100,11 @@ def _failing(functions: list[n.Function]) -> frozenset[str]:
 
 def _may_fail(body: Sequence[walk.Nodes], failing: Set[str]) -> bool:
     return any(isinstance(x, n.Check) or isinstance(x, n.Call) and x.func.name in failing for x in walk.walk(body))
+
+
+def _leaves(task: n.Task, failing: Set[str]) -> bool:
+    """Whether threads may end in front of the end of a task."""
+    return leaves(task.body, n.Continue) or _may_fail(task.body, failing)
 
 
 def _outermost(s: n.Stmt) -> n.Expr | None:
@@ -223,11 +232,39 @@ class _Skip(Staying, Skipping, _Rewrite):
             shared.known,
         )
         self.possible, self.in_function = possible, in_function
+        self.failed, self.outer, self.exits = self.flag, [], None if in_function else (self.flag, self.flag)
 
     def may_fail(self, s: n.Stmt) -> bool:
-        return _may_fail([s], self.failing)
+        return self.exits_from(s) or _may_fail([s], self.failing)
+
+    def called(self, e: n.Call) -> n.Call:
+        return n.Call(e.func, (*map(self.node, e.args), self.failed), e.type)
+
+    def told(self) -> list[n.Stmt]:
+        told: list[n.Stmt] = [n.Store(flag, n.Const(True, u1)) for flag in (self.failed, *self.outer)]
+        return told if self.leave is None else [*told, self.leave]
+
+    def one(self, s: n.Stmt, possible: bool) -> list[n.Stmt]:
+        """A failure of a function that the statement calls ends the rounds of the loops around, too."""
+        calls = bool(self.outer) and any(isinstance(x, n.Call) and self.fails(x) for x in walk.walk([s]))
+        outer = [*self.outer]
+        made = super().one(s, possible)
+        if not calls:
+            return made
+        failed = n.Load(self.failed, u1)
+        return [*made, *(n.Store(f, n.Binary("logic_or", n.Load(f, u1), failed, u1)) for f in outer)]
 
     def statement(self, s: n.Stmt) -> list[n.Stmt]:
+        if self.exits is not None and isinstance(s, (n.Break, n.Continue)):
+            return self.exit(s)
+        outside = self.exits
+        if isinstance(s, (n.For, n.While)):
+            self.exits = None
+        made = self._statement(s)
+        self.exits = outside
+        return made
+
+    def _statement(self, s: n.Stmt) -> list[n.Stmt]:
         waiting = waits([s], self.waiting)
         if waiting and self.possible:
             self.spare(s)

@@ -103,7 +103,9 @@ class OpenClBackend(BinaryBackend):
         return native.Borrowed(self.device, self.opened, address) if address else None
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
-        return opencl.flags(self.arch, fast_math=bool(options["fast_math"]), optimised=options["opt_level"] != 0)
+        checked = bool(options.get("debug") or options.get("check_out_of_bound"))
+        fast, optimised = bool(options["fast_math"]), options["opt_level"] != 0
+        return opencl.flags(self.arch, fast_math=fast, optimised=optimised, checked=checked)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
         try:

@@ -145,14 +145,16 @@ def identity() -> str:
     return "opencl"
 
 
-def flags(chip: str, *, fast_math: bool = True, optimised: bool = True) -> tuple[str, ...]:
+def flags(chip: str, *, fast_math: bool = True, optimised: bool = True, checked: bool = False) -> tuple[str, ...]:
     """The options that decide the machine code of a text on the device of that `Found.chip`. NaN and infinity keep
     their meaning in any case, and so do subnormal numbers: drivers may take them for 0 if they are told so, or may not,
-    and constants could not follow.
+    and constants could not follow. checked: of a text with checks, behind which PoCL 3.1 takes barriers wrongly when it
+    optimises them.
     """
-    fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
-    slow = () if optimised else ("-cl-opt-disable",)
     device = _of_chip(chip).device
+    fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
+    wrongly = checked and device.platform.name == "Portable Computing Language"
+    slow = ("-cl-opt-disable",) if wrongly or not optimised else ()
     return ("-cl-std=CL1.2", "-w", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
 
 

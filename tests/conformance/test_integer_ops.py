@@ -100,6 +100,33 @@ def test_small_types_are_shifted_as_numbers_of_32_bits(init, dtype: str, debug: 
     assert_exact(f">> {dtype}", out[1], (x.astype(np.int64) >> counts).astype(np_dtype(dtype)), x, y)
 
 
+@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
+@pytest.mark.parametrize("dtype", [t for t in INTS if np_dtype(t).itemsize >= 4])
+def test_counts_of_the_width_and_more(init, dtype: str, debug: bool) -> None:
+    """Counts count modulo the width, constants as well as numbers that only the launch knows. Debug mode reports them,
+    and ends a launch only where operands differ in type.
+    """
+    init(debug=debug)
+    as_operand = getattr(qd, dtype)
+    width = np_dtype(dtype).itemsize * 8
+    counts = (0, 1, width - 1, width, width + 1, 2 * width + 3)
+
+    @qd.kernel
+    def shift(x: qd.types.ndarray(), y: qd.types.ndarray(), out: qd.types.ndarray()):
+        for i in x:
+            for k, count in qd.static(enumerate(counts)):
+                out[0, k, i] = x[i] << as_operand(count)
+                out[1, k, i] = x[i] << y[k]
+
+    x, y = int_edges(dtype), np.array(counts).astype(np_dtype(dtype))
+    out = np.zeros((2, len(counts), len(x)), np_dtype(dtype))
+    shift(x, y, out)
+    with np.errstate(over="ignore"):
+        want = np.stack([x << np_dtype(dtype).type(count % width) for count in counts])
+    for found in out:
+        np.testing.assert_array_equal(found, want)
+
+
 @pytest.mark.parametrize("dtype", INTS)
 def test_unary(arch, dtype: str) -> None:
     """-x, ~x, abs(x), not x; abs and - of the smallest value wrap."""

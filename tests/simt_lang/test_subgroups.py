@@ -82,6 +82,7 @@ def test_shuffles(arch, name):
     np.testing.assert_array_equal(got[2][inside], x[(base + lane + 3)[inside]])
 
 
+@pytest.mark.lanes(8)
 def test_votes(arch, widths):
     """6.4"""
     width = subgroup.group_size()

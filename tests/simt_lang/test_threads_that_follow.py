@@ -134,6 +134,107 @@ def test_one_thread_fails_in_the_middle(arch, form):
     np.testing.assert_array_equal(found[4:BLOCK], expected(COUNT)[4:BLOCK])
 
 
+def rounds_of_while(x, n):
+    @qd.kernel
+    def k(x: qd.types.ndarray(qd.i32, 1), n: qd.i32):
+        qd.loop_config(block_dim=BLOCK)
+        for i in range(n):
+            shared = block.SharedArray((BLOCK,), qd.i32)
+            j = 0
+            while True:
+                j += 1
+                if j == 2:
+                    continue
+                if j > i // BLOCK + 3:
+                    break
+                shared[i % BLOCK] = x[i]
+                block.sync()
+                x[i] += shared[i // 4 * 4 % BLOCK + (i + 1) % 4]
+                block.sync()
+                if i % 3 == 1:
+                    continue
+                x[i] += 1
+
+    k(x, n)
+
+
+def rounds_of_for(x, n):
+    @qd.kernel
+    def k(x: qd.types.ndarray(qd.i32, 1), n: qd.i32, most: qd.i32):
+        qd.loop_config(block_dim=BLOCK)
+        for i in range(n):
+            shared = block.SharedArray((BLOCK,), qd.i32)
+            for j in range(1, most):
+                if j == 2:
+                    continue
+                if j > i // BLOCK + 3:
+                    break
+                shared[i % BLOCK] = x[i]
+                block.sync()
+                x[i] += shared[i // 4 * 4 % BLOCK + (i + 1) % 4]
+                block.sync()
+                if i % 3 == 1:
+                    continue
+                x[i] += 1
+
+    k(x, n, 9)
+
+
+def rounds_of_a_length_of_the_block(x, n):
+    @qd.kernel
+    def k(x: qd.types.ndarray(qd.i32, 1), n: qd.i32):
+        qd.loop_config(block_dim=BLOCK)
+        for i in range(n):
+            shared = block.SharedArray((BLOCK,), qd.i32)
+            for j in range(1, i // BLOCK + 4):
+                if j == 2:
+                    continue
+                shared[i % BLOCK] = x[i]
+                block.sync()
+                x[i] += shared[i // 4 * 4 % BLOCK + (i + 1) % 4]
+                block.sync()
+                if i % 3 == 1:
+                    continue
+                x[i] += 1
+
+    k(x, n)
+
+
+@pytest.mark.parametrize("form", [rounds_of_while, rounds_of_for, rounds_of_a_length_of_the_block])
+@pytest.mark.parametrize("n", [COUNT, 4, 64])
+def test_rounds_that_threads_leave(arch, form, n):
+    """All of a block leave some, and some of it the end of others."""
+    x = kit.array(np.zeros(ROOM, np.int32))
+    form(x, n)
+    i, want = np.arange(n), np.zeros(ROOM, np.int64)
+    for j in (1, 3, 4):
+        here = i[i // BLOCK + 3 >= j]
+        want[here] += want[here // 4 * 4 + (here + 1) % 4]
+        want[here] += here % 3 != 1
+    np.testing.assert_array_equal(x.to_numpy(), want)
+
+
+def test_iterations_that_end_before_a_barrier(arch):
+    @qd.kernel
+    def k(x: qd.types.ndarray(qd.i32, 1), n: qd.i32):
+        qd.loop_config(block_dim=BLOCK)
+        for i in range(n):
+            shared = block.SharedArray((BLOCK,), qd.i32)
+            if i % 4 == 3:
+                x[i] = -1
+                continue
+            shared[i % BLOCK] = i
+            block.sync()
+            x[i] = shared[i // 4 * 4 % BLOCK + (i + 1) % 2]
+
+    for n in (64, COUNT):
+        x = kit.array(np.zeros(ROOM, np.int32))
+        k(x, n)
+        i = np.arange(n)
+        want = np.where(i % 4 == 3, -1, i // 4 * 4 + (i + 1) % 2)
+        np.testing.assert_array_equal(x.to_numpy(), [*want, *[0] * (ROOM - n)])
+
+
 def test_barriers_in_functions(arch):
     @qd.kernel
     def k(x: qd.types.ndarray(qd.i32, 1), n: qd.i32):
