@@ -1,0 +1,1 @@
+from ranks_kit import mpi  # noqa: F401
