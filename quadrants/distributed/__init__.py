@@ -13,9 +13,11 @@ Imported on demand; packages of engines are imported by `init`.
 
 from __future__ import annotations
 
+from quadrants.distributed.checkpoints import load, save
 from quadrants.distributed.engines import register_engine
 from quadrants.distributed.grid import Grid
+from quadrants.distributed.particles import Particles
 from quadrants.distributed.startup import init
 from quadrants.distributed.world import World
 
-__all__ = ["Grid", "World", "init", "register_engine"]
+__all__ = ["Grid", "Particles", "World", "init", "load", "register_engine", "save"]

@@ -131,6 +131,11 @@ def unwrapped(array: Any) -> Any:
     return array._unwrap() if hasattr(array, "_unwrap") else array
 
 
+def is_struct(array: Any) -> bool:
+    """Whether it has members, of which each is a part."""
+    return isinstance(unwrapped(array), StructField)
+
+
 def parts_of(array: Any, name: str = "") -> list[Part]:
     """The parts of a field (of a struct: of its members), ndarray or tensor. TypeError for anything else."""
     inner = unwrapped(array)

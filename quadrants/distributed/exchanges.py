@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,25 +25,22 @@ class Exchanges:
 
     def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
         self._name, self._blocks, self._engine = name, blocks, engine
-        self._plans: weakref.WeakKeyDictionary[Any, dict[tuple[Any, ...], tuple[list[Any], halo.Plan]]]
-        self._plans = weakref.WeakKeyDictionary()
+        self._plans: dict[tuple[Any, ...], tuple[list[Any], halo.Plan]] = {}
         self.count = 0
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
         """Exchange now. kind: "forward" or "backward"; axes: None for all."""
         if not given:
             return
-        first, *others = found = [arrays.unwrapped(array) for array in given]
         self.count += 1
         axes = None if axes is None else self._read_axes(axes)
-        key = (kind, axes, corners, *map(id, others))
-        try:
-            refs, plan = self._plans[first][key]
-        except (KeyError, TypeError):  # TypeError: a number or another thing without weak references, refused below
-            refs, plan = [], None
-        if plan is None or any(ref() is not other for ref, other in zip(refs, others)):
-            plan = self._made(kind, found, axes, corners)
-            self._plans.setdefault(first, {})[key] = ([weakref.ref(other) for other in others], plan)
+        key = (kind, axes, corners, *map(id, given))
+        refs, plan = self._plans.get(key, ((), None))
+        if plan is None or [ref() for ref in refs] != [*given]:  # ids of the dead are used again
+            plan = self._made(kind, given, axes, corners)
+            # Whoever dies takes the plans with it, and their views of its memory.
+            forget = partial(_forget, self._plans, key)
+            self._plans[key] = [weakref.ref(array, forget) for array in given], plan
         elif _in_debug():
             self._compare(kind, plan.parts, axes, corners)
         plan.run()
@@ -94,6 +92,10 @@ class Exchanges:
             )
         if differs[0]:
             raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {self._engine.rank} is at {text}.")
+
+
+def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> None:
+    plans.pop(key, None)
 
 
 def _in_debug() -> bool:

@@ -47,6 +47,7 @@ class Grid:
         self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank)
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
         self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
+        self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine)
 
     def __repr__(self) -> str:
@@ -84,6 +85,12 @@ class Grid:
 
             i0, i1, j0, j1 = grid.box()
         """
+        key = (inner, closed, offset)
+        if key not in self._boxes:
+            self._boxes[key] = self._box(*key)
+        return self._boxes[key]
+
+    def _box(self, inner: int, closed: bool, offset: bool) -> tuple[int, ...]:
         found: list[int] = []
         for axis, (low, high) in enumerate(self.halo):
             begin, end = self.blocks.block_span(axis)

@@ -80,8 +80,7 @@ class Plan:
 
     def _exchange(self, moves: list[Move]) -> None:
         if moves:
-            engine = self._engine
-            self._steps.append(lambda: engine.exchange(moves))
+            self._steps.append(self._engine.prepare(moves))
 
     def _copy(self, pairs: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> None:
         self._steps += [_assignment(source, target) for source, target in pairs if source.size]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.data.struct_field import StructField
 from quadrants.distributed import arrays
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -40,15 +39,15 @@ def gather(grid: Grid, array: Any) -> Any:
     wholes = {part.name: _gather_part(grid, part) for part in found}
     if grid.world.rank != 0:
         return None
-    return wholes if isinstance(arrays.unwrapped(array), StructField) else wholes[found[0].name]
+    return wholes if arrays.is_struct(array) else wholes[found[0].name]
 
 
 def scatter(grid: Grid, whole: Any, array: Any) -> None:
     """As `Grid.scatter`."""
     _refuse_many(grid, "scatter", "qdist.load")
-    is_struct = isinstance(arrays.unwrapped(array), StructField)
+    of_struct = arrays.is_struct(array)
     for part in parts(grid, array):
-        _scatter_part(grid, whole[part.name] if is_struct and grid.world.rank == 0 else whole, part)
+        _scatter_part(grid, whole[part.name] if of_struct and grid.world.rank == 0 else whole, part)
 
 
 def _gather_part(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any] | None:

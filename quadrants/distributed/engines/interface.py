@@ -39,6 +39,10 @@ class Engine(Protocol):
         """Send and receive all of the moves at once, and wait. Sizes that differ are a QuadrantsRuntimeError."""
         ...
 
+    def prepare(self, moves: Sequence[Move]) -> Callable[[], None]:
+        """A function that runs `exchange(moves)`, as often as it is called; the arrays stay where they are."""
+        ...
+
     def allreduce(self, array: np.ndarray[Any, Any], op: str, stream: Any = None) -> None:
         """Replace the array on every rank by the element-wise sum, min, max or product over the ranks."""
         ...

@@ -41,18 +41,14 @@ class Mpi:
 
     def exchange(self, moves: Sequence[Move], stream: Any = None) -> None:
         """Receives are posted first, so that long messages need no copy on the way."""
+        self.prepare(moves)()
+
+    def prepare(self, moves: Sequence[Move]) -> Repeated:
+        """The same exchange, to be run many times."""
         comm = self._comm
-        requests = [comm.Irecv(self._message(recv), peer) for peer, _, recv in moves if recv is not None]
-        statuses = [self._mpi.Status() for _ in requests]
-        requests += [comm.Isend(self._message(send), peer) for peer, send, _ in moves if send is not None]
-        try:
-            self._mpi.Request.Waitall(requests, statuses + [self._mpi.Status() for _ in requests[len(statuses) :]])
-        except self._mpi.Exception as error:
-            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
-        expected = [recv.nbytes for _, _, recv in moves if recv is not None]
-        for status, nbytes in zip(statuses, expected):
-            if status.Get_elements(self._mpi.BYTE) != nbytes:
-                raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
+        receives = [comm.Recv_init(self._message(recv), peer) for peer, _, recv in moves if recv is not None]
+        sends = [comm.Send_init(self._message(send), peer) for peer, send, _ in moves if send is not None]
+        return Repeated(self._mpi, receives, sends, [recv.nbytes for _, _, recv in moves if recv is not None])
 
     def allreduce(self, array: np.ndarray[Any, Any], op: str, stream: Any = None) -> None:
         """MPI orders the sum by the number of ranks: same ranks, same bits."""
@@ -106,6 +102,29 @@ class Mpi:
         for extent, stride in reversed(list(zip(array.shape, array.strides))):
             kind = kind.Create_hvector(extent, 1, stride)
         return kind.Commit()
+
+
+class Repeated:
+    """Requests that MPI keeps between runs of the same exchange."""
+
+    def __init__(self, mpi: Any, receives: list[Any], sends: list[Any], expected: list[int]) -> None:
+        self._mpi, self._requests, self._expected = mpi, receives + sends, expected
+        self._statuses = [mpi.Status() for _ in self._requests]
+
+    def __call__(self) -> None:
+        try:
+            self._mpi.Prequest.Startall(self._requests)
+            self._mpi.Request.Waitall(self._requests, self._statuses)
+        except self._mpi.Exception as error:
+            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+        for status, nbytes in zip(self._statuses, self._expected):
+            if status.Get_elements(self._mpi.BYTE) != nbytes:
+                raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
+
+    def __del__(self) -> None:
+        if not self._mpi.Is_finalized():
+            for request in self._requests:
+                request.Free()
 
 
 def start(asked: Asked) -> Mpi:
