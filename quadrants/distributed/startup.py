@@ -49,13 +49,19 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
     world = World(found, seed)
     current.set_world(world)
     if found.rank == 0 and found.size > 1:
-        _logging.announce(f"[Quadrants] {found.size} ranks: {found.name}")
+        _announce(found)
     return world
 
 
 def seed_of(seed: int, rank: int) -> int:
     """The seed of a rank: fixed for a seed and a rank, and another one for each."""
     return int(np.random.SeedSequence(seed, spawn_key=(rank,)).generate_state(1)[0])
+
+
+def _announce(engine: Engine) -> None:
+    _logging.announce(f"[Quadrants] {engine.size} ranks: {engine.name}")
+    if current.on_device():
+        _logging.warn("exchanges go through the memory of the host: kernels pack them, and MPI carries arrays of NumPy")
 
 
 def _connected(name: str | None, timeout: float) -> Engine:
