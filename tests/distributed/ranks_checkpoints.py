@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from on_ranks import main, solo
+from on_ranks import main, patient_barrier, solo
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -56,7 +56,7 @@ def test_a_checkpoint_is_loaded_on_these_ranks_and_on_others(world):
         assert qdist.load("here", one, {"v": others["v"]}) == 12
         assert_holds(one, others, {"v": wholes["v"]})
         qdist.save("one", one, others | {"u": others["u"]}, step=13)
-    world.barrier()
+    patient_barrier(world)
     assert qdist.load("one", grid, arrays) == 13
     assert (arrays["u"].to_numpy()[1:-2, :-1] == 0).all()
     assert_holds(grid, arrays, {"v": wholes["v"]})
