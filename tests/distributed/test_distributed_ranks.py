@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ranks_kit import HERE, Mpi, alone
+from ranks_kit import HERE, Mpi, Torchrun, alone
 
 pytestmark = pytest.mark.cpu_only
 PROGRAMS = sorted(path.name for path in HERE.glob("ranks_*.py") if path.name != "ranks_kit.py")
@@ -38,3 +38,12 @@ def test_a_program_runs_on_ranks(mpi: Mpi, ranks, program, tmp_path):
     assert done.left == []
     assert (f"[Quadrants] {ranks} ranks: mpi4py" in done.out) == (ranks > 1)
     assert done.out.count("[Quadrants] version") == 1, "ranks behind the first are to be silent"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_runs_under_torchrun(program, tmp_path):
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    done = Torchrun().run(2, str(HERE / program), cwd=tmp_path)
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert "[Quadrants] 2 ranks: torch" in done.out and done.left == []

@@ -12,6 +12,7 @@ from quadrants.launched import Launch
 _MODULES = {
     "single": "quadrants.distributed.engines.single",
     "mpi4py": "quadrants.distributed.engines.mpi",
+    "torch": "quadrants.distributed.engines.torch",
 }
 _registered: dict[str, Start] = {}
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.distributed.engines.interface import Asked, Move, short_message
+from quadrants.distributed.engines.interface import Asked, Move
+from quadrants.distributed.engines.mpi_requests import Repeated
 from quadrants.errors import QuadrantsRuntimeError
 
 _NO_PACKAGE = (
@@ -17,10 +18,6 @@ _NO_PACKAGE = (
 _OTHER_MPI = (
     "{launcher} started {size} ranks, and mpi4py sees one: it loaded another MPI ({library}) than the launcher's. "
     "Set MPI4PY_MPIABI=openmpi or MPI4PY_MPIABI=mpich, and let LD_LIBRARY_PATH begin with the folder of its libmpi."
-)
-_FAILED = (
-    "MPI says of an exchange: {error}. If it is about truncation, a rank sent more than is expected: the ranks are not "
-    "at the same exchange, or their arrays differ. qdist.init(debug=True) compares what they exchange and says where."
 )
 
 
@@ -102,29 +99,6 @@ class Mpi:
         for extent, stride in reversed(list(zip(array.shape, array.strides))):
             kind = kind.Create_hvector(extent, 1, stride)
         return kind.Commit()
-
-
-class Repeated:
-    """Requests that MPI keeps between runs of the same exchange."""
-
-    def __init__(self, mpi: Any, receives: list[Any], sends: list[Any], expected: list[int]) -> None:
-        self._mpi, self._requests, self._expected = mpi, receives + sends, expected
-        self._statuses = [mpi.Status() for _ in self._requests]
-
-    def __call__(self) -> None:
-        try:
-            self._mpi.Prequest.Startall(self._requests)
-            self._mpi.Request.Waitall(self._requests, self._statuses)
-        except self._mpi.Exception as error:
-            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
-        for status, nbytes in zip(self._statuses, self._expected):
-            if status.Get_elements(self._mpi.BYTE) != nbytes:
-                raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
-
-    def __del__(self) -> None:
-        if not self._mpi.Is_finalized():
-            for request in self._requests:
-                request.Free()
 
 
 def start(asked: Asked) -> Mpi:
