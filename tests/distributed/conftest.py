@@ -1,1 +1,1 @@
-from ranks_kit import launcher, mpi  # noqa: F401
+from ranks_kit import any_mpi, launcher, mpi  # noqa: F401

@@ -56,7 +56,7 @@ def block_of(grid):
 def containers(grid, rng, k: int) -> tuple[list, int]:
     """Arrays of the grid, and how many numbers an element has. NumPy sees most kinds; kernels pack the others."""
     pair = qd.types.vector(2, qd.f32)
-    if k in (3, 24):
+    if k == 3:
         return [qd.types.struct(a=qd.f64, b=pair).field(shape=grid.local)], 3
     if k == 11:
         return [grid.field(qd.types.matrix(2, 2, qd.f32), layout=qd.Layout.SOA)], 4

@@ -83,6 +83,12 @@ def mpi(request) -> Mpi:
     return _mpi(request.param)
 
 
+@pytest.fixture
+def any_mpi() -> Mpi:
+    """One of them, where the MPI makes no difference. MPICH starts faster."""
+    return _mpi("mpich")
+
+
 @pytest.fixture(params=["openmpi", "mpich", "torchrun"])
 def launcher(request) -> Mpi | Torchrun:
     """Whatever starts ranks."""

@@ -32,18 +32,18 @@ def test_the_guide_has_programs_for_ranks():
 
 
 @pytest.mark.parametrize(("ranks", "program", "output"), PROGRAMS)
-def test_a_program_of_the_guide_prints_the_same_on_ranks(mpi: Mpi, ranks, program, output, tmp_path):
+def test_a_program_of_the_guide_prints_the_same_on_ranks(any_mpi: Mpi, ranks, program, output, tmp_path):
     (tmp_path / "program.py").write_text(program)
-    done = mpi.run(ranks, "program.py", cwd=tmp_path, QD_LOG_LEVEL="warn")
+    done = any_mpi.run(ranks, "program.py", cwd=tmp_path, QD_LOG_LEVEL="warn")
     said = [line for line in done.out.splitlines() if not line.startswith("[Quadrants]")]
     assert done.code == 0 and said == output.splitlines(), done.out
 
 
-def test_the_example_gives_the_picture_of_one_rank(mpi: Mpi, tmp_path):
+def test_the_example_gives_the_picture_of_one_rank(any_mpi: Mpi, tmp_path):
     image = pytest.importorskip("PIL.Image", reason="needs Pillow (pip install pillow)")
     options = ("-m", "quadrants.examples", "warmth", "--frames", "3", "--out")
     assert alone(*options, str(tmp_path / "one")).code == 0
-    done = mpi.run(2, *options, str(tmp_path / "two"))
+    done = any_mpi.run(2, *options, str(tmp_path / "two"))
     assert done.code == 0 and done.out.count("warmth: wrote") == 2, done.out
     one, two = (np.asarray(image.open(tmp_path / name / "warmth.png")).astype(int) for name in ("one", "two"))
     assert np.abs(one - two).max() <= 2 and one.std() > 10
