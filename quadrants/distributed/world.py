@@ -7,13 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from quadrants import ad
-from quadrants._ext import core
-from quadrants.data.field import Field
-from quadrants.data.ndarray import Ndarray
-from quadrants.distributed import arrays
+from quadrants.distributed import reductions
 from quadrants.distributed.engines.interface import OPERATIONS, Engine
-from quadrants.errors import QuadrantsRuntimeError
 
 
 class World:
@@ -37,7 +32,6 @@ class World:
     def __repr__(self) -> str:
         return f"<rank {self.rank} of {self.size}, engine {self.engine.name}>"
 
-    @ad.grad_replaced
     def allreduce(self, x: Any, op: str = "sum") -> Any:
         """Combine `x` over all ranks; every rank gets the result, and every rank has to call it.
 
@@ -46,8 +40,9 @@ class World:
         dtypes are those of all ranks. op: "sum", "min", "max" or "prod".
 
         The order of a sum is fixed for a number of ranks; with another number, the last bits may differ. In a tape the
-        gradient of a sum is summed over the ranks, as kernels of all ranks use it; the other operations of a field with
-        gradients are a QuadrantsRuntimeError there. A loss that is a sum over ranks is summed after the tape.
+        gradient of a field or ndarray is summed over the ranks, as kernels of all ranks use the result; of a minimum or
+        maximum it goes to the rank that has it, the first one of several. A product of an array with gradients is a
+        QuadrantsRuntimeError there. A loss that is a sum over ranks is summed after the tape.
 
             energy = world.allreduce(1.5)
         """
@@ -59,11 +54,7 @@ class World:
             whole = np.array(x, order="C")
             self.engine.allreduce(whole, op)
             return whole
-        _refuse_gradient(x, op)
-        for part in arrays.parts_of(x):
-            whole = part.copy()
-            self.engine.allreduce(whole, op)
-            part.store(whole)
+        reductions.reduce(self.engine, x, op, [])
         return x
 
     def sum(self, x: Any) -> Any:
@@ -127,20 +118,3 @@ class World:
         whole = np.array([x], dtype=np.int64 if isinstance(x, (bool, int, np.integer, np.bool_)) else np.float64)
         self.engine.allreduce(whole, op)
         return whole[0].item()
-
-
-@ad.grad_for(World.allreduce)
-def _allreduce_grad(world: World, x: Any, op: str = "sum") -> None:
-    """Every rank uses the sum, so the gradient of each part of it is the sum of the gradients."""
-    inner = arrays.unwrapped(x)
-    if isinstance(inner, (Field, Ndarray)) and inner.has_grad():
-        world.allreduce(inner.grad, "sum")
-
-
-def _refuse_gradient(x: Any, op: str) -> None:
-    inner = arrays.unwrapped(x)
-    if op != "sum" and core.listener() is not None and isinstance(inner, (Field, Ndarray)) and inner.has_grad():
-        raise QuadrantsRuntimeError(
-            f"allreduce(x, {op!r}) of an array with gradients is not differentiated in this version. Reduce after the "
-            "tape, or an array without gradients."
-        )

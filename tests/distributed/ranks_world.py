@@ -49,14 +49,27 @@ def test_the_next_kernel_uses_a_reduced_field_and_gradients_flow_back(world):
     whole = 3 * sum(range(1, world.size + 1))
     assert loss[None] == whole**2
     assert part.grad[None] == 3 * 2 * whole * world.size  # the losses of all ranks depend on each part
-    part[None] = 1
+    for op, holder in (("max", world.size - 1), ("min", 0)):
+        total[None] = 0
+        with qd.ad.Tape(loss):
+            begin()
+            world.allreduce(total, op)
+            square()
+        assert loss[None] == (3 * (holder + 1)) ** 2
+        assert part.grad[None] == (world.rank == holder) * 3 * 2 * 3 * (holder + 1) * world.size
+    part[None], total[None] = 1, 0  # the first of equal ones
+    with qd.ad.Tape(loss):
+        begin()
+        world.allreduce(total, "max")
+        square()
+    assert part.grad[None] == (world.rank == 0) * 18 * world.size
     try:
         with qd.ad.Tape(loss):
-            world.allreduce(total, "max")
+            world.allreduce(total, "prod")
     except qd.QuadrantsRuntimeError as error:
-        assert "Reduce after the tape" in str(error)
+        assert "sum logarithms" in str(error)
     else:
-        raise AssertionError("a maximum with gradients was recorded")
+        raise AssertionError("a product with gradients was recorded")
 
 
 def test_the_same_ranks_give_the_same_bits(world):
