@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ranks_kit import HERE, PREFIX, Mpi, alone
+from ranks_kit import HERE, PREFIX, Mpi, Torchrun, alone
 
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]
 PROGRAM = str(HERE / "rank_fails.py")
@@ -32,6 +32,13 @@ def test_a_failure_of_one_rank_ends_the_job(launcher, way):
     if way != "kill":
         said = re.findall(r"\brank (\d) of 2 \([\w.-]+\): ", done.out)
         assert len(said) == len(set(said)) and said, done.out
+
+
+def test_a_rank_that_says_nothing_is_given_up_under_torchrun():
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    done = Torchrun().run(2, PROGRAM, "silent", limit=50)
+    assert done.code != 0 and "rank 0 of 2" in done.out, done.out
+    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < 4 + SECONDS and done.left == []
 
 
 def test_a_traceback_of_a_rank_behind_the_first_is_short(any_mpi: Mpi):
