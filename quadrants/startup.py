@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from quadrants import _logging, caller, spelling
+from quadrants import _logging, caller, launched, spelling
 from quadrants import arch as _arch
 from quadrants._version import __version__, __version_str__
 from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
@@ -18,11 +18,14 @@ _LOAD_VARIABLES = ("QD_LOAD_IR", "QUADRANTS_LOAD_PTX")
 
 
 def print_header() -> None:
-    """A line on standard error at import, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false.
+    """A line on standard error at import, unless ENABLE_QUADRANTS_HEADER_PRINT is 0, f or false. Of several ranks the
+    first one writes it.
 
     qd.print_header()
     """
     if os.environ.get("ENABLE_QUADRANTS_HEADER_PRINT", "").lower() in ("0", "f", "false"):
+        return
+    if not launched.is_first():
         return
     python = ".".join(map(str, sys.version_info[:3]))
     _logging.announce(f"[Quadrants] version {__version_str__}, {_arch.cpu.name}, {sys.platform}, python {python}")

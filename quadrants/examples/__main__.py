@@ -42,6 +42,7 @@ def main(argv: list[str] | None = None) -> int:
         p.error(f"--frames must be at least 1, got {options.frames}")
 
     import quadrants as qd
+    from quadrants import launched
 
     arch = getattr(qd, options.arch, None)
     if arch is None:
@@ -50,7 +51,8 @@ def main(argv: list[str] | None = None) -> int:
     run = Run(options.name, frames=options.frames, out=options.out, large=options.quality == "large",
               picture=options.picture)  # fmt: skip
     importlib.import_module(f".{options.name}", __package__).main(run)
-    run.report()
+    if launched.is_first():  # of several ranks
+        run.report()
     return 0
 
 

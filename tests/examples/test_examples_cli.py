@@ -56,6 +56,7 @@ def test_the_list_names_every_example(capsys):
         "saxpy_bits",
         "sph",
         "throw",
+        "warmth",
         "wave",
     }
     assert expected <= set(NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import quadrants as qd
 from quadrants.examples.mpm_diff import Throw
 from quadrants.examples.throw import Throws
 
@@ -65,3 +66,26 @@ def test_a_block_hits_its_target():
         last = throw.improve(rate=10.0)
     assert last < 1e-3 * first and np.allclose(throw.centre.to_numpy(), throw.target, atol=0.01)
     assert np.isfinite(throw.launch.grad.to_numpy()).all()
+
+
+def test_warmth_is_found_by_its_gradient():
+    """Against finite differences, and the loss falls."""
+    from quadrants import distributed as qdist
+    from quadrants.examples.warmth import Plate, spots
+
+    plate = Plate(qdist.init(arch=qd.cfg.arch), cells=24, steps=8)
+    plate.measure(spots(24))
+    plate.gradient()
+    slope = plate.u[0].grad.to_numpy().astype(np.float64)
+    way = np.zeros(slope.shape, np.float32)
+    way[2:-2, 2:-2] = np.random.default_rng(2).random((22, 22))
+
+    def loss(step: float) -> float:
+        plate.u[0].from_numpy(step * way)
+        return plate.gradient()
+
+    difference = (loss(0.05) - loss(-0.05)) / 0.1
+    assert abs((slope * way).sum() - difference) < 2e-3 * abs(difference)
+    plate.u[0].fill(0)
+    losses = [plate.improve() for _ in range(30)]
+    assert losses[-1] < 0.05 * losses[0]

@@ -1,0 +1,168 @@
+"""What the layer reads and writes: the parts of one dtype that fields, ndarrays and tensors are made of."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quadrants.data import dtypes
+from quadrants.data.field import Field
+from quadrants.data.ndarray import Ndarray
+from quadrants.data.struct_field import StructField
+from quadrants.distributed import packing
+from quadrants.errors import QuadrantsRuntimeError
+
+# Begin and end of each axis, in local cells.
+Region = tuple[tuple[int, int], ...]
+
+
+class Part:
+    """A field or ndarray of numbers, vectors or matrices of one dtype.
+
+    name: what messages call it. element: shape of an element. view: the content as an array that shares memory, of
+    shape `shape + element`; None where there is none, on devices and where other fields share the cells.
+    """
+
+    def __init__(self, array: Any, name: str) -> None:
+        array._check_usable()
+        self._array = weakref.ref(array)  # plans are kept, and must not keep what they are about
+        self.name = name
+        self.shape: tuple[int, ...] = tuple(array.shape)
+        self.element: tuple[int, ...] = tuple(array._element_shape)
+        self.dtype = np.dtype(dtypes.numpy_dtype(array.dtype))
+        self.view: np.ndarray[Any, Any] | None = self._look()
+
+    def _look(self) -> np.ndarray[Any, Any] | None:
+        try:
+            view: np.ndarray[Any, Any] = self.array.to_numpy(copy=False)
+        except ValueError:  # its way to say that there is no view
+            return None
+        return view
+
+    @property
+    def array(self) -> Any:
+        """The field or ndarray itself."""
+        return self._array()
+
+    def check(self) -> None:
+        """QuadrantsRuntimeError if the memory is gone."""
+        self.array._check_usable()
+
+    def shape_of(self, region: Region) -> tuple[int, ...]:
+        """Shape of the values of a region."""
+        return (*(end - begin for begin, end in region), *self.element)
+
+    def face(self, region: Region) -> Face:
+        """A region that is sent or received."""
+        return Seen(self.view, region) if self.view is not None else Packed(self, region)
+
+    def copy(self) -> np.ndarray[Any, Any]:
+        """The content, as an array of its own."""
+        return np.array(self.array.to_numpy(), order="C")
+
+    def store(self, values: np.ndarray[Any, Any]) -> None:
+        """Overwrite the content."""
+        self.array.from_numpy(values)
+
+
+class Seen:
+    """A region of memory that NumPy sees."""
+
+    packed = False
+
+    def __init__(self, view: np.ndarray[Any, Any], region: Region) -> None:
+        self.values = view[tuple(slice(begin, end) for begin, end in region)]
+
+    def load(self) -> None:
+        """`values` are those of the region already."""
+
+    def store(self) -> None:
+        """And back."""
+
+    def add(self, values: np.ndarray[Any, Any]) -> None:
+        """Add to the region."""
+        self.values += values
+
+    def clear(self) -> None:
+        """Set the region to 0."""
+        self.values[...] = 0
+
+
+class Packed:
+    """A region that kernels copy to a buffer and back."""
+
+    packed = True
+
+    def __init__(self, part: Part, region: Region) -> None:
+        self._kernels = packing.kernels(len(part.shape), part.element, isinstance(part.array, Ndarray))
+        self._part = part
+        self._place = packing.place(region)
+        self.values: np.ndarray[Any, Any] = np.zeros(part.shape_of(region), part.dtype)
+        self._flat = self.values.reshape(-1)
+
+    def load(self) -> None:
+        """Region to `values`."""
+        self._kernels.load(self._part.array, self._flat, *self._place)
+
+    def store(self) -> None:
+        """`values` to region."""
+        self._kernels.store(self._part.array, self._flat, *self._place)
+
+    def add(self, values: np.ndarray[Any, Any]) -> None:
+        """Add to the region."""
+        self.load()
+        self.values += values
+        self.store()
+
+    def clear(self) -> None:
+        """Set the region to 0."""
+        self.values[...] = 0
+        self.store()
+
+
+Face = Seen | Packed
+
+
+def unwrapped(array: Any) -> Any:
+    """What is behind a `qd.Tensor`."""
+    return array._unwrap() if hasattr(array, "_unwrap") else array
+
+
+def is_struct(array: Any) -> bool:
+    """Whether it has members, of which each is a part."""
+    return isinstance(unwrapped(array), StructField)
+
+
+def parts_of(array: Any, name: str = "") -> list[Part]:
+    """The parts of a field (of a struct: of its members), ndarray or tensor. TypeError for anything else."""
+    inner = unwrapped(array)
+    if isinstance(inner, StructField):
+        found = [(key, inner.get_member_field(key)) for key in inner.keys]
+        return [
+            part
+            for key, member in found
+            if member is not None  # an integer member of a gradient
+            for part in parts_of(member, f"{name}.{key}" if name else key)
+        ]
+    if not isinstance(inner, (Field, Ndarray)):
+        raise TypeError(f"a field, an ndarray or a tensor is needed, not {type(array).__name__}: {array!r:.60}")
+    _refuse_special(inner)
+    return [Part(inner, name or getattr(inner, "_name", ""))]
+
+
+def all_parts(arrays: Sequence[Any]) -> list[Part]:
+    """The parts of several arrays, in order."""
+    return [part for array in arrays for part in parts_of(array)]
+
+
+def _refuse_special(array: Any) -> None:
+    leaves = getattr(array, "_leaves", ())
+    array._check_usable()
+    if any(leaf.quant is not None or leaf.cell.within is not None for leaf in leaves):
+        raise QuadrantsRuntimeError(
+            f"The field {array._name or repr(array)} is quantised or sparse, and only dense ones are moved. "
+            "Copy it to a dense field in a kernel."
+        )

@@ -1,0 +1,174 @@
+"""Checkpoints: a file of NumPy a rank and a manifest, in a folder. The manifest is replaced last, and at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quadrants._version import __version_str__
+from quadrants.distributed import arrays, transfer
+from quadrants.distributed.grid import Grid
+from quadrants.errors import QuadrantsRuntimeError
+
+_MANIFEST = "manifest.json"
+_FORMAT = 1
+_CHUNK = 1 << 22  # bytes that are hashed at once
+
+
+def save(folder: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> None:
+    """Save the blocks of arrays of a grid, without their halos. Every rank calls it.
+
+    folder: a path that all ranks see; it is made, and a checkpoint in it stays whole until the new one is. content:
+    name to field, ndarray or tensor; of a struct every member is saved. step: a number to find again.
+
+        qdist.save("checkpoint", grid, {"u": u}, step=100)
+
+    A program that is killed meanwhile leaves the old checkpoint. ValueError for arrays of another grid.
+    """
+    path = Path(folder)
+    parts = _named_parts(grid, content)
+    world = grid.world
+    # Names that no earlier checkpoint has.
+    token = world.bcast(uuid.uuid4().hex[:12])
+    if world.rank == 0:
+        path.mkdir(parents=True, exist_ok=True)
+    world.barrier()
+    file = f"part-{token}-{world.rank}.npz"
+    digest = _write_part(path / file, {name: _block(grid, part) for name, part in parts.items()})
+    spans = [list(span) for span in grid.blocks.spans_of(world.rank)]
+    written = world.gather({"file": file, "sha256": digest, "block": spans})
+    if written is not None:
+        kinds = {name: {"dtype": part.dtype.str, "element": list(part.element)} for name, part in parts.items()}
+        _replace_manifest(path, {**_about(grid, step), "arrays": kinds, "parts": written})
+    world.barrier()
+
+
+def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
+    """Fill the blocks of arrays from a checkpoint, and return its step. Every rank calls it; halos are not filled.
+
+    grid: of the same shape; the number of ranks, the halo and the cut may be others. content: name to array, all or
+    some of those that were saved, of the same dtypes.
+
+        step = qdist.load("checkpoint", grid, {"u": u})
+
+    FileNotFoundError where no checkpoint is, ValueError for another shape, name or dtype, QuadrantsRuntimeError for a
+    damaged file.
+    """
+    path = Path(folder)
+    manifest = _read_manifest(path)
+    parts = _named_parts(grid, content)
+    _check(manifest, grid, parts)
+    faces = {name: part.face(transfer.block(grid)) for name, part in parts.items()}
+    mine = grid.blocks.spans_of(grid.world.rank)
+    for saved in manifest["parts"]:
+        common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(mine, saved["block"])]
+        if all(begin < end for begin, end in common):
+            _take(path, saved, faces, mine, common)
+    for face in faces.values():
+        face.store()
+    grid.world.barrier()
+    step: int = manifest["step"]
+    return step
+
+
+def _about(grid: Grid, step: int) -> dict[str, Any]:
+    return {
+        "format": _FORMAT, "version": __version_str__, "step": int(step), "seed": grid.world.seed,
+        "shape": grid.shape, "dims": grid.dims, "halo": grid.halo, "periodic": grid.periodic,
+    }  # fmt: skip
+
+
+def _named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part]:
+    found = {}
+    for name, array in content.items():
+        for part in transfer.parts(grid, array):
+            found[f"{name}.{part.name}" if arrays.is_struct(array) else name] = part
+    return found
+
+
+def _block(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
+    face = part.face(transfer.block(grid))
+    face.load()
+    return face.values
+
+
+def _write_part(file: Path, values: dict[str, np.ndarray[Any, Any]]) -> str:
+    with open(file, "wb") as out:
+        np.savez(out, **values)  # type: ignore[arg-type]  # names of users are arguments
+        out.flush()
+        os.fsync(out.fileno())
+    return _digest(file)
+
+
+def _digest(file: Path) -> str:
+    found = hashlib.sha256()
+    with open(file, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def _replace_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    """From one moment to the next the new checkpoint is the valid one. Files of older ones go then."""
+    beside = path / f"{_MANIFEST}.part"
+    with open(beside, "w", encoding="utf-8") as out:
+        json.dump(manifest, out, indent=1)
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(beside, path / _MANIFEST)
+    kept = {part["file"] for part in manifest["parts"]}
+    for file in _old_parts(path):
+        if file.name not in kept:
+            file.unlink()
+
+
+def _old_parts(path: Path) -> Iterator[Path]:
+    return path.glob("part-*-*.npz")
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} has no checkpoint: {_MANIFEST} is not in it") from None
+    except ValueError as error:
+        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: {error}") from error
+    if manifest.get("format") != _FORMAT:
+        raise ValueError(
+            f"{path / _MANIFEST} has format {manifest.get('format')}, and this version reads {_FORMAT}; "
+            f"it was written by version {manifest.get('version')}"
+        )
+    return manifest
+
+
+def _check(manifest: dict[str, Any], grid: Grid, parts: dict[str, arrays.Part]) -> None:
+    if tuple(manifest["shape"]) != grid.shape:
+        raise ValueError(f"the checkpoint is of a grid of shape {tuple(manifest['shape'])}, not {grid.shape}")
+    for name, part in parts.items():
+        saved = manifest["arrays"].get(name)
+        if saved is None:
+            raise ValueError(f"the checkpoint has no array {name!r}; it has {', '.join(manifest['arrays'])}")
+        if (saved["dtype"], saved["element"]) != (part.dtype.str, list(part.element)):
+            raise ValueError(
+                f"{name} was saved with elements of {np.dtype(saved['dtype'])}{saved['element'] or ''}, and is to be "
+                f"loaded into {part.dtype}{list(part.element) or ''}"
+            )
+
+
+def _take(path: Path, saved: dict[str, Any], faces: dict[str, Any], mine: Any, common: Any) -> None:
+    """What a file of the checkpoint has of this block."""
+    file = path / saved["file"]
+    if not file.exists() or _digest(file) != saved["sha256"]:
+        raise QuadrantsRuntimeError(f"{file} is damaged or missing: it is not what the manifest says of it")
+    here = tuple(slice(begin - start, end - start) for (begin, end), (start, _) in zip(common, mine))
+    there = tuple(slice(begin - start, end - start) for (begin, end), (start, _) in zip(common, saved["block"]))
+    with np.load(file) as stored:
+        for name, face in faces.items():
+            face.values[here] = stored[name][there]

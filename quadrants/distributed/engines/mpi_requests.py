@@ -1,0 +1,36 @@
+"""Messages of MPI that are the same every time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.distributed.engines.interface import short_message
+from quadrants.errors import QuadrantsRuntimeError
+
+_FAILED = (
+    "MPI says of an exchange: {error}. If it is about truncation, a rank sent more than is expected: the ranks are not "
+    "at the same exchange, or their arrays differ. qdist.init(debug=True) compares what they exchange and says where."
+)
+
+
+class Repeated:
+    """Requests that MPI keeps between runs of the same exchange."""
+
+    def __init__(self, mpi: Any, receives: list[Any], sends: list[Any], expected: list[int]) -> None:
+        self._mpi, self._requests, self._expected = mpi, receives + sends, expected
+        self._statuses = [mpi.Status() for _ in self._requests]
+
+    def __call__(self) -> None:
+        try:
+            self._mpi.Prequest.Startall(self._requests)
+            self._mpi.Request.Waitall(self._requests, self._statuses)
+        except self._mpi.Exception as error:
+            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+        for status, nbytes in zip(self._statuses, self._expected):
+            if status.Get_elements(self._mpi.BYTE) != nbytes:
+                raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
+
+    def __del__(self) -> None:
+        if not self._mpi.Is_finalized():
+            for request in self._requests:
+                request.Free()

@@ -1,0 +1,114 @@
+"""Plans of a grid, found again for the same arrays, and compared with those of the neighbours when they are new."""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from quadrants import session
+from quadrants.distributed import arrays, halo
+from quadrants.distributed.blocks import Blocks
+from quadrants.distributed.engines.interface import Engine
+from quadrants.errors import QuadrantsRuntimeError
+
+_DESCRIPTION = 1024  # bytes
+_MAKERS = {"forward": halo.forward, "backward": halo.backward}
+
+
+class Exchanges:
+    """All exchanges of one grid. `count`: how many there were."""
+
+    def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
+        self._name, self._blocks, self._engine = name, blocks, engine
+        self._plans: dict[tuple[Any, ...], tuple[list[Any], halo.Plan]] = {}
+        self.count = 0
+
+    def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
+        """Exchange now. kind: "forward" or "backward"; axes: None for all."""
+        if not given:
+            return
+        self.count += 1
+        axes = None if axes is None else self._read_axes(axes)
+        key = (kind, axes, corners, *map(id, given))
+        refs, plan = self._plans.get(key, ((), None))
+        if plan is None or [ref() for ref in refs] != [*given]:  # ids of the dead are used again
+            plan = self._made(kind, given, axes, corners)
+            # Whoever dies takes the plans with it, and their views of its memory.
+            forget = partial(_forget, self._plans, key)
+            self._plans[key] = [weakref.ref(array, forget) for array in given], plan
+        elif _in_debug():
+            self._compare(kind, plan.parts, axes, corners)
+        plan.run()
+
+    def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
+        parts = arrays.all_parts(found)
+        for part in parts:
+            self._check_shape(part)
+        self._compare(kind, parts, axes, corners)
+        stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
+        return _MAKERS[kind](parts, stages, self._engine)
+
+    def _check_shape(self, part: arrays.Part) -> None:
+        if part.shape != self._blocks.local:
+            name = part.name or "an array"
+            raise ValueError(
+                f"{name} of shape {part.shape} is not of {self._name}: with its halo, the block of rank "
+                f"{self._engine.rank} has shape {self._blocks.local}. "
+                "Make it by grid.field(dtype) or grid.ndarray(dtype)."
+            )
+
+    def _read_axes(self, axes: Any) -> tuple[int, ...]:
+        ndim = len(self._blocks.shape)
+        wanted = axes if isinstance(axes, (tuple, list)) else (axes,)
+        if any(not isinstance(axis, int) or not 0 <= axis < ndim for axis in wanted):
+            raise ValueError(f"axes={axes!r}: axes of {self._name} are numbers from 0 to {ndim - 1}")
+        return tuple(sorted(set(wanted)))
+
+    def _compare(self, kind: str, parts: Sequence[arrays.Part], axes: Any, corners: bool) -> None:
+        """QuadrantsRuntimeError on every rank that has a neighbour which exchanges something else."""
+        if self._engine.size == 1:
+            return
+        peers = self._blocks.neighbours(range(len(self._blocks.shape)))
+        shown = ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''}" for part in parts)
+        which = "" if kind == "forward" else " (adjoint)"
+        along = "all axes" if axes is None else f"axes {list(axes)}"
+        text = f"exchange {self.count} of {self._name}{which}: {shown}; {along}, corners {corners}"
+        mine = _message(text)
+        theirs = [np.zeros_like(mine) for _ in peers]
+        self._engine.exchange([(peer, mine, room) for peer, room in zip(peers, theirs)])
+        other = next((k for k, room in enumerate(theirs) if not np.array_equal(mine, room)), None)
+        differs = np.array([other is not None], np.int64)
+        self._engine.allreduce(differs, "max")  # an error is one of all ranks: nobody waits for one that has raised it
+        if other is not None:
+            raise QuadrantsRuntimeError(
+                f"Ranks {self._engine.rank} and {peers[other]} do not exchange the same.\n"
+                f"  rank {self._engine.rank}: {text}\n  rank {peers[other]}: {_text(theirs[other])}\n"
+                "Every rank has to make the same exchanges in the same order."
+            )
+        if differs[0]:
+            raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {self._engine.rank} is at {text}.")
+
+
+def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> None:
+    plans.pop(key, None)
+
+
+def _in_debug() -> bool:
+    return bool(session.get_runtime().options.debug)
+
+
+def _message(text: str) -> np.ndarray[Any, Any]:
+    """A hash and the text, at a size that every rank knows."""
+    encoded = text.encode()
+    filled = (hashlib.sha256(encoded).digest()[:8] + encoded)[:_DESCRIPTION].ljust(_DESCRIPTION, b"\0")
+    message: np.ndarray[Any, Any] = np.frombuffer(filled, np.uint8).copy()
+    return message
+
+
+def _text(message: np.ndarray[Any, Any]) -> str:
+    return message.tobytes()[8:].rstrip(b"\0").decode("utf-8", "replace")

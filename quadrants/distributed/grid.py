@@ -1,0 +1,185 @@
+"""A global array cut into one block a rank: its geometry, the arrays of it, and what moves between blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import quadrants as qd
+from quadrants import ad
+from quadrants.distributed import arrays, current, decomposition, transfer
+from quadrants.distributed.blocks import Blocks
+from quadrants.distributed.exchanges import Exchanges
+from quadrants.distributed.world import World
+from quadrants.errors import QuadrantsRuntimeError
+
+
+class Grid:
+    """A global array of cells, cut into one block a rank. Every rank makes it, with the same arguments.
+
+        grid = qdist.Grid((64, 64), halo=1)
+        u = grid.field(qd.f32)
+        grid.exchange_halo(u)
+
+    Args:
+        shape: global extents, a whole number an axis.
+        halo: cells around a block that neighbours own: a number, or a number or a pair (low, high) for each axis.
+        periodic: whether an axis closes to a ring: True or False, or one for each axis.
+        dims: ranks an axis; 0 stands for what the others leave. None chooses the blocks with the least surface.
+        world: what `qdist.init` returned; None is the last one.
+
+    Attributes: `shape`, `halo`, `periodic`, `dims`; `begin` and `size` of the block of this rank, in global cells;
+    `local`, the shape of its arrays, block and halo; `origin`, the global index of the local cell 0.
+
+    A block that is thinner than the halo is a ValueError, ranks with other arguments are a QuadrantsRuntimeError.
+    """
+
+    def __init__(
+        self, shape: Any, halo: Any = 1, periodic: Any = False, dims: Any = None, world: World | None = None
+    ) -> None:
+        self.world = current.world() if world is None else world
+        self.number = self.world.count_grid()
+        self.shape = decomposition.read_shape(shape)
+        ndim = len(self.shape)
+        self.halo = decomposition.read_halo(halo, ndim)
+        self.periodic = tuple(bool(p) for p in decomposition.per_axis(periodic, ndim, "periodic"))
+        self._agree(f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims})")
+        self.dims = self._cut(dims)
+        self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank)
+        self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
+        self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
+        self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
+        self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine)
+
+    def __repr__(self) -> str:
+        return f"<grid of {self.shape} cells on {self.dims} ranks, halo {self.halo}>"
+
+    # -- arrays
+
+    def field(self, dtype: Any, needs_grad: bool = False, offset: bool = False, **more: Any) -> Any:
+        """A field over the block of this rank and its halo, zeroed.
+
+        dtype: of numbers, or a type of vectors, matrices or structs. offset: kernels index it by global cells, from
+        `origin` on; else by local ones, from 0. more: what else `qd.field` takes, `order`, `layout` and `name`.
+
+            u = grid.field(qd.f32)
+        """
+        options: dict[str, Any] = {"shape": self.local, "needs_grad": needs_grad, **more}
+        if offset:
+            options["offset"] = self.origin
+        return dtype.field(**options) if hasattr(dtype, "members") else qd.field(dtype, **options)
+
+    def ndarray(self, dtype: Any, needs_grad: bool = False) -> Any:
+        """An ndarray over the block of this rank and its halo, zeroed. dtype: as in `qd.ndarray`.
+
+        u = grid.ndarray(qd.f32)
+        """
+        return qd.ndarray(dtype, self.local, needs_grad=needs_grad)
+
+    def box(self, inner: int = 0, closed: bool = False, offset: bool = False) -> tuple[int, ...]:
+        """The cells that a stencil computes: begin and end of each axis, one after the other, to be kernel arguments.
+
+        They are those of the block, without cells as near to a closed face of the global array as the halo is wide,
+        since a stencil would reach over it. inner: leave so many cells out at every face of the block, too. closed:
+        keep cells at closed faces, for a kernel that looks at no neighbours. offset: global cells, for fields that are
+        made so; else local ones.
+
+            i0, i1, j0, j1 = grid.box()
+        """
+        key = (inner, closed, offset)
+        if key not in self._boxes:
+            self._boxes[key] = self._box(*key)
+        return self._boxes[key]
+
+    def _box(self, inner: int, closed: bool, offset: bool) -> tuple[int, ...]:
+        found: list[int] = []
+        for axis, (low, high) in enumerate(self.halo):
+            begin, end = self.blocks.block_span(axis)
+            if not closed:
+                begin += low if self.blocks.neighbour(axis, 0) is None else 0
+                end -= high if self.blocks.neighbour(axis, 1) is None else 0
+            begin, end = begin + inner, end - inner
+            shift = self.origin[axis] if offset else 0
+            found += [begin + shift, max(begin, end) + shift]
+        return tuple(found)
+
+    # -- moving
+
+    @ad.grad_replaced
+    def exchange_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
+        """Give each halo cell the value of the cell that it is a copy of. Every rank has to call it.
+
+        arrays: fields, ndarrays or tensors of this grid, of any element; several go at once. axes: numbers of those to
+        exchange; None for all. corners: also where halos of two axes cross, axis after axis; without, all faces go at
+        once, which is faster.
+
+        Cells behind a closed face keep their values. It is differentiated in tapes, and by `exchange_halo.grad`
+        with the same arguments, which adds gradients of halo cells to those of their owners, and sets them to 0; arrays
+        without gradients are constants. At the first use of an array, and with `debug=True` each time, neighbours
+        compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another shape.
+
+            grid.exchange_halo(u)
+        """
+        self._exchanges.run("forward", arrays, axes, corners)
+
+    @ad.grad_replaced
+    def accumulate_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
+        """Add each halo cell to the cell that it is a copy of, and set it to 0: the adjoint of `exchange_halo`.
+
+        For kernels that add to cells near by, such as particles to a grid. Sums have a fixed order: low before high,
+        axis by axis. Arguments, errors and derivatives are as those of `exchange_halo`.
+
+            grid.accumulate_halo(u)
+        """
+        self._exchanges.run("backward", arrays, axes, corners)
+
+    def gather(self, array: Any) -> Any:
+        """The whole array, without halos, on rank 0; None on the others.
+
+        A NumPy array of shape `shape + element shape`; of structs a dictionary of them. For more than 64 ranks a
+        QuadrantsRuntimeError: save instead.
+
+            whole = grid.gather(u)
+        """
+        return transfer.gather(self, array)
+
+    def scatter(self, whole: Any, array: Any) -> None:
+        """Set the blocks of all ranks to their parts of `whole`, the halo excepted.
+
+        whole: on rank 0, what `gather` returns; on the others it is not looked at. ValueError for another shape.
+
+            grid.scatter(np.ones((64, 64)), u)
+        """
+        transfer.scatter(self, whole, array)
+
+    # -- agreement
+
+    def _cut(self, dims: Any) -> tuple[int, ...]:
+        ranks = self.world.size
+        if dims is not None:
+            return decomposition.check_dims(dims, self.shape, ranks, self.halo, self.periodic)
+        return decomposition.least_surface(self.shape, ranks, self.halo, self.periodic, slabs=current.on_device())
+
+    def _agree(self, text: str) -> None:
+        """QuadrantsRuntimeError unless all ranks make the same grid."""
+        said = self.world.allgather((self.number, text))
+        for rank, (number, other) in enumerate(said):
+            if (number, other) != (self.number, text):
+                raise QuadrantsRuntimeError(
+                    f"Ranks {self.world.rank} and {rank} do not make the same grid.\n"
+                    f"  rank {self.world.rank}: grid {self.number} = {text}\n  rank {rank}: grid {number} = {other}"
+                )
+
+
+def _gradients(given: tuple[Any, ...]) -> list[Any]:
+    found = [arrays.unwrapped(array) for array in given]
+    return [array.grad for array in found if array.has_grad()]
+
+
+@ad.grad_for(Grid.exchange_halo)
+def _exchange_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True) -> None:
+    grid._exchanges.run("backward", _gradients(given), axes, corners)
+
+
+@ad.grad_for(Grid.accumulate_halo)
+def _accumulate_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True) -> None:
+    grid._exchanges.run("forward", _gradients(given), axes, corners)

@@ -1,0 +1,120 @@
+"""The ranks of a program, and what they do together."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import numpy as np
+
+from quadrants.distributed import reductions
+from quadrants.distributed.engines.interface import OPERATIONS, Engine
+
+
+class World:
+    """All ranks of the program, as this one sees them. `qdist.init` makes it.
+
+        world = qdist.init(arch=qd.cpu)
+        total = world.sum(float(world.rank))
+
+    Attributes: `rank` of `size`, counted from 0; `local_rank` of `local_size` on this host; `host`, its name; `engine`,
+    what carries the data; `seed`, the `random_seed` that was asked for.
+    """
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self.engine = engine
+        self.seed = seed
+        self.host = socket.gethostname()
+        self.rank, self.size = engine.rank, engine.size
+        self.local_rank, self.local_size = engine.local_rank, engine.local_size
+        self._grids = 0
+
+    def __repr__(self) -> str:
+        return f"<rank {self.rank} of {self.size}, engine {self.engine.name}>"
+
+    def allreduce(self, x: Any, op: str = "sum") -> Any:
+        """Combine `x` over all ranks; every rank gets the result, and every rank has to call it.
+
+        x: a Python number, of which the combined number is returned; a NumPy array, of which a combined copy is
+        returned; or a field, ndarray or tensor of numbers or vectors, which is overwritten and returned. Shapes and
+        dtypes are those of all ranks. op: "sum", "min", "max" or "prod".
+
+        The order of a sum is fixed for a number of ranks; with another number, the last bits may differ. In a tape the
+        gradient of a field or ndarray is summed over the ranks, as kernels of all ranks use the result; of a minimum or
+        maximum it goes to the rank that has it, the first one of several. A product of an array with gradients is a
+        QuadrantsRuntimeError there. A loss that is a sum over ranks is summed after the tape.
+
+            energy = world.allreduce(1.5)
+        """
+        if op not in OPERATIONS:
+            raise ValueError(f"op={op!r} is not an operation; write one of {', '.join(map(repr, OPERATIONS))}")
+        if isinstance(x, (bool, int, float, np.generic)):
+            return self._number(x, op)
+        if isinstance(x, np.ndarray):
+            whole = np.array(x, order="C")
+            self.engine.allreduce(whole, op)
+            return whole
+        reductions.reduce(self.engine, x, op, [])
+        return x
+
+    def sum(self, x: Any) -> Any:
+        """`allreduce(x, "sum")`: the sum of what a kernel returned on each rank, say.
+
+        total = world.sum(1.0)
+        """
+        return self.allreduce(x, "sum")
+
+    def barrier(self) -> None:
+        """Wait until every rank is here.
+
+        world.barrier()
+        """
+        self.engine.barrier()
+
+    def bcast(self, value: Any, root: int = 0) -> Any:
+        """The object of rank `root`, on every rank.
+
+        name = world.bcast("run 7")
+        """
+        return self.engine.bcast(value, root)
+
+    def gather(self, value: Any, root: int = 0) -> list[Any] | None:
+        """The objects of all ranks, in their order, on rank `root`; None on the others.
+
+        hosts = world.gather(world.host)
+        """
+        return self.engine.gather(value, root)
+
+    def allgather(self, value: Any) -> list[Any]:
+        """The objects of all ranks, in their order, on every rank.
+
+        hosts = world.allgather(world.host)
+        """
+        return self.engine.allgather(value)
+
+    def rng(self) -> np.random.Generator:
+        """A new generator of NumPy for this rank: its numbers follow from `random_seed` and the rank.
+
+        noise = world.rng().normal(size=3)
+        """
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.rank,)))
+
+    def abort(self, code: int = 1) -> None:
+        """End all ranks at once.
+
+        give_up = world.abort
+        """
+        self.engine.abort(code)
+
+    def count_grid(self) -> int:
+        """The number of a new grid: ranks count alike, as they make the same grids.
+
+        number = world.count_grid()
+        """
+        self._grids += 1
+        return self._grids - 1
+
+    def _number(self, x: Any, op: str) -> Any:
+        whole = np.array([x], dtype=np.int64 if isinstance(x, (bool, int, np.integer, np.bool_)) else np.float64)
+        self.engine.allreduce(whole, op)
+        return whole[0].item()

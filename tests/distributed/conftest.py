@@ -1,0 +1,1 @@
+from ranks_kit import any_mpi, launcher, mpi  # noqa: F401

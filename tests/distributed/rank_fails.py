@@ -1,0 +1,77 @@
+"""Rank 1 fails in the way that the first argument names, while the others wait for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+
+import quadrants as qd
+from quadrants import distributed as qdist
+
+
+def deep(n: int):
+    return deep(n - 1) if n % 2 else 1 // 0 if n == 0 else deeper(n)
+
+
+def deeper(n: int):
+    return deep(n - 1)
+
+
+@qd.kernel
+def asserts(n: qd.i32):
+    for i in range(n):
+        assert i < 3, "too far"
+
+
+def caught_exit():
+    try:
+        sys.exit(4)
+    except SystemExit:
+        pass
+
+
+def in_thread():
+    thread = threading.Thread(target=deep, args=(3,))
+    thread.start()
+    thread.join()
+    time.sleep(30)
+
+
+def send(cells: int):
+    """Ranks that disagree about a message, without a comparison before."""
+
+    def move():
+        peer = 1 - world.rank
+        found = cells if world.rank == 1 else 50
+        world.engine.exchange([(peer, np.ones(found), np.ones(50))])
+
+    return move
+
+
+WAYS = {
+    "exception": lambda: deep(40),
+    "assertion": lambda: (asserts(5), qd.sync()),
+    "exit": lambda: sys.exit(3),
+    "exit_text": lambda: sys.exit("no such file"),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "more": send(100),
+    "fewer": send(25),
+    "thread": in_thread,
+    "silent": lambda: time.sleep(60),
+    "caught": caught_exit,
+    "well": lambda: sys.exit(0),
+}
+way = sys.argv[1]
+world = qdist.init(arch=qd.cpu, debug=way == "assertion", timeout=4 if way == "silent" else 60)
+world.barrier()
+if world.rank == 1 or way in ("more", "fewer"):
+    print(f"fails at {time.time()}", flush=True)
+    WAYS[way]()
+if way != "well":
+    world.barrier()
+print(f"rank {world.rank} is done", flush=True)

@@ -1,0 +1,114 @@
+"""Checkpoints: what was saved on some ranks is loaded on others, and damage is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from on_ranks import main, patient_barrier, solo
+
+import quadrants as qd
+from quadrants import distributed as qdist
+
+SHAPE = (11, 7)
+
+
+def arrays_of(grid) -> dict:
+    struct = qd.types.struct(a=qd.f64, b=qd.types.vector(2, qd.i16))
+    return {"u": grid.field(qd.f32), "v": grid.ndarray(qd.types.vector(3, qd.f64)), "s": struct.field(shape=grid.local)}
+
+
+def fill(grid, arrays, seed: int) -> dict:
+    """Set all of them, and return the whole arrays."""
+    rng = np.random.default_rng(seed)
+    wholes = {
+        "u": rng.normal(size=SHAPE).astype(np.float32),
+        "v": rng.normal(size=(*SHAPE, 3)),
+        "s": {"a": rng.normal(size=SHAPE), "b": rng.integers(-9, 9, (*SHAPE, 2)).astype(np.int16)},
+    }
+    for name, whole in wholes.items():
+        grid.scatter(whole, arrays[name])
+    return wholes
+
+
+def assert_holds(grid, arrays, wholes):
+    for name, whole in wholes.items():
+        found = grid.gather(arrays[name])
+        if found is not None:
+            pairs = [(found[m], whole[m]) for m in whole] if isinstance(whole, dict) else [(found, whole)]
+            assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in pairs), name
+
+
+def test_a_checkpoint_is_loaded_on_these_ranks_and_on_others(world):
+    grid = qdist.Grid(SHAPE, halo=((1, 2), (0, 1)))
+    arrays = arrays_of(grid)
+    wholes = fill(grid, arrays, 1)
+    qdist.save("here", grid, arrays, step=12)
+    for array in arrays.values():
+        array.fill(-1)
+    assert qdist.load("here", grid, arrays) == 12
+    assert_holds(grid, arrays, wholes)
+    assert arrays["u"].to_numpy()[0, 0] == -1  # of the halo
+    if world.rank == 0:
+        one = qdist.Grid(SHAPE, halo=2, periodic=True, world=solo(world))
+        others = arrays_of(one)
+        assert qdist.load("here", one, {"v": others["v"]}) == 12
+        assert_holds(one, others, {"v": wholes["v"]})
+        qdist.save("one", one, others | {"u": others["u"]}, step=13)
+    patient_barrier(world)
+    assert qdist.load("one", grid, arrays) == 13
+    assert (arrays["u"].to_numpy()[1:-2, :-1] == 0).all()
+    assert_holds(grid, arrays, {"v": wholes["v"]})
+
+
+def test_the_next_checkpoint_takes_the_place_of_the_last(world):
+    grid = qdist.Grid(SHAPE)
+    arrays = arrays_of(grid)
+    for step in range(3):
+        wholes = fill(grid, arrays, step)
+        qdist.save("again", grid, arrays, step=step)
+    assert qdist.load("again", grid, arrays) == 2
+    assert_holds(grid, arrays, wholes)
+    files = sorted(path.name for path in Path("again").iterdir())
+    manifest = json.loads(Path("again/manifest.json").read_text())
+    assert files == sorted(["manifest.json", *(part["file"] for part in manifest["parts"])])
+    assert len(manifest["parts"]) == world.size and manifest["seed"] == 7 and manifest["step"] == 2
+
+
+def refused(call, kind) -> str:
+    try:
+        call()
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def test_what_does_not_fit_is_refused(world):
+    grid, other = qdist.Grid(SHAPE), qdist.Grid((40, 30))
+    u, pair = grid.field(qd.f32), grid.field(qd.types.vector(2, qd.f32))
+    qdist.save("fits", grid, {"u": u})
+    assert "no checkpoint" in refused(lambda: qdist.load("nowhere", grid, {"u": u}), FileNotFoundError)
+    assert "of shape (11, 7)" in refused(lambda: qdist.load("fits", other, {"u": other.field(qd.f32)}), ValueError)
+    assert "no array 'w'; it has u" in refused(lambda: qdist.load("fits", grid, {"w": u}), ValueError)
+    assert "float32[2]" in refused(lambda: qdist.load("fits", grid, {"u": pair}), ValueError)
+    assert "is not of" in refused(lambda: qdist.save("fits", grid, {"u": other.field(qd.f32)}), ValueError)
+
+
+def test_a_damaged_part_is_found(world):
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    qdist.save("damaged", grid, {"u": u})
+    if world.rank == 0:
+        manifest = json.loads(Path("damaged/manifest.json").read_text())
+        for part in manifest["parts"]:
+            path = Path("damaged", part["file"])
+            content = bytearray(path.read_bytes())
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+    world.barrier()
+    assert "damaged or missing" in refused(lambda: qdist.load("damaged", grid, {"u": u}), qd.QuadrantsRuntimeError)
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,212 @@
+"""What all ranks do together: reductions, whole arrays, seeds, and errors that name both sides."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from on_ranks import main
+
+import quadrants as qd
+from quadrants import distributed as qdist
+
+
+def test_numbers_arrays_and_fields_are_reduced(world):
+    ranks = range(world.size)
+    assert world.sum(world.rank + 0.5) == sum(ranks) + world.size / 2
+    assert world.allreduce(world.rank + 1, "prod") == int(np.prod([r + 1 for r in ranks]))
+    assert type(world.sum(1)) is int and type(world.sum(1.0)) is float
+    given = np.arange(6, dtype=np.int16).reshape(2, 3) * (world.rank + 1)
+    assert np.array_equal(world.allreduce(given, "max"), np.arange(6).reshape(2, 3) * world.size)
+    assert given[0, 1] == world.rank + 1
+    scalar, pairs, array = qd.field(qd.f32, ()), qd.Vector.field(2, qd.f64, 3), qd.ndarray(qd.i64, (4,))
+    scalar[None], low = world.rank + 2, world.allreduce(world.rank + 2, "min")
+    pairs.fill(world.rank)
+    array.fill(1)
+    assert world.allreduce(scalar, "min") is scalar and scalar[None] == low == 2
+    assert (world.sum(pairs).to_numpy() == sum(ranks)).all()
+    assert (world.sum(array).to_numpy() == world.size).all()
+
+
+def test_the_next_kernel_uses_a_reduced_field_and_gradients_flow_back(world):
+    """Each rank has part of a sum, and its loss is the square of the whole one."""
+    part, total = qd.field(qd.f64, (), needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
+    loss = qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def begin():
+        total[None] += 3 * part[None]
+
+    @qd.kernel
+    def square():
+        loss[None] += total[None] ** 2
+
+    part[None] = world.rank + 1
+    with qd.ad.Tape(loss):
+        begin()
+        world.allreduce(total)
+        square()
+    whole = 3 * sum(range(1, world.size + 1))
+    assert loss[None] == whole**2
+    assert part.grad[None] == 3 * 2 * whole * world.size  # the losses of all ranks depend on each part
+    for op, holder in (("max", world.size - 1), ("min", 0)):
+        total[None] = 0
+        with qd.ad.Tape(loss):
+            begin()
+            world.allreduce(total, op)
+            square()
+        assert loss[None] == (3 * (holder + 1)) ** 2
+        assert part.grad[None] == (world.rank == holder) * 3 * 2 * 3 * (holder + 1) * world.size
+    part[None], total[None] = 1, 0  # the first of equal ones
+    with qd.ad.Tape(loss):
+        begin()
+        world.allreduce(total, "max")
+        square()
+    assert part.grad[None] == (world.rank == 0) * 18 * world.size
+    try:
+        with qd.ad.Tape(loss):
+            world.allreduce(total, "prod")
+    except qd.QuadrantsRuntimeError as error:
+        assert "sum logarithms" in str(error)
+    else:
+        raise AssertionError("a product with gradients was recorded")
+
+
+def test_the_same_ranks_give_the_same_bits(world):
+    values = np.random.default_rng((3, world.rank)).normal(size=1000)
+    assert world.sum(values).tobytes() == world.sum(values).tobytes()
+
+
+def test_whole_arrays_go_to_the_first_rank_and_back(world):
+    pair = qd.types.vector(2, qd.f32)
+    for k, (shape, halo) in enumerate([((13,), 2), ((9, 7), ((1, 2), (0, 1))), ((8, 5, 6), 1)]):
+        grid = qdist.Grid(shape, halo)
+        rng = np.random.default_rng(k)
+        struct = qd.types.struct(a=qd.i32, b=pair)
+        for array in (grid.field(qd.f32), grid.ndarray(pair), grid.field(struct), grid.field(qd.f64, offset=True)):
+            parts = (
+                {name: array.get_member_field(name) for name in array.keys} if hasattr(array, "keys") else {"": array}
+            )
+            for part in parts.values():
+                part.fill(-3)
+            wholes = {
+                name: rng.integers(0, 99, (*shape, *part._element_shape)).astype(part.to_numpy().dtype)
+                for name, part in parts.items()
+            }
+            mine = wholes if "" not in wholes else wholes[""]
+            grid.scatter(mine if world.rank == 0 else None, array)
+            found = grid.gather(array)
+            assert (found is None) == (world.rank != 0)
+            for name, part in parts.items():
+                block = tuple(slice(low, low + n) for (low, _), n in zip(grid.halo, grid.size))
+                inside = part.to_numpy()
+                where = tuple(slice(b, b + n) for b, n in zip(grid.begin, grid.size))
+                assert np.array_equal(inside[block], wholes[name][where])
+                inside[block] = -3
+                assert (inside == -3).all()
+                if world.rank == 0:
+                    assert np.array_equal(found if name == "" else found[name], wholes[name])
+
+
+def test_seeds_and_generators_are_of_the_rank(world):
+    @qd.kernel
+    def draw() -> qd.f32:
+        return qd.random()
+
+    drawn = world.allgather((draw(), float(world.rng().random()), float(world.rng().random())))
+    assert len({kernel for kernel, _, _ in drawn}) == len({first for _, first, _ in drawn}) == world.size
+    assert all(first == second for _, first, second in drawn)
+    expected = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(world.rank,))).random()
+    assert drawn[world.rank][1] == expected
+
+
+def test_errors_are_said_on_every_rank(world):
+    grid = qdist.Grid((8, 8))
+    wrong = [
+        (lambda: qdist.Grid((8, 8), dims=(world.size + 1, 1)), ValueError, "Use dims=None"),
+        (lambda: qdist.Grid((world.size, 8), halo=9, periodic=True), ValueError, "thinner than the halo"),
+        (lambda: qdist.Grid((0, 8)), ValueError, "at least 1"),
+        (lambda: qdist.Grid((8, 8), halo=-1), ValueError, "neither a number of cells"),
+        (lambda: qdist.Grid((8, 8), periodic=(True,)), ValueError, "one for each"),
+        (lambda: grid.exchange_halo(qd.field(qd.f32, (3, 3))), ValueError, "Make it by grid.field"),
+        (lambda: grid.exchange_halo(3), TypeError, "a field, an ndarray or a tensor"),
+        (lambda: grid.exchange_halo(grid.field(qd.f32), axes=2), ValueError, "numbers from 0 to 1"),
+        (lambda: world.allreduce(1, "mean"), ValueError, "'sum', 'min', 'max', 'prod'"),
+        (lambda: grid.scatter(np.zeros((8, 9)), grid.field(qd.f32)), ValueError, r"has shape (8, 9)"),
+        (lambda: qdist.init(engine="mpj"), qd.QuadrantsRuntimeError, "keeps it"),
+        (lambda: qdist.register_engine("single", None), ValueError, "choose another name"),
+    ]
+    for call, kind, text in wrong:
+        try:
+            call()
+        except kind as error:
+            assert text in str(error), (text, str(error))
+        else:
+            raise AssertionError(f"no {kind.__name__} that says {text!r}")
+
+
+def test_what_ranks_exchange_is_compared(world):
+    """The second rank has another dtype: every neighbour of it is told, with both sides."""
+    if world.size == 1:
+        return
+    grid = qdist.Grid((4 * world.size,))
+    u = grid.field(qd.f64 if world.rank == 1 else qd.f32)
+    said = ""
+    try:
+        grid.exchange_halo(u)
+    except qd.QuadrantsRuntimeError as error:
+        said = str(error)
+    near = world.rank in (0, 1, 2)
+    assert ("float32" in said and "float64" in said and "rank 1: exchange 1 of grid" in said) == near, said
+    assert "do not exchange the same" in said
+
+
+def test_a_grid_that_differs_is_told_on_every_rank(world):
+    if world.size == 1:
+        return
+    said = ""
+    try:
+        qdist.Grid((8, 9 if world.rank == 1 else 8))
+    except qd.QuadrantsRuntimeError as error:
+        said = str(error)
+    assert "(8, 9)" in said and "(8, 8)" in said, said
+
+
+def test_exchanges_in_another_order_are_told_in_debug_mode(world):
+    if world.size == 1:
+        return
+    world = qdist.init(arch=qd.cpu, debug=True)
+    grid = qdist.Grid((4 * world.size,), periodic=True)
+    u, v = grid.field(qd.f32), qd.Vector.field(2, qd.f32, grid.local)
+    for array in (u, v):
+        grid.exchange_halo(array)
+    said = ""
+    try:
+        grid.exchange_halo(v if world.rank == 0 else u)
+    except qd.QuadrantsRuntimeError as error:
+        said = str(error)
+    neighbours = world.rank in (0, 1, world.size - 1)
+    assert ("float32[2]" in said and "exchange 3 of grid" in said) == neighbours, said
+
+
+def test_arrays_of_an_earlier_runtime_are_refused(world):
+    """Also where a plan was made for them."""
+    grid = qdist.Grid((8,), periodic=True)
+    u = grid.field(qd.f32)
+    grid.exchange_halo(u)
+    qdist.init(arch=qd.cpu)
+    try:
+        grid.exchange_halo(u)
+    except qd.QuadrantsRuntimeError as error:
+        assert "is dead" in str(error)
+    else:
+        raise AssertionError("a dead field was exchanged")
+
+
+def test_nothing_is_imported_that_the_engine_does_not_need(world):
+    needed = {"single": None, "mpi4py": "mpi4py", "torch": "torch"}[world.engine.name]
+    assert {"mpi4py", "torch", "cupy"} & {*sys.modules} == {needed} - {None}
+
+
+if __name__ == "__main__":
+    main(globals())

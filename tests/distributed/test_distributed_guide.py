@@ -1,0 +1,49 @@
+"""Programs of the guide print under mpiexec what the page shows, and the example makes the picture of one rank."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from ranks_kit import ROOT, Mpi, alone
+
+pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def programs() -> list:
+    """(name, ranks, program, output) of each program that the page starts by mpiexec."""
+    blocks = [(block[1], block[2]) for block in BLOCK.finditer((ROOT / "docs/guide/distributed.md").read_text())]
+    found, program = [], ""
+    for (kind, text), (after, output) in zip(blocks, blocks[1:]):
+        program = text if kind == "python" else program
+        started = re.fullmatch(r"mpiexec -n (\d) python (\w+)\.py\n", text) if kind == "bash" else None
+        if started and after == "text":
+            found.append(pytest.param(int(started[1]), program, output, id=started[2]))
+    return found
+
+
+PROGRAMS = programs()
+
+
+def test_the_guide_has_programs_for_ranks():
+    assert len(PROGRAMS) >= 4
+
+
+@pytest.mark.parametrize(("ranks", "program", "output"), PROGRAMS)
+def test_a_program_of_the_guide_prints_the_same_on_ranks(any_mpi: Mpi, ranks, program, output, tmp_path):
+    (tmp_path / "program.py").write_text(program)
+    done = any_mpi.run(ranks, "program.py", cwd=tmp_path, QD_LOG_LEVEL="warn")
+    said = [line for line in done.out.splitlines() if not line.startswith("[Quadrants]")]
+    assert done.code == 0 and said == output.splitlines(), done.out
+
+
+def test_the_example_gives_the_picture_of_one_rank(any_mpi: Mpi, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow (pip install pillow)")
+    options = ("-m", "quadrants.examples", "warmth", "--frames", "3", "--out")
+    assert alone(*options, str(tmp_path / "one")).code == 0
+    done = any_mpi.run(2, *options, str(tmp_path / "two"))
+    assert done.code == 0 and done.out.count("warmth: wrote") == 2, done.out
+    one, two = (np.asarray(image.open(tmp_path / name / "warmth.png")).astype(int) for name in ("one", "two"))
+    assert np.abs(one - two).max() <= 2 and one.std() > 10
