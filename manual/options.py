@@ -23,6 +23,7 @@ VARIABLES = [
     ("ENABLE_QUADRANTS_HEADER_PRINT", "0: no greeting at import", "start"),
     ("QD_DEFAULT_UP", "Ignored, with a warning: the default unsigned type follows `default_ip`", "start"),
     ("QD_LOAD_IR", "Ignored, with a warning", "start"),
+    ("OMP_NUM_THREADS", "The most threads of a rank that `quadrants.distributed` starts on", "devices"),
     ("QD_VISIBLE_DEVICE", "The device to use, where neither the option `device` nor `QD_DEVICE` names one", "devices"),
     ("QD_OPENCL_DEVICE", "Part of the name of the OpenCL device to use", "devices"),
     ("LOCAL_RANK", "Of launchers of several processes: a warning where all would share one GPU", "devices"),

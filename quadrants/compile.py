@@ -153,7 +153,7 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
             differentiate(traced.module, kernel.mode, options)
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
-        pipeline.run(traced.module, dialect.abilities, observer.ir)
+        pipeline.run(traced.module, dialect.abilities, observer.ir, written=not kernel.mode)
         if dialect.spelling.taken:
             rename.avoid(traced.module, dialect.spelling.taken)
     return traced

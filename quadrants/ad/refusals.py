@@ -85,8 +85,9 @@ class Refusals:
     def cross_iteration(self, array, loc):
         self.raise_(
             f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop "
-            "reads a cell that another one writes, so the order of the derivative is not known. Put the loop inside "
-            "`for _ in range(1):` to run it in order, or read and write different arrays.",
+            "reads a cell that another one writes, so the order of the derivative is not known. Read and write "
+            "different arrays; or put the loop inside `for _ in range(1):` to run it in order, if no derivative needs "
+            "a value that is overwritten (`x[i] += x[i - 1]`, not `x[i] *= x[i - 1]`).",
             loc,
         )
 

@@ -28,6 +28,7 @@ from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_lacking import refuse_lacking, refuse_wide_words
 from quadrants.passes.refuse_recursion import refuse_recursion
 from quadrants.passes.resume import prepare_resume
+from quadrants.passes.shared_assignments import warn_of_shared_assignments
 from quadrants.passes.sparse.access import find_containers
 from quadrants.passes.sparse.loops import sparse_loops
 from quadrants.passes.split_tasks import split_tasks
@@ -50,10 +51,18 @@ PASSES = (
 )
 
 
-def run(module: Module, abilities: Abilities = ALL, observe: Callable[[str, Module], object] | None = None) -> Module:
-    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps)."""
+def run(
+    module: Module,
+    abilities: Abilities = ALL,
+    observe: Callable[[str, Module], object] | None = None,
+    written: bool = False,
+) -> Module:
+    """Apply every pass in order; `observe(name, module)` is called after each one (for dumps). written: it is what a
+    user wrote, who is told of what is suspicious in it."""
     for step in (*PASSES, *_lowering(abilities)):
         module = step(module)
+        if written and step is split_tasks:
+            warn_of_shared_assignments(module)
         if observe is not None:
             observe(step.__name__, module)
     return module

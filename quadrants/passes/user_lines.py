@@ -29,10 +29,10 @@ def definition(module: n.Module) -> n.Loc:
 
 def at_users_line(loc: n.Loc, text: str) -> str:
     """The text of an error behind the lines that lead to it."""
-    return format_banner([whole_line(*frame) for frame in _users(loc)], text)
+    return format_banner([whole_line(*frame) for frame in users(loc)], text)
 
 
-def _users(loc: n.Loc) -> Sequence[tuple[str, int, str]]:
+def users(loc: n.Loc) -> Sequence[tuple[str, int, str]]:
     """The frames up to the last one in the user's files; all where there is none."""
     own = [k for k, (file, *_) in enumerate(loc.frames) if not file.startswith(_PACKAGE)]
     return loc.frames[: own[-1] + 1] if own else loc.frames

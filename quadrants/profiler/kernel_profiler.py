@@ -178,9 +178,12 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
 
 
 def query_kernel_profiler_info(name: str) -> QueryResult | None:
-    """`counter, min, max, avg` (ms) of the tasks whose names start with `name`; None when the profiler is off.
+    """`min, max, avg` (ms), each summed over the tasks whose names start with `name`, and the largest `counter`.
 
-    qd.profiler.query_kernel_profiler_info("step").avg
+    Tasks are named for their kernel: "step" also takes those of `step_fast`; "step_0" takes one task. Zeros where none
+    has the name; None when the profiler is off.
+
+        qd.profiler.query_kernel_profiler_info("step").avg
     """
     return _profiler.query_info(name)
 

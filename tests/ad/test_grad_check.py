@@ -139,3 +139,28 @@ def test_what_is_refused(arch):
         with pytest.raises(AssertionError, match="grad_check needs fields of numbers"):
             with qd.ad.Tape(loss=loss, grad_check=[bad]):
                 pytest.fail("entered")
+
+
+@pytest.mark.parametrize("factor", [0.0, 2.0, -1.0])
+def test_one_wrong_element_of_many_is_found(arch, factor):
+    n = 100
+    x = qd.field(qd.f64, shape=n, needs_grad=True)
+    loss = qd.field(qd.f64, shape=(), needs_grad=True)
+
+    @qd.kernel
+    def squares():
+        for i in x:
+            loss[None] += x[i] * x[i]
+
+    @qd.ad.grad_replaced
+    def forward():
+        squares()
+
+    @qd.ad.grad_for(forward)
+    def backward():
+        squares.grad()
+        x.grad[37] *= factor
+
+    x.fill(1.0)
+    with pytest.raises(AssertionError, match="Grad check failed"), qd.ad.Tape(loss=loss, grad_check=[x]):
+        forward()
