@@ -179,7 +179,7 @@ class Struct:
             methods: name -> function.
             shape: int or tuple; None to place it later. `()` is 0-d.
             name: shown in messages. offset: first valid index per axis.
-            needs_grad, needs_dual: allocate gradients of the real members.
+            needs_grad, needs_dual: allocate gradients, for structs whose members are all real.
             layout: `qd.Layout.AOS` (default) keeps the members of an element together, `qd.Layout.SOA` apart.
         """
         from quadrants.lang.enums import Layout
