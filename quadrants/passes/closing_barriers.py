@@ -29,4 +29,4 @@ def close(body: list[n.Stmt], meeting: Set[str], together: bool) -> list[n.Stmt]
 
 
 def _left(s: Waiting) -> bool:
-    return any(leaves(b, n.Break) or leaves(b, n.Continue) for b in walk.blocks(s))
+    return any(leaves(b, n.Break, n.Continue) for b in walk.blocks(s))

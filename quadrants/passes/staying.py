@@ -20,10 +20,10 @@ from quadrants.passes.user_lines import at_users_line
 Waiting = n.If | n.For | n.While
 
 
-def leaves(body: Sequence[n.Stmt], kind: type[n.Break] | type[n.Continue]) -> bool:
+def leaves(body: Sequence[n.Stmt], *kinds: type[n.Break | n.Continue]) -> bool:
     """Whether the loop around a body is left there, or a round of it."""
     return any(
-        isinstance(s, kind) or not isinstance(s, (n.For, n.While)) and any(leaves(b, kind) for b in walk.blocks(s))
+        isinstance(s, kinds) or not isinstance(s, (n.For, n.While)) and any(leaves(b, *kinds) for b in walk.blocks(s))
         for s in body
     )
 
@@ -127,7 +127,7 @@ class Staying:
         return [n.Store(place, n.Const(True, u1)) for place in places]
 
     def exits_from(self, s: n.Stmt) -> bool:
-        return self.exits is not None and (leaves([s], n.Break) or leaves([s], n.Continue))
+        return self.exits is not None and leaves([s], n.Break, n.Continue)
 
     def _onward(self) -> n.VarPlace:
         return n.VarPlace(n.Var(f"qd_onward_{next(self.numbers)}", u1, mutable=True), u1)

@@ -98,7 +98,6 @@ class _Plain(ast.NodeTransformer):
     """Kernels and funcs as generators: `block.sync()` is `yield ("sync", 0)`, a call of a func is `yield from`."""
 
     def __init__(self, module: ast.Module):
-        self.block = 0
         self.funcs = {s.name for s in module.body if isinstance(s, ast.FunctionDef)}
 
     def visit_FunctionDef(self, node):

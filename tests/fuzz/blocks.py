@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 import random
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from .block_model import Undefined, run
 from .check import Outcome, refused
 from .execute import Arch, load, start
+from .grammar.program import Program
+from .lines import Lines
 
 ROOM, BINS, PARAMETER = 192, 16, 3  # cells of x, cells of y, what the kernel gets as m
 FOLLOWING = ("opencl", "vulkan", "metal")  # archs on which threads without an iteration go along
@@ -56,41 +57,27 @@ def met(x: {x}, i: qd.i32, value: qd.i32) -> qd.i32:
 '''
 
 
-@dataclass
-class Program:
-    text: str
-    options: dict = field(default_factory=dict)
-
-
-class Writer:
+class Writer(Lines):
     """The kernel of a seed, of about `budget` statements."""
 
     def __init__(self, seed: int, size: int | None):
-        self._random = random.Random(seed)
+        super().__init__(seed)
         self.budget = size or seed % 5 + 1
         self.block = self.pick((8, 16, 32, 64, 64))
         self.full = seed % 2 == 0
         self.count = self.pick((1, 2)) * self.block + (0 if self.full else self.pick(range(4, self.block, 4)))
-        self.lines: list[str] = []
-        self.loops = 0
         self.make, self.parameter = self.pick(_MAKE)
         self.begin()
-        self.body(2)
-        self.write(2, "x[i] += v")
-
-    def pick(self, choices):
-        return self._random.choice(list(choices))
-
-    def write(self, depth: int, text: str) -> None:
-        self.lines.append("    " * depth + text)
+        self.body(1)
+        self.write(1, "x[i] += v")
 
     def begin(self) -> None:
-        self.write(1, f"qd.loop_config(block_dim={self.block})")
-        self.write(1, "for i in range(n):")
-        self.write(2, f"t = i % {self.block}")
-        self.write(2, f"s = block.SharedArray(({self.block},), qd.i32)")
-        self.write(2, f"r = block.SharedArray(({self.block},), qd.i32)")
-        self.write(2, f"v = (i * {self.pick((3, 5, 7))} + x[i]) & 4095")
+        self.write(0, f"qd.loop_config(block_dim={self.block})")
+        self.write(0, "for i in range(n):")
+        self.write(1, f"t = i % {self.block}")
+        self.write(1, f"s = block.SharedArray(({self.block},), qd.i32)")
+        self.write(1, f"r = block.SharedArray(({self.block},), qd.i32)")
+        self.write(1, f"v = (i * {self.pick((3, 5, 7))} + x[i]) & 4095")
 
     # ------------------------------------------------------------ expressions
 
@@ -125,7 +112,7 @@ class Writer:
             kinds = ["exchange", "exchange", "counts", "alone", "call", "bins"]
             kinds += ["vote"] if self.full else []
             kinds += ["fold"] if self.full and self.block == 64 else []  # whole subgroups on every arch
-            kinds += ["loop", "loop", "while_", "branch"] * (2 if self.budget > 0 and depth < 5 else 0)
+            kinds += ["loop", "loop", "while_", "branch"] * (2 if self.budget > 0 and depth < 4 else 0)
             getattr(self, f"_{self.pick(kinds)}")(depth)
 
     def _exchange(self, depth: int) -> None:

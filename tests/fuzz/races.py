@@ -13,12 +13,13 @@ import itertools
 import random
 import re
 import types
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from .check import Outcome, refused
 from .execute import Arch, load, start
+from .grammar.program import Program
+from .lines import Lines
 
 TRIPS = 4  # what the kernel gets as n
 SIZES = {"x": (64,), "z": (48, 48), "out": (64,)}
@@ -47,19 +48,12 @@ _INNER = (
 )
 
 
-@dataclass
-class Program:
-    text: str
-    options: dict = field(default_factory=dict)
-
-
-class Writer:
+class Writer(Lines):
     """Makes the loop of a seed, of about `budget` statements."""
 
     def __init__(self, seed: int, size: int | None):
-        self._random = random.Random(seed)
+        super().__init__(seed)
         self.budget = size or seed % 4 + 1
-        self.lines: list[str] = []
         self.make, self.parameter = self.pick(_X)
         names, over = self.pick(_PARALLEL)
         self.names = names.split(", ")
@@ -67,12 +61,6 @@ class Writer:
         self.loops = 0
         self.write(0, f"for {names} in {over}:")
         self.block(1)
-
-    def pick(self, choices):
-        return self._random.choice(list(choices))
-
-    def write(self, depth: int, text: str) -> None:
-        self.lines.append("    " * (depth + 1) + text)
 
     def index(self) -> str:
         v = self.pick(self.names)
