@@ -1,4 +1,4 @@
-"""The line of the user that is running, for what is to be said of it."""
+"""Lines of the user, and what is said of them: nothing else in the package gives warnings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ def frame() -> types.FrameType:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """A Python warning at the line of the user; nothing else in the package gives any."""
+    """A Python warning at the line of the user that is running."""
     at = frame()
     registry = at.f_globals.setdefault("__warningregistry__", {})
     module = at.f_globals.get("__name__") or "<unknown>"
     warnings.warn_explicit(text, category, at.f_code.co_filename, at.f_lineno, module, registry)
+
+
+def warn_at(file: str, line: int, text: str, category: type[Warning] = UserWarning) -> None:
+    """A Python warning at a line of a kernel."""
+    warnings.warn_explicit(text, category, file, line)

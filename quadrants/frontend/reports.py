@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from quadrants import _logging, banner
+from quadrants import _logging, banner, caller
 from quadrants.frontend.positions import Positions
 
 
@@ -20,7 +18,7 @@ class Reports:
     def warn(self, text: str, category: type[Warning]) -> None:
         """A warning about the line under translation."""
         frame = self.positions.users_frame()
-        warnings.warn_explicit(text, category, frame.source.file, self.positions.line_of(frame))
+        caller.warn_at(frame.source.file, self.positions.line_of(frame), text, category)
 
     def warn_once(self, text: str, category: type[Warning]) -> None:
         """As `warn`, once for each line of the user's code in this specialisation."""

@@ -8,8 +8,7 @@ They are a mistake more often than not, and right with one thread: on small data
 
 from __future__ import annotations
 
-import warnings
-
+from quadrants.caller import warn_at
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.ranges import known_length
@@ -43,4 +42,4 @@ def _warn(body: list[n.Stmt]) -> None:
             f"one reads and then assigns, another may have changed in between. Write `{var.name} += ..`, or "
             f"`qd.atomic_min` or `qd.atomic_max` of it, which are atomic, or give it a value inside of the loop."
         )
-        warnings.warn_explicit(text, UserWarning, file, line)
+        warn_at(file, line, text)

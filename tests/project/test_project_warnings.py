@@ -10,8 +10,7 @@ from tree import ROOT, name, with_suffix
 import quadrants as qd
 from quadrants import caller
 
-# Of these two each takes the place as an argument or finds it.
-GIVE_WARNINGS = ("quadrants/caller.py", "quadrants/frontend/reports.py")
+GIVE_WARNINGS = ("quadrants/caller.py",)
 
 
 def calls_of_warnings(text: str) -> list[int]:
@@ -42,7 +41,7 @@ def test_nothing_else_gives_warnings():
         for line in calls_of_warnings(path.read_text())
     ]
     core = [name(path) for path in sources if path.suffix != ".py" and "PyErr_Warn" in path.read_text()]
-    assert not found and not core, f"use quadrants.caller.warn or quadrants.lang.scope.warn: {found + core}"
+    assert not found and not core, f"use quadrants.caller or quadrants.lang.scope.warn: {found + core}"
     assert {name(p) for p in sources} >= set(GIVE_WARNINGS)
 
 
@@ -109,6 +108,18 @@ def unrolled():
     run()
 
 
+def shared_by_iterations():
+    x = qd.field(qd.i32, shape=8)
+
+    @qd.kernel
+    def run():
+        s = 0
+        for i in x:
+            s = s + x[i]  # the line
+
+    run()
+
+
 def plain_function():
     def helper():
         return 1
@@ -123,7 +134,7 @@ def plain_function():
 @pytest.mark.parametrize(
     "give",
     [empty_builder, large_matrix, deprecated_pure, dumps_and_cache, integer_that_loses_bits, in_a_kernel,
-     in_a_function_of_a_kernel, in_a_function_of_the_package, unrolled, plain_function],
+     in_a_function_of_a_kernel, in_a_function_of_the_package, unrolled, shared_by_iterations, plain_function],
     ids=lambda give: give.__name__,
 )  # fmt: skip
 def test_warnings_are_at_the_line_of_the_user(give):
