@@ -85,9 +85,9 @@ def work(case: str, options: argparse.Namespace) -> None:
     import quadrants as qd
 
     qd.init(arch=getattr(qd, options.arch), log_level=qd.ERROR)
-    launch = _saxpy(qd, case, 1 << (10 if options.quick else 22)) if case.startswith("saxpy") else _bits(
-        qd, case, 64 if options.quick else 2048
-    )  # fmt: skip
+    # Larger than the caches of a GPU.
+    many, edge = (10, 6) if options.quick else (22, 11) if options.arch == "cpu" else (28, 15)
+    launch = _saxpy(qd, case, 1 << many) if case.startswith("saxpy") else _bits(qd, case, 1 << edge)
     launch()
     qd.sync()
     for _ in sys.stdin:

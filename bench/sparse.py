@@ -1,8 +1,9 @@
 """Sparse fields against the reference package, in one run: `python bench/sparse.py --reference PATH/TO/python`.
 
 The second interpreter has quadrants 1.3.3. Both run the same programs, one after the other, and the ratio of their
-times is printed: more than 1 is faster than the reference. `--fill` prints the time of a loop by the share of blocks
-that is active.
+times is printed: more than 1 is faster than the reference. `--arch cuda`: there, with a million particles, and memory
+is that of the whole device, as its driver tells. `--fill` prints the time of a loop by the share of blocks that is
+active.
 """
 
 import argparse
@@ -15,26 +16,33 @@ import time
 PROGRAM = __file__
 
 
-def best(run, repeat: int, before=None) -> float:
-    """Milliseconds of the fastest of some runs."""
+def best(qd, run, repeat: int, before=None) -> float:
+    """Milliseconds of the fastest of some runs, to their end."""
     run()
     found = []
     for _ in range(repeat):
         if before is not None:
             before()
+        qd.sync()
         started = time.perf_counter()
         run()
+        qd.sync()
         found.append(time.perf_counter() - started)
     return 1e3 * min(found)
 
 
-def memory() -> float:
-    """MiB of this process."""
+def memory(arch: str) -> float:
+    """MiB of this process, or of the device."""
+    if arch == "cuda":
+        import pynvml
+
+        pynvml.nvmlInit()
+        return pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0)).used / 2**20
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def blocks(qd, out: dict) -> None:
+def blocks(qd, arch: str, out: dict) -> None:
     x = qd.field(qd.f32)
     node = qd.root.pointer(qd.ijk, 16)
     node.dense(qd.ijk, 8).place(x)
@@ -61,19 +69,19 @@ def blocks(qd, out: dict) -> None:
             if 0 < i < 127 and 0 < j < 127:
                 x[i, j, k] = 0.25 * (x[i + 1, j, k] + x[i - 1, j, k] + x[i, j + 1, k] + x[i, j - 1, k])
 
-    out["activate 1 M cells in blocks of 8^3"] = best(write, 5, node.deactivate_all)
-    out["write 1 M active cells"] = best(write, 5)
-    out["loop over 1 M active cells"] = best(loop, 20)
-    out["list of 2197 blocks, and count them"] = best(visit, 20)
-    out["stencil on 1 M active cells"] = best(stencil, 10)
+    out["activate 1 M cells in blocks of 8^3"] = best(qd, write, 5, node.deactivate_all)
+    out["write 1 M active cells"] = best(qd, write, 5)
+    out["loop over 1 M active cells"] = best(qd, loop, 20)
+    out["list of 2197 blocks, and count them"] = best(qd, visit, 20)
+    out["stencil on 1 M active cells"] = best(qd, stencil, 10)
 
     def clear():
         node.deactivate_all()
 
-    out["deactivate 2197 blocks"] = best(clear, 5, write)
+    out["deactivate 2197 blocks"] = best(qd, clear, 5, write)
 
 
-def lists(qd, out: dict, many: int) -> None:
+def lists(qd, arch: str, out: dict, many: int) -> None:
     item = qd.field(qd.i32)
     node = qd.root.dynamic(qd.i, many, chunk_size=4096)
     node.place(item)
@@ -83,14 +91,14 @@ def lists(qd, out: dict, many: int) -> None:
         for i in range(many):
             qd.append(node, [], i)
 
-    out[f"append {many} items to one list"] = best(fill, 3, node.deactivate_all)
+    out[f"append {many} items to one list"] = best(qd, fill, 3, node.deactivate_all)
 
 
-def mpm(qd, out: dict) -> None:
-    n, quality = 8192, 1024
+def mpm(qd, arch: str, out: dict) -> None:
+    n, quality, width = 8192, 1024, 256 if arch == "cpu" else 1024
+    particles = n * 8 if arch == "cpu" else 2**20
     dx, dt = 1 / n, 1e-5
-    before = memory()
-    x, v = qd.Vector.field(2, qd.f32, n * 8), qd.Vector.field(2, qd.f32, n * 8)
+    x, v = qd.Vector.field(2, qd.f32, particles), qd.Vector.field(2, qd.f32, particles)
     grid_v, grid_m = qd.Vector.field(2, qd.f32), qd.field(qd.f32)
     node = qd.root.pointer(qd.ij, n // 16)
     node.dense(qd.ij, 16).place(grid_v, grid_m)
@@ -98,7 +106,7 @@ def mpm(qd, out: dict) -> None:
     @qd.kernel
     def begin():
         for p in x:
-            x[p] = qd.Vector([0.4 + p % 256 / quality / 4, 0.5 + p // 256 / quality / 4])
+            x[p] = qd.Vector([0.4 + p % width / quality / 4, 0.2 + p // width / quality / 4])
             v[p] = qd.Vector([0.0, -1.0])
 
     @qd.kernel
@@ -137,8 +145,7 @@ def mpm(qd, out: dict) -> None:
         from_grid()
 
     begin()
-    out["step of a sparse MPM, 65536 particles, 8192^2 cells"] = best(step, 10)
-    out["MiB of the sparse MPM"] = memory() - before
+    out[f"step of a sparse MPM, {particles} particles, 8192^2 cells"] = best(qd, step, 10)
 
 
 def loop_over(qd, size: int, some: int) -> float:
@@ -159,37 +166,45 @@ def loop_over(qd, size: int, some: int) -> float:
             x[i, j, k] += 1.0
 
     write(some)
-    return best(loop, 5)
+    return best(qd, loop, 5)
 
 
-def fill(qd, out: dict) -> None:
+def fill(qd, arch: str, out: dict) -> None:
     """Time of a loop by the share of blocks that is active: of 2^30 cells in blocks of 8^3, of 2^27 where many are."""
     for share in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0):
         size = 128 if share < 0.1 else 64
-        qd.init(arch=qd.cpu, log_level=qd.ERROR)
+        qd.init(arch=getattr(qd, arch), log_level=qd.ERROR)
         name = f"{share:g} of 2^{30 if size == 128 else 27} cells"
         out[name] = loop_over(qd, size, max(1, int(share * size**3)))
 
 
-def run(what: str, many: int) -> dict:
+PARTS = {"blocks": blocks, "mpm": mpm, "lists": lists, "fill": fill}
+
+
+def run(part: str, arch: str, many: int) -> dict:
+    """What one part of the table takes; `MiB` is that of its process from before `qd.init` to its end."""
     import quadrants as qd
 
     out: dict = {}
-    if what == "fill":
-        fill(qd, out)
-        return out
-    for part in (blocks, mpm, lambda *given: lists(*given, many)):
-        qd.init(arch=qd.cpu, log_level=qd.ERROR)
-        part(qd, out)
+    before = memory(arch)
+    qd.init(arch=getattr(qd, arch), log_level=qd.ERROR)
+    PARTS[part](qd, arch, out, *[many] * (part == "lists"))
+    if part == "mpm":
+        out["MiB of the sparse MPM, and of what the package needs"] = memory(arch) - before
     return out
 
 
-def measured(python: str, what: str, many: int) -> dict:
-    """What another interpreter finds."""
-    found = subprocess.run(
-        [python, PROGRAM, "--run", what, "--items", str(many)], capture_output=True, text=True, check=True
-    )
-    return json.loads(found.stdout.strip().splitlines()[-1])
+def measured(python: str, parts: tuple[str, ...], arch: str, many: int) -> dict:
+    """What another interpreter finds. Each part has a process of its own; one that dies leaves its rows out."""
+    out: dict = {}
+    for part in parts:
+        command = [python, PROGRAM, "--run", part, "--items", str(many), "--arch", arch]
+        found = subprocess.run(command, capture_output=True, text=True)
+        if found.returncode:
+            print(f"{part} failed on {python}: {found.stderr.strip()[-400:]}", file=sys.stderr)
+        else:
+            out |= json.loads(found.stdout.strip().splitlines()[-1])
+    return out
 
 
 def main() -> None:
@@ -200,25 +215,24 @@ def main() -> None:
     parser.add_argument(
         "--reference-items", type=int, default=1 << 17, help="the same for the reference, which is slow"
     )
+    parser.add_argument("--arch", default="cpu", help="where kernels run (default: cpu)")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.run:
-        print(json.dumps(run(told.run, told.items)))
+        print(json.dumps(run(told.run, told.arch, told.items)))
         return
-    what = "fill" if told.fill else "all"
-    ours = measured(sys.executable, what, told.items)
-    theirs = measured(told.reference, what, told.reference_items) if told.reference else {}
+    parts = ("fill",) if told.fill else ("blocks", "mpm", "lists")
+    ours = measured(sys.executable, parts, told.arch, told.items)
+    theirs = measured(told.reference, parts, told.arch, told.reference_items) if told.reference else {}
     width = max(map(len, ours)) + 2
-    print(
-        f"{'ms' if what == 'all' else 'ms by share of active blocks':{width}}{'here':>12}{'reference':>12}{'ratio':>9}"
-    )
+    print(f"{'ms by share of active blocks' if told.fill else 'ms':{width}}{'here':>12}{'reference':>12}{'ratio':>9}")
     for name, value in ours.items():
         line, other = f"{name:{width}}{value:12.3f}", theirs.get(name)
         if name.startswith("append"):
             other = next((v for k, v in theirs.items() if k.startswith("append")), None)
             other = other and other * told.items / told.reference_items
         print(line + (f"{other:12.3f}{other / max(value, 1e-6):9.2f}" if other is not None else ""))
-    if theirs and what == "all":
+    if theirs and not told.fill:
         print(f"Appends of the reference are measured with {told.reference_items} items and counted for {told.items}.")
 
 
