@@ -82,13 +82,13 @@ class BlockPrinter(Printer):
     def stmt_Store(self, s: n.Store) -> None:
         place = s.place
         if isinstance(place, n.VarPlace) and isinstance(s.value, n.Binary):
-            compound = self._compound(place, s.value)
+            compound = self.compound(place, s.value)
             if compound:
                 self.put_marked(compound)
                 return
         self.put_marked(t_.assign(self.place(place), self.stored(place, self.text(s.value))) + ";")
 
-    def _compound(self, place: n.VarPlace, value: n.Binary) -> str:
+    def compound(self, place: n.VarPlace, value: n.Binary) -> str:
         """`x += e` for `x = x + e`, where the type is computed at its own width."""
         symbols = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
         a = value.a

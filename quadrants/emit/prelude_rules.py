@@ -49,7 +49,7 @@ INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs neg min max popcnt clz 
 LIBM = {op.name: op.arity for op in OPS.values() if op.library} | {"trunc": 1, "frexp": 1, "fmod": 2, "copysign": 2}
 # Functions written out in float.j2 and the others of the family that they call, in the order of the macro's parameters.
 FLOAT_OPS = {
-    "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
+    "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "quotient": (), "min": (), "max": (), "sign": (),
     "rsqrt": ("sqrt",), "round": ("trunc", "copysign"), "frexp_mantissa": ("frexp",), "frexp_exponent": ("frexp",),
 }  # fmt: skip
 # Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
@@ -126,6 +126,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
     if op == "once" and (source, target) == (f64, f16):
         return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
+    if op == "unknown" and source.is_integral and target is f32:
+        return p.add("cast", f"qd_f32_from_{source}", "unknown", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):

@@ -28,6 +28,7 @@ from quadrants.ir.types import (
     ValueType,
     element_dtype,
     f16,
+    f32,
     f64,
     i32,
     i64,
@@ -140,6 +141,8 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "wide", have, t), a)
         if have is f64 and t is f16:
             return t_.call(self.need("cast", "once", have, t), a)
+        if t is f16 and have.is_integral and have.max > 65504 and self.dialect.spelling.half_arithmetic:
+            have, a = f32, t_.call(self.need("cast", "unknown", have, f32), a)
         return super().converted(have, t, a)
 
     def print_Binary(self, e: n.Binary) -> Text:
@@ -202,7 +205,18 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("int", op, t), a, b if tb is t else self.cast(self.type(t), b))
         if op in ("shl", "shr") and t.bits == 64:
             b = self.cast(self.type(i32), b)
+        if self.divides_far(op, t, count):
+            return t_.call(self.need("float", "quotient", t), a, b)
         return super().binary(op, t, tb, a, b, count)
+
+    @staticmethod
+    def divides_far(op: str, t: ValueType, divisor: n.Expr | None) -> bool:
+        """Whether this is a quotient by what may be beyond 2**126, of which devices need not know the reciprocal."""
+        near = isinstance(divisor, n.Const) and 0 < abs(divisor.value) < 2**125
+        return op in ("raw_div", "truediv") and t is f32 and not near
+
+    def compound(self, place: n.VarPlace, value: n.Binary) -> str:
+        return "" if self.divides_far(value.op, value.type, value.b) else super().compound(place, value)
 
     def counts_freely(self, count: n.Expr | None, t: DType) -> bool:
         if t.bits < 8:

@@ -143,18 +143,22 @@ class VulkanBackend(BinaryBackend):
         staged = os.environ.get("QD_VULKAN_STAGING", "0") not in ("", "0")
         threads = max(1, session.cfg_in_force().num_compile_threads)
         # Processors copy as fast as they can by themselves.
-        moves = os.environ.get("QD_VULKAN_MOVES", "0" if self.found.is_cpu else "1") not in ("", "0")
+        moves = os.environ.get("QD_VULKAN_MOVES", "0" if self.is_cpu else "1") not in ("", "0")
         opened = native.opened(self.found.number, timing, staged, threads, self._movers if moves else None)
         super().__init__("glsl", device_of_table("vulkan", native.table_address(), opened))
         self.pipelines = Pipelines(self.cache, about, partial(native.pipeline_cache, opened))
         self.do_without(_lacks(about))
         if not all(about["features"][name] for name in _REAL):
             self.dialect = replace(self.dialect, spelling=dialect.WITHOUT_REAL_ATOMICS)
-        if self.found.is_cpu:  # which walks through memory in order best
+        if self.is_cpu:  # which walks through memory in order best
             self.dialect = replace(self.dialect, batches=False)
         if about["name"].startswith(_CUTS_LOOPS):
             self.dialect = replace(self.dialect, long_loops=False, known_zeros=False)
         self.arch = self.found.chip
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.found.is_cpu
 
     def _movers(self) -> list[bytes]:
         text = environment.environment().get_template("glsl/move.comp.j2").render()
@@ -195,7 +199,7 @@ class VulkanBackend(BinaryBackend):
         return [loaded.function(launch.name) for launch in recipe.launches], loaded
 
     def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
-        if self.found.is_cpu and session.cfg_in_force().saturating_grid_dim <= 0:
+        if self.is_cpu and session.cfg_in_force().saturating_grid_dim <= 0:
             return _BLOCKS_OF_CPU if launch.count is not None else _BLOCKS_OF_ANY
         return min(super()._most_blocks(launch, handle), _MOST_BLOCKS)
 

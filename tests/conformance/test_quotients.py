@@ -9,12 +9,13 @@ from quadrants.backends import registry
 pytestmark = pytest.mark.runtime(exclude=["cuda", "amdgpu"])  # they divide f32 approximately, unless emulated
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def exact_device(arch):
     if not getattr(registry.current(), "is_cpu", True):
         pytest.skip("a GPU, which divides f32 approximately")
 
 
+@pytest.mark.usefixtures("exact_device")
 @pytest.mark.parametrize("dtype", [qd.f32, qd.f64], ids=str)
 def test_of_several_numbers_by_one(arch, dtype):
     """Compilers would take the reciprocal once for three quotients."""
@@ -28,6 +29,7 @@ def test_of_several_numbers_by_one(arch, dtype):
         assert list(cells([h, 2 * h, 3 * h], h)) == [1, 2, 3], h
 
 
+@pytest.mark.usefixtures("exact_device")
 def test_by_a_constant(arch):
     @qd.kernel
     def cells(x: qd.types.ndarray(dtype=qd.i32, ndim=1), y: qd.types.ndarray(dtype=qd.i32, ndim=1)):

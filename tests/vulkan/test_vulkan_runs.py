@@ -276,10 +276,12 @@ def test_shared_arrays_hold_words_where_atomics_need_them(vulkan):
     @qd.kernel
     def too_many():
         for i in range(32):
-            numbers = qd.simt.block.SharedArray((10_000,), qd.i8)
+            numbers = qd.simt.block.SharedArray((100_000,), qd.i8)
             qd.atomic_add(numbers[i], qd.cast(1, qd.i8))
 
-    with pytest.raises(QuadrantsRuntimeError, match=r"(?s)test_vulkan_runs.py\", line \d+.*size of 40000 bytes.*32768"):
+    with pytest.raises(
+        QuadrantsRuntimeError, match=r"(?s)test_vulkan_runs.py\", line \d+.*size of 400000 bytes.*\d{5}"
+    ):
         too_many()
 
 
@@ -309,7 +311,7 @@ def test_too_long_waits_end_with_a_signal(vulkan, request):
     alarm.start()
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        for _ in range(20):
+        while time.perf_counter() - begin < 60:
             work()
             qd.sync()
     stopped = time.perf_counter() - begin
