@@ -194,17 +194,14 @@ def run(part: str, arch: str, many: int) -> dict:
     return out
 
 
-def measured(python: str, parts: tuple[str, ...], arch: str, many: int) -> dict:
-    """What another interpreter finds. Each part has a process of its own; one that dies leaves its rows out."""
-    out: dict = {}
-    for part in parts:
-        command = [python, PROGRAM, "--run", part, "--items", str(many), "--arch", arch]
-        found = subprocess.run(command, capture_output=True, text=True)
-        if found.returncode:
-            print(f"{part} failed on {python}: {found.stderr.strip()[-400:]}", file=sys.stderr)
-        else:
-            out |= json.loads(found.stdout.strip().splitlines()[-1])
-    return out
+def measured(python: str, part: str, arch: str, many: int) -> dict:
+    """What another interpreter finds for one part, in a process of its own; nothing, and why, if that fails."""
+    command = [python, PROGRAM, "--run", part, "--items", str(many), "--arch", arch]
+    found = subprocess.run(command, capture_output=True, text=True)
+    if found.returncode:
+        print(f"{part} failed on {python}: {found.stderr.strip()[-400:]}", file=sys.stderr)
+        return {}
+    return json.loads(found.stdout.strip().splitlines()[-1])
 
 
 def main() -> None:
@@ -222,17 +219,19 @@ def main() -> None:
         print(json.dumps(run(told.run, told.arch, told.items)))
         return
     parts = ("fill",) if told.fill else ("blocks", "mpm", "lists")
-    ours = measured(sys.executable, parts, told.arch, told.items)
-    theirs = measured(told.reference, parts, told.arch, told.reference_items) if told.reference else {}
-    width = max(map(len, ours)) + 2
-    print(f"{'ms by share of active blocks' if told.fill else 'ms':{width}}{'here':>12}{'reference':>12}{'ratio':>9}")
-    for name, value in ours.items():
-        line, other = f"{name:{width}}{value:12.3f}", theirs.get(name)
-        if name.startswith("append"):
-            other = next((v for k, v in theirs.items() if k.startswith("append")), None)
-            other = other and other * told.items / told.reference_items
-        print(line + (f"{other:12.3f}{other / max(value, 1e-6):9.2f}" if other is not None else ""))
-    if theirs and not told.fill:
+    unit = "ms by share of active blocks" if told.fill else "ms"
+    print(f"{unit:62}{'here':>12}{'reference':>12}{'ratio':>9}")
+    for part in parts:
+        ours = measured(sys.executable, part, told.arch, told.items)
+        theirs = measured(told.reference, part, told.arch, told.reference_items) if told.reference else {}
+        for name, value in ours.items():
+            line, other = f"{name:62}{value:12.3f}", theirs.get(name)
+            if name.startswith("append"):
+                other = next((v for k, v in theirs.items() if k.startswith("append")), None)
+                other = other and other * told.items / told.reference_items
+            more = f"{other:12.3f}{other / max(value, 1e-6):9.2f}" if other is not None else ""
+            print(line + more, flush=True)
+    if told.reference and not told.fill:
         print(f"Appends of the reference are measured with {told.reference_items} items and counted for {told.items}.")
 
 

@@ -141,8 +141,10 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "wide", have, t), a)
         if have is f64 and t is f16:
             return t_.call(self.need("cast", "once", have, t), a)
-        if t is f16 and have.is_integral and have.max > 65504 and self.dialect.spelling.half_arithmetic:
+        if self.dialect.spelling.half_arithmetic and t is f16 and have.is_integral and have.max > 65504:
             have, a = f32, t_.call(self.need("cast", "unknown", have, f32), a)
+        if self.dialect.spelling.half_arithmetic and have is f16 and t is f32:
+            return t_.call(self.need("cast", "unknown", have, t), a)
         return super().converted(have, t, a)
 
     def print_Binary(self, e: n.Binary) -> Text:

@@ -24,7 +24,7 @@ def limit_pools(monkeypatch, containers: int, stride: int = 16, rank: int = 1) -
     """Pools with room for so many containers."""
     nbytes = containers * (stride + 4 * (5 + rank))
     monkeypatch.setattr(pools, "addresses", lambda: nbytes)
-    monkeypatch.setattr(pools, "_begin_on_device", lambda: nbytes)
+    monkeypatch.setattr(pools, "_begin_on_device", lambda most: nbytes)
 
 
 def test_no_memory_is_an_error_and_nothing_is_lost(sparse, monkeypatch):
@@ -77,6 +77,25 @@ def test_pools_of_devices_grow_between_launches(sparse, monkeypatch):
         add()  # compiled once: it finds the memory where it is now
         assert total[None] == begin * (begin + 1) // 2 and count(node) == begin
     assert (x.to_numpy()[1 : 4 * begin : 4] == np.arange(1, begin + 1)).all()
+
+
+def test_a_list_has_room_for_all_its_entries_at_once(sparse):
+    """More than what large pools begin with: a launch cannot ask for more while it runs."""
+    many = 4_300_000  # of 16 bytes
+    x = qd.Vector.field(4, qd.i32)
+    qd.root.dynamic(qd.i, many, chunk_size=4096).place(x)
+
+    @qd.kernel
+    def fill():
+        for i in range(many):
+            x[i][0] = i
+
+    @qd.kernel
+    def last() -> qd.i32:
+        return x[many - 1][0]
+
+    fill()
+    assert last() == many - 1
 
 
 def test_few_cells_of_many_are_cheap(sparse):

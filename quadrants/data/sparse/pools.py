@@ -26,8 +26,8 @@ _MOST = 2**31 - 16
 _LEAST = 1 << 20
 # Containers that a task may use anew, while those that it frees are not sorted out; besides one more for each cell.
 _AGAIN = 1024
-# Bytes that a pool of a device has from the beginning, if it can use them.
-_BEGIN = 64 << 20
+# Bytes that a pool of a device has from the beginning, if it can use them; for all of its cells where that is little.
+_BEGIN, _LITTLE = 64 << 20, 256 << 20
 
 
 class PoolMemory:
@@ -44,7 +44,7 @@ def make(name: str, rank: int, stride: int, cells: int, writes) -> Pool:
     """A pool for up to `cells` containers of `stride` bytes, or for as many as there can be memory for."""
     each = stride + 4 * (len(_LISTS) - 1 + rank)
     limit = min(2 * cells + _AGAIN, _MOST)
-    budget = _begin_on_device() if memory.on_device() else addresses()
+    budget = _begin_on_device(min(cells, _MOST) * each) if memory.on_device() else addresses()
     while True:
         capacity = max(1, min(limit, budget // each))
         try:
@@ -83,8 +83,8 @@ def addresses() -> int:
         return 1 << 34
 
 
-def _begin_on_device() -> int:
-    return max(_BEGIN, context.sparse_arena())
+def _begin_on_device(most: int) -> int:
+    return max(most if most <= _LITTLE else 0, _BEGIN, context.sparse_arena())
 
 
 # ---------------------------------------------------------------- growth
