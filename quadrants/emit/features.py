@@ -40,7 +40,7 @@ def unroll(task: Task) -> int:
 def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bool]:
     """What a body does, also through the functions it calls."""
     seen = set() if seen is None else seen
-    out = {"random": False, "check": False, "print": False}
+    out = {"random": False, "check": False, "print": False, "fence": False}
     for node in walk.walk(body):
         if isinstance(node, Rand):
             out["random"] = True
@@ -48,6 +48,8 @@ def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bo
             out["check"] = True
         elif isinstance(node, Print) or isinstance(node, Binary) and node.loc is not None:
             out["print"] = True
+        elif isinstance(node, Intrinsic) and node.op == "grid.mem_fence":
+            out["fence"] = True
         elif isinstance(node, Call) and id(node.func) not in seen:
             seen.add(id(node.func))
             inner = features(node.func.body, seen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from quadrants.emit.spelling import BOOLEAN, CLEARER, FUNCTIONS, INFIX, narrow
 from quadrants.emit.text import BAND, EQUALITY, MUL, UNARY, Text, call, infix, name, prefix
 from quadrants.ir import nodes as n
-from quadrants.ir.types import DType, ValueType, f16, f32, i16, u1, u16, u32
+from quadrants.ir.types import DType, ValueType, f16, f32, u1, u16, u32
 
 if TYPE_CHECKING:
     from quadrants.emit.dialects import Dialect
@@ -25,7 +25,7 @@ class Operators:
     cast: Callable[[str, Text], Text]
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
-        if op == "neg" and t is i16 and not self.dialect.negates_i16:
+        if op == "neg" and t.name in self.dialect.unsafe_negatives:
             return call(self.need("scalar", "neg", t), a)
         if op == "neg":
             return a if t is u1 else self.narrowed("neg", t, prefix("-", a))

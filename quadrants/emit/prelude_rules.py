@@ -126,8 +126,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
     if op == "once" and (source, target) == (f64, f16):
         return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
-    if op == "unknown" and (source is f16 or source.is_integral) and target is f32:
-        return p.add("cast", f"qd_f32_from_{source}", "unknown", source, target, needs=(source, target))
+    if op == "rounded" and (source, target) == (f16, f32):
+        return p.add("cast", "qd_f32_from_f16", "rounded", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):

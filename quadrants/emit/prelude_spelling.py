@@ -77,6 +77,7 @@ class Spelling:
     float_suffix: str = "f"
     builtins: frozenset[str] = frozenset()
     float_atomics: bool = True
+    coherent: bool = False
     string: str = "const char *"
     half_arithmetic: bool = True
     private: str = ""
@@ -173,6 +174,7 @@ class Spelling:
             "ll": self.long_suffix,
             "string": self.string or "int ",
             "private": self.private,
+            "coherent": "coherent " if self.coherent else "",
             "lane_first": f"{self.private}qd_lane *lane, " if self.places_in_lane else "",
             "lane_alone": f"{self.private}qd_lane *lane" if self.places_in_lane else "",
             "with_lane": "lane, " if self.places_in_lane else "",

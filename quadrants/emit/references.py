@@ -44,8 +44,7 @@ from quadrants.ir.words import native, shared_array
 
 # Arithmetic and bits of truth values, as logic.
 _LOGIC = {
-    "add": ("!=", EQUALITY), "sub": ("!=", EQUALITY), "bit_xor": ("!=", EQUALITY), "mul": ("&&", AND),
-    "bit_and": ("&&", AND), "min": ("&&", AND), "bit_or": ("||", OR), "max": ("||", OR),
+    "add": "", "sub": "", "bit_xor": "", "mul": "all", "bit_and": "all", "min": "all", "bit_or": "any", "max": "any",
 }  # fmt: skip
 _ORDERED = ("lt", "le", "gt", "ge")
 
@@ -141,10 +140,8 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "wide", have, t), a)
         if have is f64 and t is f16:
             return t_.call(self.need("cast", "once", have, t), a)
-        if self.dialect.spelling.half_arithmetic and t is f16 and have.is_integral and have.max > 65504:
-            have, a = f32, t_.call(self.need("cast", "unknown", have, f32), a)
-        if self.dialect.spelling.half_arithmetic and have is f16 and t is f32:
-            return t_.call(self.need("cast", "unknown", have, t), a)
+        if have is f16 and t is f32:
+            return t_.call(self.need("cast", "rounded", have, t), a)
         return super().converted(have, t, a)
 
     def print_Binary(self, e: n.Binary) -> Text:
@@ -195,8 +192,9 @@ class ReferencePrinter(BlockPrinter):
             a, b = self.truth(t, a), self.truth(tb, b)
             return t_.infix(symbol, precedence, a, b, CLEARER.get(precedence, 0))
         if t is u1 and op in _LOGIC:
-            symbol, precedence = _LOGIC[op]
-            return t_.infix(symbol, precedence, a, b, UNARY)
+            # && and || are branches, of which NVIDIA's compiler made 0 for `yes | (m > 0)`.
+            both = _LOGIC[op]
+            return t_.call(both, t_.call("bvec2", a, b)) if both else t_.infix("!=", EQUALITY, a, b, UNARY)
         if t is u1 and op in _ORDERED:
             a, b = self.cast(self.type(i32), a), self.cast(self.type(i32), b)
             return super().binary(op, i32, i32, a, b, count)

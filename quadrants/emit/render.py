@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from quadrants.emit import (
@@ -79,9 +79,11 @@ class Renderer:
         self.module = module
         self.dialect = dialect
         self.options = options
-        self.prelude = Prelude(dialect.spelling, simd=options.get("simd", False))
         by_value = dialect.launch_in_frame
         uses = features.features([s for t in module.tasks for s in t.body])
+        # Blocks hand values to one another there.
+        spelling = replace(dialect.spelling, coherent=True) if uses["fence"] else dialect.spelling
+        self.prelude = Prelude(spelling, simd=options.get("simd", False))
         profile = bool(options.get("kernel_profiler"))
         self.adstack = Adstack(module, dialect)
         self.layout = self.adstack.layout = args_layout(

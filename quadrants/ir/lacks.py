@@ -16,8 +16,7 @@ class Lacks(NamedTuple):
     """device: how messages call it, as "arch opencl on Mali-G52". types: the names of primitive types that it has no
     values of. atomics: (operation of `ir.ops.ATOMICS`, name of the type) that it has not. Each with the feature that
     the device would need, "" where there is none. block_threads: the most of a block; shared_bytes: what its threads
-    may share in all. 0 for as much as the target has. lanes: a block whose threads exchange values as lanes of a
-    subgroup has a multiple of that many, 0 for any number.
+    may share in all. 0 for as much as the target has.
     """
 
     device: str = ""
@@ -25,10 +24,9 @@ class Lacks(NamedTuple):
     atomics: Mapping[tuple[str, str], str] = _NO_ATOMIC
     block_threads: int = 0
     shared_bytes: int = 0
-    lanes: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.types or self.atomics or self.block_threads or self.shared_bytes or self.lanes)
+        return bool(self.types or self.atomics or self.block_threads or self.shared_bytes)
 
     def joined(self, more: Lacks) -> Lacks:
         """What both say, of the device of `more`."""
@@ -37,7 +35,7 @@ class Lacks(NamedTuple):
             for pair in ((self.block_threads, more.block_threads), (self.shared_bytes, more.shared_bytes))
         ]
         types, atomics = {**self.types, **more.types}, {**self.atomics, **more.atomics}
-        return Lacks(more.device, types, atomics, threads, shared, more.lanes or self.lanes)
+        return Lacks(more.device, types, atomics, threads, shared)
 
     def no_type(self, name: str) -> str:
         """What messages say of a type of `types`."""

@@ -15,7 +15,6 @@ from quadrants.ir.types import StructType, ValueType, element_dtype
 from quadrants.passes.user_lines import at_users_line, definition, located
 
 _WORD_ROOM = 32 << 10  # bytes that every device has
-_FENCES = ("subgroup.sync", "subgroup.mem_fence")
 
 
 def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
@@ -74,11 +73,6 @@ class _Check:
         if most and asked is not None and asked > most:
             text = f"block_dim={asked}, and {self.lacks.device} has no block of more than {most} threads"
             self.refuse(f"{text}. Ask for {most} or fewer.", _loc_of(task), QuadrantsCompilationError)
-        lanes = self.lacks.lanes
-        if lanes and asked is not None and asked % lanes and _uses_lanes(task.body, set()):
-            text = f"block_dim={asked} is no multiple of the {lanes} lanes that a subgroup has on {self.lacks.device}"
-            text += f", and this loop uses qd.simt.subgroup. Ask for {-(-asked // lanes) * lanes}"
-            self.refuse(f"{text}, for example.", _loc_of(task), QuadrantsCompilationError)
         if room and task.shared_bytes > room:
             arrays = ", ".join(f"'{array.label or array.name}'" for array, _ in task.shared_arrays)
             text = f"Requested dynamic shared memory size of {task.shared_bytes} bytes, but the device supports max "
@@ -102,20 +96,6 @@ class _Check:
 
     def refuse(self, text: str, loc: n.Loc | None, kind: type[Exception] = QuadrantsTypeError) -> None:
         raise kind(at_users_line(loc or definition(self.module), text))
-
-
-def _uses_lanes(body: list[n.Stmt], seen: set[int]) -> bool:
-    """Whether it asks which lanes its threads are, or has these exchange values."""
-    for node in walk.walk(body):
-        if isinstance(node, n.Intrinsic) and node.op.startswith("subgroup.") and node.op not in _FENCES:
-            return True
-        if isinstance(node, n.Builtin) and node.name.startswith("subgroup."):
-            return True
-        if isinstance(node, n.Call) and id(node.func) not in seen:
-            seen.add(id(node.func))
-            if _uses_lanes(node.func.body, seen):
-                return True
-    return False
 
 
 def _loc_of(task: n.Task) -> n.Loc | None:

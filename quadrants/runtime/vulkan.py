@@ -223,7 +223,6 @@ def _lacks(about: dict[str, Any]) -> Lacks:
         atomics,
         threads if threads < _LEAST_THREADS else 0,
         shared if shared < _LEAST_SHARED else 0,
-        about["subgroup"],
     )
 
 

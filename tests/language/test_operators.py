@@ -41,8 +41,8 @@ def test_division_family_on_all_signs(arch):
         out = qd.ndarray(qd.f64, shape=13)
         divide(a, b, out)
         trunc = int(a / b)
+        assert out[0] == pytest.approx(a / b, rel=3e-7)  # GPUs divide f32 approximately
         expected = [
-            np.float32(a / b),
             a // b,
             a % b,
             trunc,
@@ -53,7 +53,7 @@ def test_division_family_on_all_signs(arch):
             a / b,
             math.fmod(a, b),
         ]
-        np.testing.assert_allclose(out.to_numpy(), [*expected, a // b, a % b, a // b], rtol=1e-15)
+        np.testing.assert_allclose(out.to_numpy()[1:], [*expected, a // b, a % b, a // b], rtol=1e-15)
 
 
 def test_division_types(arch):

@@ -27,14 +27,6 @@ def values(name: str, count: int, seed: int = 0) -> np.ndarray:
     return rng.integers(info.min, info.max, count, dtype=t, endpoint=True)
 
 
-def whole(threads: int) -> int:
-    """Threads of the least block that has so many: subgroups of Vulkan are whole."""
-    from quadrants.backends import registry
-
-    found = getattr(registry.current(), "found", None)
-    return max(threads, found.about["subgroup"]) if found is not None else threads
-
-
 def array(data: np.ndarray):
     """An ndarray of the runtime with these values."""
     out = qd.ndarray(getattr(qd, data.dtype.name), data.shape)

@@ -88,7 +88,6 @@ def test_methods_and_members(arch):
     class Solver:
         def __init__(self):
             self.n = 16
-            self.threads = kit.whole(self.n)
             self.rows = qd.field(qd.f32, (16, 16))
             self.data = kit.array(np.arange(256, dtype=np.float32).reshape(16, 16))
 
@@ -100,7 +99,7 @@ def test_methods_and_members(arch):
 
         @qd.kernel
         def run(self):
-            qd.loop_config(block_dim=self.threads)
+            qd.loop_config(block_dim=16)
             for i in range(16):
                 s = block.SharedArray((self.n, self.n), qd.f32)
                 self.load(s, i)

@@ -55,11 +55,9 @@ def test_registers_and_copies(arch, Tile):
         t.r[0] = 100.0
         return t.r[0]
 
-    threads = kit.whole(n)
-
     @qd.kernel
     def use(out: qd.types.ndarray(), kind: qd.template()):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=n)
         for i in range(n):
             t = kind.eye(dtype=qd.f32)
             other = t
@@ -107,11 +105,9 @@ def test_slices(arch, kind, t):
     out = kit.array(np.full((2, 32, 32), -1, np.float32))
     annotation = qd.template() if kind == "field" else qd.types.ndarray()
 
-    threads = kit.whole(16)
-
     @qd.kernel
     def move(a: annotation, out: qd.types.ndarray(), r0: qd.i32, c1: qd.i32):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=16)
         for i in range(16):
             tile = Tile16x16.eye(dtype=qd.f32)
             if qd.static(kind == "shared"):
@@ -146,11 +142,9 @@ def test_outer_products(arch, Tile):
     a = np.random.default_rng(2).integers(-8, 8, (1, n, n)).astype(np.float32)
     data, out = kit.array(a), kit.array(np.zeros((2, n, n), np.float32))
 
-    threads = kit.whole(n)
-
     @qd.kernel
     def update(data: qd.types.ndarray(), out: qd.types.ndarray()):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=n)
         for i in range(n):
             t = Tile.zeros(dtype=qd.f32)
             for k in range(n):
@@ -184,11 +178,9 @@ def test_cholesky_and_solve(arch, Tile, t):
     given[:, upper[0], upper[1]] = np.nan
     factor, x = kit.array(given), kit.array(b)
 
-    threads = kit.whole(n)
-
     @qd.kernel
     def run(A: qd.types.NDArray[dtype, 3], B: qd.types.NDArray[dtype, 3], eps: dtype):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=n)
         for i in range(A.shape[0] * n):
             L = Tile.eye(dtype=dtype)
             L[:] = A[i // n, 0:n, 0:n]
@@ -216,11 +208,9 @@ def test_pivots_that_are_too_small(arch):
     a[0, 2, 2] = np.nan
     data = kit.array(a)
 
-    threads = kit.whole(n)
-
     @qd.kernel
     def run(A: qd.types.ndarray()):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=n)
         for i in range(n):
             t = Tile16x16.zeros()
             t[:] = A[0, 0:n, 0:n]
@@ -275,11 +265,9 @@ def test_blocked_cholesky_of_40x40(arch, kind, Tile):
                 m[r0:r1, k0:k1] = below
                 qd.simt.subgroup.sync()
 
-    threads = kit.whole(size)
-
     @qd.kernel
     def run(A: annotation, out: qd.types.ndarray()):
-        qd.loop_config(block_dim=threads)
+        qd.loop_config(block_dim=size)
         for i in range(size):
             if qd.static(kind == "shared"):
                 s = block.SharedArray((n, n), qd.f32)

@@ -32,7 +32,7 @@ class Dialect:
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
-    negates_i16: the compiler wraps the negative of the least i16; else a helper does.
+    unsafe_negatives: types of which compilers do not wrap the negative of the least number: a helper does.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
@@ -74,7 +74,7 @@ class Dialect:
     assume_aligned: bool = False
     launch_in_frame: bool = False
     block_bytes: int = 0
-    negates_i16: bool = True
+    unsafe_negatives: tuple[str, ...] = ()
     flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
     unroll: dict[str, str] = field(default_factory=dict)

@@ -59,6 +59,7 @@ DIALECT = Dialect(
     launches=True,
     restrict_written=False,
     launch_in_frame=True,
+    unsafe_negatives=("i8", "i16"),
     block_bytes=120,
     block_dim=128,
     flushes=(),
