@@ -5,6 +5,7 @@ QD_WANTED_ARCHS   names of archs, separated by commas: `cpu,opencl` runs on thes
 QD_EMULATE        1: the GPU archs run on the CPU, through the SIMT emulator.
 QD_TEST_TIMEOUT   seconds that one test may take, 600 when unset.
 QD_TEST_SHARE     `4:salt`: one test in four, chosen by its name and the salt; all when unset.
+QD_TEST_SAMPLE    the same, of the tests that have the marker `sampled`.
 
 A test takes `arch`, `init` or `arch_name` (an autouse fixture may do so for a whole folder) and runs on each wanted
 arch. Or it is about the CPU, or about nothing that runs: then its folder is in CPU_ONLY_FOLDERS or it has the marker
@@ -90,8 +91,12 @@ def _arch_of(item) -> str | None:
 
 
 def _is_in_share(item) -> bool:
-    number, _, salt = (os.environ.get("QD_TEST_SHARE") or "1").partition(":")
-    return zlib.crc32(f"{salt} {item.nodeid}".encode()) % int(number) == 0
+    shares = [("QD_TEST_SHARE", True), ("QD_TEST_SAMPLE", item.get_closest_marker("sampled") is not None)]
+    for name, concerned in shares:
+        number, _, salt = (os.environ.get(name) or "1").partition(":")
+        if concerned and zlib.crc32(f"{name} {salt} {item.nodeid}".encode()) % int(number):
+            return False
+    return True
 
 
 def _is_wanted(item) -> bool:

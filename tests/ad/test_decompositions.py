@@ -8,6 +8,8 @@ from oracle import check, field, forward, reverse
 
 import quadrants as qd
 
+pytestmark = pytest.mark.sampled
+
 RNG = np.random.default_rng(11)
 WEIGHTS = RNG.uniform(-1, 1, (3, 5, 5))
 

@@ -5,6 +5,8 @@ import pytest
 
 import quadrants as qd
 
+pytestmark = pytest.mark.sampled
+
 DTYPES = {"u32": np.uint32, "i32": np.int32, "f32": np.float32, "u64": np.uint64, "i64": np.int64, "f64": np.float64}
 
 

@@ -20,6 +20,7 @@ from cache_kit import ROOT
 ATTACKER, VICTIM, GROUP = 23456, 34567, 45678
 
 pytestmark = [
+    pytest.mark.sampled,
     pytest.mark.cpu_only,
     pytest.mark.skipif(
         not hasattr(os, "setresuid") or os.geteuid() != 0, reason="needs root on Linux, to become two other users"

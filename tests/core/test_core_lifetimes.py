@@ -13,6 +13,8 @@ from core_native import Recorder, entry, make_array, words
 from quadrants._ext import core
 from quadrants.errors import QuadrantsRuntimeError
 
+pytestmark = pytest.mark.sampled
+
 ECHO = entry("")
 # Says that it runs, waits to be let go, then reads the array or view at offset 0.
 PAUSE = entry(

@@ -12,6 +12,8 @@ from harness import HERE, program_names
 
 import quadrants as qd
 
+pytestmark = pytest.mark.sampled
+
 ROOT = str(HERE.parent.parent)
 
 

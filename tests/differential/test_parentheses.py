@@ -10,6 +10,8 @@ from harness import HERE, program_names
 
 from quadrants.emit.text import Text, infix, name
 
+pytestmark = pytest.mark.sampled
+
 ROOT = str(HERE.parent.parent)
 
 LOOSEST = """

@@ -11,6 +11,8 @@ import pytest
 from expectations import differences, expectation
 from harness import HERE, load, program_names
 
+pytestmark = pytest.mark.sampled
+
 ROOT = str(HERE.parent.parent)
 
 

@@ -16,6 +16,8 @@ from quadrants.emit import sample
 from quadrants.examples._catalogue import names
 from quadrants.examples._run import Run
 
+pytestmark = pytest.mark.sampled
+
 KNOWN = known_chips()
 SLOWLY = [pytest.param(chip, marks=pytest.mark.slow) if chip != CHIPS[0] else chip for chip in KNOWN]
 

@@ -7,6 +7,8 @@ import pytest
 from quadrants import cli
 from quadrants.emit import commands, dialects, environment, sample
 
+pytestmark = pytest.mark.sampled
+
 
 def run(capsys, *argv: str) -> tuple[int, str, str]:
     status = cli.main(["templates", *map(str, argv)])

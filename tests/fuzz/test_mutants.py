@@ -9,7 +9,7 @@ import pytest
 from fuzz.hunt import Hunt
 from fuzz.mutants import MUTANTS, VARIABLE
 
-pytestmark = pytest.mark.cpu_only
+pytestmark = [pytest.mark.cpu_only, pytest.mark.sampled]
 
 
 @pytest.mark.slow

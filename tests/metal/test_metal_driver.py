@@ -14,7 +14,7 @@ from quadrants import profiler
 from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
 
-pytestmark = pytest.mark.cpu_only
+pytestmark = [pytest.mark.cpu_only, pytest.mark.sampled]
 N = 1000
 
 

@@ -76,6 +76,14 @@ def test_a_share_is_a_part_of_the_tests(run):
     assert len(found[2]) == len(found[3]) == 60
 
 
+def test_a_sample_is_a_part_of_those_that_are_marked(run):
+    text = "import pytest\nmany = pytest.mark.parametrize('k', range(60))\n"
+    text += "@many\ndef test_one(k, arch_name):\n    print(f'<{k}>')\n"
+    text += "@many\n@pytest.mark.sampled\ndef test_two(k, arch_name):\n    print(f'<{k + 60}>')\n"
+    found = {int(k) for k in re.findall(r"<(\d+)>", run(text, "-s", QD_TEST_SAMPLE="3:a").stdout)}
+    assert found >= set(range(60)) and 5 < len(found - set(range(60))) < 40
+
+
 def test_a_test_that_hangs_in_native_code_with_the_lock_held_ends(run):
     done = run("import ctypes\ndef test_stuck():\n    ctypes.PyDLL(None).sleep(100)\n", QD_TEST_TIMEOUT="1")
     assert done.returncode == 1

@@ -11,6 +11,8 @@ from sweep_forms import FORMS, FUNCTIONS, evaluate
 
 import quadrants as qd
 
+pytestmark = pytest.mark.sampled
+
 STEPS = 16
 # Each kernel has one statement for each form; `ok[k, i]` says whether form k has a valid index in iteration i.
 KERNELS = {
