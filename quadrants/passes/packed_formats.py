@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from quadrants.ir import nodes as n
 from quadrants.ir.quant import Packing, QuantFixed, QuantFloat, QuantInt
@@ -41,9 +42,11 @@ class Formats:
         u = unit(p)
         if isinstance(p.format, QuantInt):
             return binary("bit_and", cast(value, u), (1 << p.width) - 1)
-        kept = p if isinstance(p.format, QuantFloat) else Packing(p.word, p.format, 0)
-        made = self._function("bits", kept, float_bits if isinstance(p.format, QuantFloat) else _fixed_bits)
-        return n.Call(made, (value,), u)
+        if isinstance(p.format, QuantFloat):
+            return n.Call(self._function("bits", p, float_bits), (value,), u)
+        kept = Packing(p.word, p.format, 0)
+        far = self._function("far_bits", kept, _far_fixed_bits)
+        return n.Call(self._function("bits", kept, partial(_fixed_bits, far)), (value,), u)
 
     def shared(self, p: Packing, word: n.Expr, value: n.Expr) -> n.Expr:
         """The word with a new number in a group that shares its exponent."""
@@ -89,14 +92,37 @@ def _from_fixed(digits: n.Expr, form: QuantFixed) -> n.Expr:
     return cast(n.Binary("mul", n.Cast(digits, t), n.Const(form.scale, t), t), form.compute)
 
 
-def _fixed_bits(p: Packing, name: str) -> n.Function:
-    """Every step but the division is exact."""
+def _fixed_bits(far: n.Function, p: Packing, name: str) -> n.Function:
+    """Rounds half away from zero, by way of an i32. far: the same of more units than that has."""
     form, u = p.format, unit(p)
     assert isinstance(form, QuantFixed)
     t = _computing(form)
     value = n.Var("x", form.compute)
     body = Body([value])
     x = body.let("units", _scaled(cast(load(value), t), form.scale, t))
+    size = body.let("size", n.Unary("abs", x, t))
+    below = body.let("below", n.Cast(size, i32))
+    up = compared("ge", n.Binary("sub", size, n.Cast(below, t), t), 0.5)
+    whole = body.let("whole", binary("add", cast(below, u), chosen(up, n.Const(1, u), n.Const(0, u))))
+    near = _with_sign(x, whole, form)
+    return body.function(name, n.Select(compared("lt", size, 2.0**30), near, n.Call(far, (x,), u), u, lazy=True))
+
+
+def _with_sign(x: n.Expr, size: n.Expr, form: QuantFixed) -> n.Expr:
+    """The low bits of a number with the sign of x."""
+    u = scalar(size.type)
+    both = chosen(compared("lt", x, 0.0), n.Binary("sub", n.Const(0, u), size, u), size)
+    return binary("bit_and", both, (1 << form.bits) - 1)
+
+
+def _far_fixed_bits(p: Packing, name: str) -> n.Function:
+    """Of any number of units, by arithmetic that is exact, also where these are more than integers have."""
+    form, u = p.format, unit(p)
+    assert isinstance(form, QuantFixed)
+    t = _computing(form)
+    units = n.Var("units", t)
+    body = Body([units])
+    x = load(units)
     size = body.let("size", n.Unary("abs", x, t))
     below = body.let("below", n.Unary("floor", size, t))
     up = compared("ge", n.Binary("sub", size, below, t), 0.5)
@@ -106,8 +132,7 @@ def _fixed_bits(p: Packing, name: str) -> n.Function:
     rest = body.let("rest", n.Binary("sub", whole, n.Binary("mul", turns, period, t), t))
     there = chosen(compared("lt", rest, period), rest, n.Const(0.0, t))  # neither NaN nor infinite
     kept = body.let("kept", _whole(body, there, form.bits, u))
-    negative = binary("bit_and", n.Binary("sub", n.Const(0, u), kept, u), (1 << form.bits) - 1)
-    return body.function(name, chosen(compared("lt", x, 0.0), negative, kept))
+    return body.function(name, _with_sign(x, kept, form))
 
 
 def _scaled(x: n.Expr, scale: float, t: DType) -> n.Expr:
