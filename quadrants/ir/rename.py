@@ -13,6 +13,7 @@ from quadrants.ir.nodes import (
     Declare,
     Expr,
     For,
+    Function,
     If,
     Module,
     Node,
@@ -87,8 +88,8 @@ def _name(var: Var, names: set[str]) -> None:
 
 
 def avoid(module: Module, taken: Set[str]) -> None:
-    """Name the variables and arrays of a kernel with names that are taken as no helper is."""
-    found: list[Var | ArrayDecl] = [*module.params, *module.shared, *module.arrays]
+    """Name the variables, arrays and functions of a kernel with names that are taken as no helper is."""
+    found: list[Var | ArrayDecl | Function] = [*module.params, *module.shared, *module.arrays, *module.functions]
     for task in module.tasks:
         found += _named(walk.walk([task.pre, task.body, [*task.reductions]]))
         found += task.loop.vars if task.loop is not None else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from language_kit import raises
 
@@ -404,3 +405,32 @@ def test_the_cell_of_an_element_is_found_before_the_index_of_the_element(arch, f
     assert matrices.to_numpy()[first + 3, (first + 3) & 1, 1] == 7
     assert matrices.to_numpy().sum() == 7
     assert seen[1] == wanted[first][first] * first
+
+
+def test_functions_may_have_names_of_the_dialect(arch):
+    f = qd.field(qd.i32, shape=4)
+
+    @qd.func
+    def sample(f: qd.template(), i):
+        return f[i] * 2
+
+    @qd.func
+    def buffer(f: qd.template(), i):
+        return f[i] + sample(f, i)
+
+    @qd.func
+    def texture2D(f: qd.template(), device, local):
+        return f[device] - f[local] + buffer(f, device)
+
+    @qd.func
+    def smooth(f: qd.template(), i):
+        return texture2D(f, i, 0) + f[i]
+
+    @qd.kernel
+    def threadgroup():
+        for i in f:
+            f[i] += smooth(f, i) + sample(f, i)
+
+    f.from_numpy(np.array([0, 1, 2, 3], np.int32))
+    threadgroup()
+    assert f.to_numpy().tolist() == [0, 8, 16, 24]

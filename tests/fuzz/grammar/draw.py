@@ -51,7 +51,7 @@ FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
     "mix", "frac", "lerp", "sincos", "rsqrtf", "fmaxf", "div", "rand", "exit", "signal", "time", "gamma", "yn", "ldexp",
     "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame",
-    "half",
+    "half", "sample", "buffer", "texture2D", "smooth", "mat3", "inversesqrt", "device", "thread", "local", "global_",
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
