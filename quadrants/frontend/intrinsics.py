@@ -197,6 +197,13 @@ def _clock_counter(tracer: Tracer):
     return tracer.simt.intrinsic("clock.counter", (), i64)
 
 
+def _mesh_patch_idx(tracer: Tracer):
+    raise QuadrantsCompilationError(
+        "qd.mesh_patch_idx() needs a loop over a mesh, and meshes are not in this version. Use fields or ndarrays of "
+        "indices for the relations of the mesh, such as the number of the patch of each cell."
+    )
+
+
 def _global_thread_idx(tracer: Tracer):
     return Value(Builtin("thread_index", i32))
 
@@ -386,6 +393,7 @@ _BY_NAME: dict = {
     "stop_grad": _stop_grad,
     "frexp": _frexp,
     "global_thread_idx": _global_thread_idx,
+    "mesh_patch_idx": _mesh_patch_idx,
 }
 
 
