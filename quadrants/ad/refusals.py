@@ -94,8 +94,8 @@ class Refusals:
     def cross_stores(self, array, loc):
         self.raise_(
             f"Cross-iteration stores to '{array.label or array.name}': two iterations of a parallel loop write to one "
-            "cell, and not both add to it, so the order of the derivative is not known. Write to different cells; or put "
-            "the loop inside `for _ in range(1):` to run it in order, if no derivative needs a value that is "
+            "cell, and not both add to it, so the order of the derivative is not known. Write to different cells; or "
+            "put the loop inside `for _ in range(1):` to run it in order, if no derivative needs a value that is "
             "overwritten.",
             loc,
         )
