@@ -18,12 +18,13 @@ thread.
     adstack_saved, adstack_sizes, adstack_below_zero   what loops save, how deep that is, what loops that begin below
                 zero add
     refusals, races       what is not differentiated, and why
+    overwrites   warnings of what is overwritten too early
     validate    the checks of `Tape(validation=True)`
 """
 
 from __future__ import annotations
 
-from quadrants.ad import races
+from quadrants.ad import overwrites, races
 from quadrants.ad.activity import Activity
 from quadrants.ad.adstack_saved import Depths
 from quadrants.ad.checks import check, learn_purity
@@ -90,6 +91,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
     _check_unknown(made, reverse.unknown, refusals)
+    overwrites.tell(body, made)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
     return tidy(collect(depths.settle(made), gradients), gradients)
 

@@ -18,7 +18,7 @@ class Refusals:
     def raise_(self, text: str, loc=None, kind: type = QuadrantsRuntimeError):
         where = ""
         if loc is not None:
-            file, line, function = _users(loc)[-1]
+            file, line, function = users_frame(loc)
             where = f'File "{file}", line {line}, in {function}:\n'
         error = kind(f"{where}[kernel={self.kernel}, {self.mode} mode] {text}")
         error._qd_located = True
@@ -112,6 +112,11 @@ def _users(loc) -> tuple:
         if not loc.frames[count - 1][0].startswith(_PACKAGE):
             return loc.frames[:count]
     return loc.frames
+
+
+def users_frame(loc) -> tuple:
+    """(file, line, function) of a place: the innermost in the user's files, if there is one."""
+    return _users(loc)[-1]
 
 
 _INSTEAD = {

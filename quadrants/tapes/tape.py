@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from quadrants import caller, session
 from quadrants._ext import core
+from quadrants.ad import overwrites
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.enums import AutodiffMode
 from quadrants.runtime.arguments import Arguments
@@ -146,7 +147,8 @@ class Tape(core.Listener):
             self._watch.stop()
         self._start.seed()
         for func, args in reversed(self._as_they_ran()):
-            with args as values:
+            # A function with a gradient of its own may bring back what it overwrote.
+            with overwrites.asked(not isinstance(args, nullcontext)), args as values:
                 func.grad(*values)
         if self._grad_check is not None:
             self._grad_check.run(self._as_they_ran, self._start)

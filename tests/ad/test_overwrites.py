@@ -1,0 +1,196 @@
+"""A tape warns of cells that a launch overwrites although its derivative needs what it read of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import quadrants as qd
+
+N = 4
+
+
+class Fields:
+    def __init__(self):
+        self.x = qd.field(qd.f32, N, needs_grad=True, name="x")
+        self.y = qd.field(qd.f32, N, needs_grad=True, name="y")
+        self.v = qd.field(qd.f32, (N + 1, N), needs_grad=True, name="v")
+        self.w = qd.Vector.field(2, qd.f32, N, needs_grad=True, name="w")
+        self.loss = qd.field(qd.f32, (), needs_grad=True, name="loss")
+        for k, field in enumerate((self.x, self.y, self.v, self.w)):
+            field.fill(0.3 + 0.1 * k)
+
+
+def in_place(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.x[i] = qd.sin(f.x[i])  # told
+
+    return run
+
+
+def steps(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            for t in range(N):
+                f.v[t + 1, i] = f.v[t, i] * f.v[t, i]
+                f.v[t + 1, i] *= 0.5 * f.v[t + 1, i]  # told
+
+    return run
+
+
+def no_loop(f):
+    @qd.kernel
+    def run():
+        f.loss[None] = f.loss[None] ** 2  # told
+
+    return run
+
+
+def components(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i][0] *= f.w[i][1] * f.w[i][0]  # told
+
+    return run
+
+
+def a_condition(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            if f.x[i] > 0.2:
+                f.x[i] = 0.0  # told
+
+    return run
+
+
+def an_update(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] += f.x[i]
+            f.x[i] += qd.exp(f.x[i])  # told
+
+    return run
+
+
+def an_inlined_function(f):
+    @qd.func
+    def grow(i):
+        f.x[i] = f.x[i] * f.x[i]  # told
+
+    @qd.kernel
+    def run():
+        for i in f.x:
+            grow(i)
+
+    return run
+
+
+TOLD = (in_place, steps, no_loop, components, a_condition, an_update, an_inlined_function)
+
+
+def linear(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] = f.y[i] + 0.1 * f.x[i]
+            f.x[i] = f.x[i] * 2.0
+
+    return run
+
+
+def read_behind_it(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.x[i] = f.y[i] * 2.0
+            f.y[i] = f.x[i] * f.x[i]
+
+    return run
+
+
+def another_cell(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            for t in range(N):
+                f.v[t + 1, i] = f.v[t, i] * f.v[t, i]
+
+    return run
+
+
+def another_field(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] += f.x[i] * f.x[i]
+
+    return run
+
+
+SILENT = (linear, read_behind_it, another_cell, another_field)
+
+
+def said(run, f) -> list:
+    @qd.kernel
+    def total():
+        for i in f.x:
+            f.loss[None] += f.x[i] + f.y[i] + f.v[N, i] + f.w[i][0]
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with qd.ad.Tape(loss=f.loss):
+            run()
+            total()
+    return [w for w in told if "is overwritten here" in str(w.message)]
+
+
+@pytest.fixture
+def fields(init):
+    init(ad_stack_experimental_enabled=True, offline_cache=False)
+    return Fields()
+
+
+@pytest.mark.parametrize("make", TOLD, ids=lambda make: make.__name__)
+def test_what_the_derivative_needs_is_overwritten(fields, make):
+    told = said(make(fields), fields)
+    with open(__file__) as file:
+        lines = file.readlines()
+    assert len(told) == 1 and told[0].filename == __file__
+    assert lines[told[0].lineno - 1].rstrip().endswith("# told"), told[0].lineno
+
+
+@pytest.mark.parametrize("make", SILENT, ids=lambda make: make.__name__)
+def test_programs_that_keep_what_they_need(fields, make):
+    assert said(make(fields), fields) == []
+
+
+def test_who_calls_the_derivative_by_itself_may_have_brought_values_back(fields, recwarn):
+    run = in_place(fields)
+    run()
+    fields.x.fill(0.3)
+    fields.x.grad.fill(1.0)
+    run.grad()
+    assert not [w for w in recwarn if "is overwritten here" in str(w.message)]
+    assert fields.x.grad[0] == pytest.approx(0.9553365)
+
+
+def test_a_function_with_a_gradient_of_its_own_is_asked_nothing(fields):
+    run = in_place(fields)
+
+    @qd.ad.grad_replaced
+    def outer():
+        run()
+
+    @qd.ad.grad_for(outer)
+    def outer_grad():
+        fields.x.fill(0.3)
+        run.grad()
+
+    assert said(outer, fields) == []
