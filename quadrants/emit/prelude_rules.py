@@ -49,7 +49,7 @@ INT_OPS = frozenset("floordiv floormod rawdiv rawmod abs neg min max popcnt clz 
 LIBM = {op.name: op.arity for op in OPS.values() if op.library} | {"trunc": 1, "frexp": 1, "fmod": 2, "copysign": 2}
 # Functions written out in float.j2 and the others of the family that they call, in the order of the macro's parameters.
 FLOAT_OPS = {
-    "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "quotient": (), "min": (), "max": (), "sign": (),
+    "floordiv": ("floor",), "floormod": ("floordiv",), "rawdiv": (), "min": (), "max": (), "sign": (),
     "rsqrt": ("sqrt",), "round": ("trunc", "copysign"), "frexp_mantissa": ("frexp",), "frexp_exponent": ("frexp",),
 }  # fmt: skip
 # Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
@@ -164,6 +164,8 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
     if op in ("isnan", "isinf") and t.is_real:
         bits = ("cast", "bit_cast", t, bits_of(t))
         return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
+    if op == "quotient" and t is f32:
+        return p.add("float", "qd_quotient_f32", "quotient", t, needs=(t,))
     if op == "reduced" and (op, t.name) in p.spelling.written:
         return written(p, op, t)
     if not t.is_real or (op not in LIBM and op not in FLOAT_OPS) or singles(p, t)[1]:

@@ -185,9 +185,9 @@ def test_a_dialect_without_types_is_made_once():
 
 
 def test_what_all_devices_lack_stays_lacking():
-    more = Lacks("this one", {"f16": "halves"}, {("add", "i64"): ""}, 256, 1024, 0)
+    more = Lacks("this one", {"f16": "halves"}, {("add", "i64"): ""}, 256, 1024)
     both = Lacks("all", {"f64": ""}, {}, 512).joined(more)
-    assert both == ("this one", {"f64": "", "f16": "halves"}, {("add", "i64"): ""}, 256, 1024, 0)
+    assert both == ("this one", {"f64": "", "f16": "halves"}, {("add", "i64"): ""}, 256, 1024)
     assert both and not Lacks("this one")
 
 
