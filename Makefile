@@ -68,7 +68,7 @@ test-opencl: SHARE ?= 16
 test-opencl: build
 	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl
 	$(RUN)/python -m pytest -n 2 -q tests/opencl
-	$(OPENCL) tests/conformance tests/math
+	QD_TEST_SHARE=$(if $(filter 1,$(SHARE)),1,4):$(shell git rev-parse HEAD) $(OPENCL) tests/conformance tests/math
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(OPENCL) $(OPENCL_PARTS)
 
 # Most folders give one test in SHARE here, too. VALIDATE=1: whatever the validation layer says is a failure (needs
