@@ -42,11 +42,11 @@ def tell(primal: list, derivative: list) -> None:
     changed = {place.var.id for place, _, _ in stores if isinstance(place, VarPlace)}
     same = partial(_key, called=lambda var: None if var.id in changed else var.id)
     alike = partial(_key, called=lambda var: var.name)  # the derivative has copies of variables
+    last_read = {same(place): number for place, number, _ in loads}  # in the order of execution
     lost = {}
     for place, at, loc in stores:
         key = same(place)
-        reads = [number for other, number, _ in loads if key is not None and same(other) == key]
-        if reads and max(reads) < at and loc is not None:
+        if key is not None and last_read.get(key, at) < at and loc is not None:
             lost[alike(place)] = place, loc
     needed = {alike(x.place) for x in walk(derivative) if isinstance(x, Load)} if lost else ()
     told = {
