@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 # Bytes of one thread that should be on their way, and most iterations of one thread.
 BYTES, MOST = 32, 4
-# A loop of fewer iterations than a device has threads would leave some idle.
-FEWEST = 1 << 18
+# A loop of fewer iterations than a device has threads would leave some idle; the more it computes, the more that costs.
+FEWEST, FEWEST_OF_HEAVIER = 1 << 18, 1 << 20
 # Work of an iteration, in units of `ir.cost`, from which threads that compute hide the latency of others.
-_LIGHT = 24
+_LIGHT, _HEAVIER = 24, 64
 
 _HARMLESS = (n.Declare, n.Store, n.Eval, n.If, n.Comment, n.Continue)
 _VALUES = (
@@ -58,7 +58,10 @@ def batch_of(task: n.Task, loop: n.For, count: int | Program | None) -> Batch | 
     """
     if loop.config is not None and loop.config.block_dim is not None or task.collective or task.reductions:
         return None
-    if isinstance(count, int) and count < FEWEST or not loop.vars or not _is_light(task):
+    if isinstance(count, int) and count < FEWEST or not loop.vars:
+        return None
+    many = isinstance(count, int) and count >= FEWEST_OF_HEAVIER
+    if not _is_light(task, _HEAVIER if many else _LIGHT):
         return None
     body = [_as_store(s) for s in task.body]
     finder = _Loads(body, loop.vars)
@@ -93,15 +96,33 @@ def print_loads(p: BlockPrinter, batch: Batch) -> tuple[list[Local], list[str]]:
     return [Local("array", t, name, length=batch.times) for name, t in registers.values()], lines
 
 
-def _is_light(task: n.Task) -> bool:
+def _is_light(task: n.Task, most: int) -> bool:
     """Whether there are only assignments, conditions and arithmetic on values, and few of those."""
     for node in walk.walk(task.body):
-        if not isinstance(node, (*_HARMLESS, *_VALUES)) or isinstance(node, n.Binary) and node.loc is not None:
-            return False
         if isinstance(node, n.Slot) and node.array.kind == "shared":
             return False
+        if not (_is_pure(node) if isinstance(node, n.Call) else _is_arithmetic(node)):
+            return False
     work, atomics = cost.of_task(task)
-    return work <= _LIGHT and atomics <= 2
+    return work <= most and atomics <= 2
+
+
+def _is_arithmetic(node: n.Node) -> bool:
+    """Whether a node is none that may end the launch, wait, or do what an iteration of another thread notices."""
+    return isinstance(node, (*_HARMLESS, *_VALUES)) and not (isinstance(node, n.Binary) and node.loc is not None)
+
+
+def _is_pure(call: n.Call, within: tuple[int, ...] = ()) -> bool:
+    """Whether its arguments decide what a call gives, and it does nothing else. Recursion is taken for too long."""
+    if id(call.func) in within:
+        return False
+    for node in walk.walk(call.func.body):
+        if isinstance(node, n.Call):
+            if not _is_pure(node, (*within, id(call.func))):
+                return False
+        elif isinstance(node, (n.Slot, n.Extent)) or not isinstance(node, n.Return) and not _is_arithmetic(node):
+            return False
+    return True
 
 
 def _as_store(s: n.Stmt) -> n.Stmt:

@@ -70,6 +70,20 @@ def test_few_iterations_have_a_thread_each():
     assert "#pragma unroll" in text_of(filled_field, large)
 
 
+def test_functions_of_their_arguments_may_be_called():
+    x, y = (qd.field(qd.f32, shape=batches.FEWEST_OF_HEAVIER) for _ in range(2))
+    text = text_of(shapes.through_function, x, y)
+    first, second = text.split("#pragma unroll")[1:]
+    assert "qd_x_in[qd_k] = x[i];" in first and "squared(qd_x_in[qd_k])" in second
+    assert "#pragma unroll" not in text_of(shapes.through_memory, floats(), floats())
+
+
+def test_the_more_a_loop_computes_the_more_iterations_it_needs():
+    few, many = ([qd.field(qd.f32, shape=n) for _ in range(2)] for n in (batches.FEWEST, batches.FEWEST_OF_HEAVIER))
+    assert "#pragma unroll" not in text_of(shapes.long_sum, *few)
+    assert "#pragma unroll" in text_of(shapes.long_sum, *many)
+
+
 @qd.kernel
 def filled_field(x: qd.template()):
     for i in x:

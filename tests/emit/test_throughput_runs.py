@@ -61,6 +61,16 @@ def test_batches_over_fields(device):
     assert (x.to_numpy() == 2).all()
 
 
+@pytest.mark.parametrize("n", [batches.FEWEST_OF_HEAVIER + 3])
+def test_batches_that_call_functions(device, n):
+    x, y = qd.field(qd.f32, shape=n), qd.field(qd.f32, shape=n)
+    x.from_numpy((np.arange(n) % 12).astype(np.float32))
+    y.fill(1.0)
+    shapes.through_function(x, y)
+    want = (np.arange(n) % 12).astype(np.float32)
+    assert (y.to_numpy() == 1 + np.where(want > 9, 81, want * want)).all()
+
+
 @pytest.mark.parametrize("shape", [(21, 66, 160), (20, 70, 98)])
 def test_every_cell_of_every_tile(device, shape):
     a, b = qd.field(qd.f32, shape=shape), qd.field(qd.f32, shape=shape)

@@ -85,3 +85,36 @@ def scattered(x: qd.template(), into: qd.template(), wide: qd.template()):
         into[i % 3] += x[i]
         wide[i % 3] += qd.Vector([1.0, 2.0, 3.0, x[i].x])
         into[i % 2] -= x[i]
+
+
+@qd.real_func
+def squared(v: qd.f32) -> qd.f32:
+    if v > 9.0:
+        return 81.0
+    return v * v
+
+
+@qd.kernel
+def through_function(x: qd.template(), y: qd.template()):
+    for i in x:
+        y[i] += squared(x[i])
+
+
+@qd.real_func
+def neighbour(x: ARRAY, i: qd.i32) -> qd.f32:
+    return x[i + 1]
+
+
+@qd.kernel
+def through_memory(x: ARRAY, y: ARRAY):
+    for i in range(y.shape[0]):
+        y[i] = neighbour(x, i)
+
+
+@qd.kernel
+def long_sum(x: qd.template(), y: qd.template()):
+    for i in x:
+        v = x[i]
+        for _ in qd.static(range(20)):
+            v = v * v - 0.5
+        y[i] = v

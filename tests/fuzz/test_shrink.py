@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from fuzz.check import check
 from fuzz.execute import Arch
+from fuzz.grammar.draw import KNOWN
+from fuzz.hunt import Hunt
 from fuzz.process import Worker
 from fuzz.programs import program
 from fuzz.shrink import Shrinker, as_test
@@ -49,3 +53,37 @@ def test_a_wrong_result_is_a_finding():
     text = "import quadrants as qd\ndef main():\n    return {'a': 1 + hasattr(qd, '__file__')}\n"
     outcome = check(text, {}, Arch("cpu"))
     assert outcome.kind == "differs" and "expected 1" in outcome.detail
+
+
+def test_a_program_that_is_only_late_is_tried_again():
+    hunt = Hunt(1, 11, ("cpu",), out=io.StringIO())
+    late = {"seed": 11, "kind": "hangs", "sign": "hangs", "detail": ""}
+    assert hunt._settled("cpu", late)["kind"] == check(program(11, None, KNOWN).text, {}, Arch("cpu")).kind
+    assert hunt._settled("cpu", {"kind": "differs"}) == {"kind": "differs"}
+
+
+BOUNDS = """
+import quadrants as qd
+x = qd.field(qd.i32, shape=2)
+
+@qd.func
+def trips():
+    x[1] += 1
+    return 2
+
+@qd.kernel
+def run():
+    for i in qd.ndrange(trips()):
+        x[0] += i
+    for I in qd.grouped(qd.ndrange(trips(), 1)):
+        x[0] += I[0]
+
+def main():
+    run()
+    return {'x': x.to_numpy()}
+"""
+
+
+def test_bounds_of_an_ndrange_are_evaluated_once():
+    outcome = check(BOUNDS, {}, Arch("cpu"))
+    assert outcome.kind == "ok", outcome.detail

@@ -89,12 +89,13 @@ class Loops:
             bounds = [wrap(literal(self.eval(a)).value, i32) for a in node.args]
             return [(Num(i32, k),) for k in range(*bounds)]
         if call == "qd.ndrange":
-            types = [_common(*entry) for entry in self.entries(node)]
-            return [tuple(Num(t, wrap(k, t)) for t, k in zip(types, row)) for row in self.product(node)]
+            entries = self.entries(node)
+            types = [_common(*entry) for entry in entries]
+            return [tuple(Num(t, wrap(k, t)) for t, k in zip(types, row)) for row in self.product(node, entries)]
         if call == "qd.grouped":
             inner = node.args[0]
             if spelled(inner) == "qd.ndrange":
-                return [(as_tensor(row),) for row in self.product(inner)]
+                return [(as_tensor(row),) for row in self.product(inner, self.entries(inner))]
             return [(as_tensor(row),) for row in self.cells(self.eval(inner))]
         container = self.eval(node)
         rows = [tuple(Num(i32, k) for k in row) for row in self.cells(container)]
@@ -108,9 +109,10 @@ class Loops:
             raise Unmodelled("a loop over something else")
         return container.indices()
 
-    def product(self, node) -> list:
+    def product(self, node, entries: list) -> list:
+        """The rows of an ndrange of which the bounds are `entries`, in the order that its `axes` ask for."""
         ranges = []
-        for low, high in self.entries(node):
+        for low, high in entries:
             t = _common(low, high)
             ranges.append(range(wrap(low.value, t), wrap(high.value, t)))
         axes = next((self.eval(k.value) for k in node.keywords if k.arg == "axes"), tuple(range(len(ranges))))
