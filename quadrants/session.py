@@ -304,6 +304,7 @@ def init(
         cfg, side = startup.read_options(given)
         startup.warn_dump_and_cache(cfg)
         startup.warn_level(cfg)
+        startup.warn_of_early(cfg)
         _logging.set_logging_level(side.log_level.lower())
         chosen = startup.choose_arch(arch, enable_fallback, cfg.emulate)
         if launched.is_first():

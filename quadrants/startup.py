@@ -11,6 +11,9 @@ from quadrants import arch as _arch
 from quadrants._version import __version__, __version_str__
 from quadrants.config import OPTIONS, CompileConfig, SideOptions, environment, parse
 
+# Of types that keep what `float` or `int` was before the first `qd.init`: file and line of the user, the option.
+_early: list[tuple[str, int, str]] = []
+
 # Of qd.init, beside the options.
 _OTHER_ARGUMENTS = ("arch", "enable_fallback", "require_version")
 MAX_OPT_LEVEL = 3
@@ -107,6 +110,24 @@ def warn_dump_and_cache(cfg: CompileConfig) -> None:
             "[warning_code=DUMP_IR_CACHE_MISMATCH] kernels found in the disk cache are dumped but not compiled again; "
             "use qd.init(offline_cache=False) to compile all of them."
         )
+
+
+def note_early(option: str) -> None:
+    """A type that the user makes keeps what `float` or `int` is without `qd.init`, which is yet to come."""
+    at = caller.frame()
+    _early.append((at.f_code.co_filename, at.f_lineno, option))
+
+
+def warn_of_early(cfg: CompileConfig) -> None:
+    """Types that were made too early to follow an option are as they are, so say where they were made."""
+    usual = CompileConfig()
+    for file, line, option in _early:
+        now, kept = getattr(cfg, option), getattr(usual, option)
+        if now is not kept:
+            python = "float" if option == "default_fp" else "int"
+            text = f"`{python}` is {kept} in this type, as it was made before qd.init({option}=qd.{now}). "
+            caller.warn_at(file, line, f"{text}Write qd.{now}, or make the type after qd.init.")
+    _early.clear()
 
 
 def warn_level(cfg: CompileConfig) -> None:

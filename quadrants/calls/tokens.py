@@ -4,6 +4,7 @@ arrays of other packages.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import itertools
 import threading
@@ -61,10 +62,10 @@ def template_token(x: Any, name: str) -> int | tuple[int]:
 
 
 def _unhashable(x: Any, name: str) -> TypeError:
-    return TypeError(
-        f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); pass a tuple, a hashable "
-        "object, or an array through qd.types.ndarray()"
-    )
+    cure = "pass a tuple, a hashable object, or an array through qd.types.ndarray()"
+    if dataclasses.is_dataclass(x):
+        cure = f"write @dataclass(frozen=True) or @dataclass(eq=False) above {type(x).__name__}"
+    return TypeError(f"unhashable type: '{type(x).__name__}' cannot be a template argument ('{name}'); {cure}")
 
 
 def ndarray_as_template(name: str) -> QuadrantsRuntimeTypeError:

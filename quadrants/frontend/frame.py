@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,11 @@ class Frame:
             yield
         finally:
             self.scopes.pop()
+
+    def reads(self, name: str) -> bool:
+        """Whether the text of the function has a value of that name."""
+        loaded = (x for x in ast.walk(self.source.tree) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load))
+        return any(x.id == name for x in loaded)
 
     def lookup_local(self, name: str):
         for scope in reversed(self.scopes):

@@ -156,10 +156,7 @@ class Loops:
         if len(names) != 1 or names[0][1]:
             raise QuadrantsSyntaxError("A range loop has exactly one target.")
         name = names[0][0]
-        if self.positions.frame.lookup_local(name) is not None:
-            raise QuadrantsSyntaxError(
-                f'"{name}" is already declared in the outer scope; give the loop variable another name.'
-            )
+        self._refuse_taken(name)
         with self.flow.header():
             args = [self.range_bound(x) for x in self.evaluation.eval_each(call.args)]
         begin, end = (Const(0, i32), args[0]) if len(args) == 1 else args
@@ -169,6 +166,13 @@ class Loops:
             self.walker.exec_body(node.body)
 
         self.loop_writer.emit_for([name], [(begin, end)], run)
+
+    def _refuse_taken(self, name: str) -> None:
+        frame = self.positions.frame
+        if frame.lookup_local(name) is not None and (name != "_" or frame.reads(name)):
+            raise QuadrantsSyntaxError(
+                f'"{name}" is already declared in the outer scope; give the loop variable another name.'
+            )
 
     def range_bound(self, x):
         x = typed.unboxed(x)
@@ -359,10 +363,7 @@ class Loops:
                 f"{len(names)} targets, {len(bounds)} axes"
             )
         for name, _ in names:
-            if self.positions.frame.lookup_local(name) is not None:
-                raise QuadrantsSyntaxError(
-                    f'"{name}" is already declared in the outer scope; give the loop variable another name.'
-                )
+            self._refuse_taken(name)
         if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
             self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)

@@ -97,6 +97,16 @@ def resolve_dtype(x: Any) -> DType:
     raise ValueError(f"Invalid data type {x}. Use a primitive type such as qd.f32 or qd.i32, or int, float, bool.")
 
 
+def kept_dtype(x: Any) -> DType:
+    """`resolve_dtype` for a type that stays what it is; `qd.init` warns where it came too late for `float` or `int`."""
+    if x is float or x is int:
+        from quadrants import session, startup
+
+        if session.get_runtime().arch is None:
+            startup.note_early(_PYTHON[x].option)
+    return resolve_dtype(x)
+
+
 def to_numpy_type(dt: Any) -> np.dtype:
     """NumPy dtype with the storage of `dt` (u1 is `bool`)."""
     return _NUMPY[resolve_dtype(dt)]

@@ -11,7 +11,7 @@ from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import kernel_hook
 from quadrants.lang.matrix import Matrix
-from quadrants.lang.primitive_types import DefaultDType, resolve_dtype
+from quadrants.lang.primitive_types import DefaultDType, kept_dtype, resolve_dtype
 from quadrants.lang.store import cast_integer
 from quadrants.lang.struct import Struct
 from quadrants.lang.tensor_types import CompoundType, TensorTypeBase, VectorType
@@ -130,7 +130,7 @@ def _member_type(key: str, kind: Any) -> Any:
             "itself and drop `from __future__ import annotations`."
         )
     try:
-        return resolve_dtype(kind)
+        return kept_dtype(kind)
     except ValueError as error:
         raise ValueError(f"Member '{key}': {error}") from None
 

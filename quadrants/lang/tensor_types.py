@@ -10,7 +10,7 @@ import numpy as np
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import containers, kernel_hook
-from quadrants.lang.primitive_types import DefaultDType, resolve_dtype, to_numpy_type
+from quadrants.lang.primitive_types import DefaultDType, kept_dtype, to_numpy_type
 from quadrants.lang.store import cast_integer
 
 
@@ -34,7 +34,7 @@ class TensorTypeBase(CompoundType):
     def __init__(self, n: int | None, m: int | None, dtype: Any):
         self.n = _extent(n, "n")
         self.m = _extent(m, "m")
-        self._dtype = dtype if dtype is None or isinstance(dtype, DefaultDType) else resolve_dtype(dtype)
+        self._dtype = dtype if dtype is None or isinstance(dtype, DefaultDType) else kept_dtype(dtype)
 
     @property
     def dtype(self) -> ir.DType | None:

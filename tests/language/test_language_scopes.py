@@ -327,6 +327,31 @@ def test_loop_targets(arch):
     assert shadow(2) == 2 * (10 + 11) + 3 + 100
 
 
+def test_a_name_that_nothing_reads_may_be_taken_again(arch):
+    @qd.kernel
+    def count(n: qd.i32) -> qd.i32:
+        s = 0
+        for _ in range(n):
+            for _ in range(2):
+                for _ in range(3):
+                    s += 1
+            s += 10
+        return s
+
+    @qd.kernel
+    def read(n: qd.i32) -> qd.i32:
+        s = 0
+        for _ in range(n):
+            for _ in range(2):
+                pass
+            s += _
+        return s
+
+    assert count(4) == 4 * (2 * 3 + 10)
+    with raises(qd.QuadrantsSyntaxError, '"_" is already declared in the outer scope'):
+        read(4)
+
+
 def test_chains_swaps_and_unpacking(arch):
     f = qd.field(qd.i32, shape=4)
     f.from_numpy(np.array([1, 2, 3, 4], np.int32))
