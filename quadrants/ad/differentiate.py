@@ -24,6 +24,8 @@ thread.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from quadrants.ad import overwrites, races
 from quadrants.ad.activity import Activity
 from quadrants.ad.adstack_saved import Depths
@@ -87,6 +89,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     races.check(body, activity, refusals)
     body = _without_asserts(body, module.sites)
     gradients = {a.grad.id for a in module.arrays if a.kind == "array" and a.grad is not None}
+    module.beside = frozenset(_beside(module))
     reverse = Reverse(activity, refusals, body)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))
@@ -94,6 +97,14 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     overwrites.tell(body, made)
     depths = Depths(module, refusals, allowed=allowed, forced=int(options.get("ad_stack_size") or 0))
     return tidy(collect(depths.settle(made), gradients), gradients)
+
+
+def _beside(module: Module) -> Iterator[int]:
+    for primal in module.arrays:
+        if primal.grad is not None:
+            for a, b in zip(primal.components or (primal,), primal.grad.components or (primal.grad,)):
+                if a.within is not None and b.within is not None and a.within.node is b.within.node:
+                    yield b.id
 
 
 def _into_loops(body: list, returned: list, refusals: Refusals) -> list:

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from quadrants import caller
 from quadrants.data import context
 from quadrants.errors import QuadrantsAssertionError, QuadrantsIndexError
 from quadrants.ir.conversion import wrapped
@@ -150,7 +151,7 @@ def _describe(value) -> str:
 def element_values(value, shape: tuple, dtype: DType) -> np.ndarray:
     """A sequence of at least `shape` as an array of exactly that shape, for `vf[i] = value` in memory of `dtype`.
 
-    Surplus entries are dropped. `IndexError` if entries are missing, `TypeError` for a scalar.
+    Surplus entries are dropped, with a warning. `IndexError` if entries are missing, `TypeError` for a scalar.
     """
     if dtype.is_integral and isinstance(value, np.ndarray):
         value = _truncated(value, dtype)
@@ -179,6 +180,8 @@ def _sequence(value, count: int) -> list:
         raise TypeError(f"a sequence of {count} is needed, not {_describe(value)}")
     if len(value) < count:
         raise IndexError(f"a sequence of {count} is needed, got only {len(value)}: {value!r}")
+    if len(value) > count:
+        caller.warn(f"a sequence of {count} is needed; of {len(value)} the last ones are dropped: {value!r}")
     return list(value)
 
 

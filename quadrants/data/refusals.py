@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from quadrants import caller
+
 
 def check_members(members: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """KeyError naming the members of a struct that `values` lacks. Members that are None are none to write."""
+    """KeyError naming the members that `values` lacks; a warning of those that the struct lacks. Members that are None
+    are not written.
+    """
+    tell_of_unknown(members, values)
     if values.keys() >= members.keys():
         return
     missing = [name for name, member in members.items() if member is not None and name not in values]
@@ -16,6 +21,12 @@ def check_members(members: Mapping[str, Any], values: Mapping[str, Any]) -> None
             f"the members {missing} are missing: an element is written as a whole, so give {list(members)}, or write "
             f"one member, as in x[i].{next(iter(members))} = .."
         )
+
+
+def tell_of_unknown(members: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    unknown = [name for name in values if name not in members]
+    if unknown:
+        caller.warn(f"the struct has no members {unknown}, which are left out; it has {list(members)}")
 
 
 def not_a_source(x: Any) -> str:

@@ -137,6 +137,7 @@ class StructField(Field):
     def _import(self, parts: dict, how: str) -> None:
         if not isinstance(parts, dict):
             raise TypeError(f"{how} of a struct field needs a dict with the members {self.keys}, not {type(parts)}")
+        refusals.tell_of_unknown(self._members, parts)
         wanted = {key: part for key, part in self._members.items() if part is not None}
         # Looked up first, so that a missing member leaves the field as it was.
         for part, source in [(part, parts[key]) for key, part in wanted.items()]:

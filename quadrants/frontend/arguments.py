@@ -180,10 +180,11 @@ class Arguments:
                 f"ValueError: Invalid argument '{name}': required ndim={want_ndim}, but {x.decl.ndim}d ndarray is "
                 "provided"
             )
-        self._check_element(name, getattr(a, "dtype", None), x.decl.type)
+        self.check_element(name, getattr(a, "dtype", None), x.decl.type)
         return x
 
-    def _check_element(self, name: str, want, have) -> None:
+    def check_element(self, name: str, want, have) -> None:
+        """Compare the dtype of an annotation, if it has one, with the elements of an array."""
         if want is None or isinstance(want, TensorTypeBase):
             return
         want = self.options.resolve_dtype(want)

@@ -199,6 +199,8 @@ class Calls:
                 "turning it into a @qd.func?",
                 SyntaxWarning,
             )
+        if not self.positions.frame.in_static and plain_calls.answers_anew(function):
+            self.reports.warn_once(plain_calls.frozen(name), SyntaxWarning)
         if isinstance(getattr(function, "__self__", None), (list, dict)):
             args = self.containers.items_of_method(function, args)
         args = [self.to_host(a) for a in args]

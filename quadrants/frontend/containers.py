@@ -16,13 +16,17 @@ CHANGING = (*GROWING, "pop", "remove", "clear", "reverse", "sort", "update", "se
 
 
 class Containers:
-    """Copies containers, and says what may change in them."""
+    """Copies containers, and says what may change in them.
 
-    __slots__ = ("positions", "writer")
+    made: by id, the lists and dicts of the kernel itself, and under how much run-time control each was made.
+    """
+
+    __slots__ = ("positions", "writer", "made")
 
     def __init__(self, state: State) -> None:
         self.positions = state.positions
         self.writer = state.writer
+        self.made: dict[int, tuple[list | dict, int]] = {}
 
     def copy_container(self, value, name: str):
         """A list, tuple or dict of compile-time objects and fresh copies of run-time items.
@@ -30,13 +34,13 @@ class Containers:
         Numbers in lists and dicts become variables: they may be assigned later, under run-time control too.
         """
         if isinstance(value, dict):
-            return {k: self.copy_item(v, name) for k, v in value.items()}
+            return self._note({k: self.copy_item(v, name) for k, v in value.items()})
         if isinstance(value, (list, tuple)):
             copy = self.copy_container if isinstance(value, tuple) else self.copy_item
             items = [copy(v, name) for v in value]
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 return type(value)(*items)
-            return type(value)(items) if type(value) in (list, tuple) else items
+            return tuple(items) if type(value) is tuple else self._note(items)
         if isinstance(value, StructCell):
             value = value.as_value()
         if isinstance(value, Value):
@@ -48,6 +52,13 @@ class Containers:
         if typed.is_number(value) and not isinstance(value, enum.Enum):
             value = typed.to_value(value)
         return self.copy_container(value, name)
+
+    def _note(self, container: list | dict) -> list | dict:
+        self.made[id(container)] = container, self._control_depth()
+        return container
+
+    def _control_depth(self) -> int:
+        return sum(frame.control_depth for frame in self.positions.frames)
 
     @staticmethod
     def assignable_item(container, key, node) -> Value:
@@ -68,18 +79,31 @@ class Containers:
     def items_of_method(self, method, args: list) -> list:
         """The arguments of a method of a list or dict; what makes it grow is copied, as an assignment copies.
 
-        `QuadrantsSyntaxError` if a container made outside a run-time `if`, `for` or `while` would change inside.
+        `QuadrantsSyntaxError` if a container made outside of the kernel would change, or one that was made outside a
+        run-time `if`, `for` or `while` inside of that.
         """
         name, container = method.__name__, method.__self__
-        if name in CHANGING and self.positions.frame.made_outside(container):
-            raise QuadrantsSyntaxError(
-                f"`{name}` changes a {type(container).__name__} when the kernel is compiled and cannot depend on "
-                "a run-time `if`, `for` or `while`; use a vector of fixed size and a counter, or a field."
-            )
+        if name in CHANGING and not self.positions.frame.in_static:
+            self._refuse_change(name, container)
         if name in GROWING and args:
             copy = self.copy_container if name == "extend" else self.copy_item
             return [*args[:-1], copy(args[-1], "item")]
         return args
+
+    def _refuse_change(self, name: str, container: list | dict) -> None:
+        kind, frame = type(container).__name__, self.positions.frame
+        made = self.made.get(id(container))
+        depth = frame.bound_depth(container) if made is None else made[1] - self._control_depth() + frame.control_depth
+        if depth is None:
+            raise QuadrantsSyntaxError(
+                f"`{name}` would change a {kind} of Python once, when the kernel is compiled, and not when it runs. "
+                f"Change it before the call, or copy it to a name of the kernel (`items = the_{kind}`), or use a field."
+            )
+        if depth < frame.control_depth:
+            raise QuadrantsSyntaxError(
+                f"`{name}` changes a {kind} when the kernel is compiled and cannot depend on "
+                "a run-time `if`, `for` or `while`; use a vector of fixed size and a counter, or a field."
+            )
 
     @staticmethod
     def missing_item(method, error: Exception) -> QuadrantsIndexError:

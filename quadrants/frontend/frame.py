@@ -106,14 +106,20 @@ class Frame:
         """Whether an expression names a parameter of the function."""
         return any(a.arg == getattr(node, "id", None) for a in self.source.tree.args.args)
 
+    def bound_depth(self, container) -> int | None:
+        """The `depth` of the name of which `container` is the value, or a part of it; None without one."""
+        for binding in (b for scope in self.scopes for b in scope.values() if b.kind == "container"):
+            if _has(binding.value, container):
+                return binding.depth
+        return None
+
     def bind(self, name: str, value, kind: str) -> None:
         self.scopes[-1][name] = Binding(value, kind, self.control_depth)
 
-    def made_outside(self, container) -> bool:
-        """Whether a local name stands for `container` that was bound outside the current run-time control flow."""
-        return any(
-            b.value is container and b.depth < self.control_depth for scope in self.scopes for b in scope.values()
-        )
+
+def _has(value: Any, container: Any) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return value is container or any(_has(part, container) for part in parts)
 
 
 def _closure_cells(fn) -> dict:

@@ -27,10 +27,11 @@ EMPTY = inspect.Parameter.empty
 class FuncArguments:
     """Adapts arguments to what the parameters of a func are declared as."""
 
-    __slots__ = ("options", "arguments")
+    __slots__ = ("options", "reports", "arguments")
 
     def __init__(self, state: State, arguments: Arguments) -> None:
         self.options = state.options
+        self.reports = state.reports
         self.arguments = arguments
 
     def bind_arguments(self, func: Func, args: list, kwargs: dict) -> dict:
@@ -62,6 +63,7 @@ class FuncArguments:
                 f"A function was passed for the unannotated parameter '{name}'; annotate it with qd.template()."
             )
         if isinstance(x, ViewRef) and (a is EMPTY or is_template(a) or is_view_annotation(a)):
+            self.arguments.check_element(name, getattr(a, "dtype", None), x.decl.type)
             return "view", x
         if isinstance(x, KernelObject):
             return "object", x if is_template(a) else x.passed(name)
@@ -78,7 +80,7 @@ class FuncArguments:
         if a is int or a is float or a is bool or isinstance(a, DType):
             return "value", Value(typed.convert_expr(typed.to_expr(x), self.options.resolve_dtype(a), "pass"))
         if compound_kind(a) == "tensor":
-            return "value", self._tensor_argument(name, a, x)
+            return "value", self._of_elements(func, name, a, self._tensor_argument(name, a, x))
         if compound_kind(a) == "struct":
             value = x.as_value() if isinstance(x, StructCell) else x
             return "value", Value(structs.member_expr(value, a.ir_type()))
@@ -124,6 +126,19 @@ class FuncArguments:
                 raise QuadrantsSyntaxError(
                     f"Argument {name} of type {a} is expected to be a Matrix with {label} {want}, but got {have}."
                 )
+        return x
+
+    def _of_elements(self, func: Func, name: str, a, x: Value) -> Value:
+        """A vector or matrix whose elements are of another type than its annotation says: real funcs convert it."""
+        if a.dtype is None or x.type.dtype is a.dtype:
+            return x
+        if func.is_real_function:
+            return typed.cast(x, a.dtype)
+        self.reports.warn_once(
+            f"'{name}' of the func {func.fn.__name__} is annotated as {a}, and gets elements of {x.type.dtype}, which "
+            f"it keeps: only numbers are converted. Pass `{name}.cast(qd.{a.dtype})`, or annotate it as it is.",
+            SyntaxWarning,
+        )
         return x
 
 

@@ -13,6 +13,9 @@ from quadrants.frontend.positions import mark_inner, told
 # They would answer about the objects that stand for values while a kernel is compiled.
 _ASK_OBJECTS = {isinstance: "isinstance", type: "type", id: "id", hash: "hash"}
 
+# Modules whose functions have another answer each time.
+_ANEW = ("random", "_random", "secrets", "time", "datetime", "uuid")
+
 
 def refuse_to_ask(name: str, function) -> None:
     """QuadrantsTypeError for a function of Python that has no answer for run-time values."""
@@ -26,6 +29,20 @@ def refuse_to_ask(name: str, function) -> None:
             f"`{name}` cannot tell anything of a run-time value, which has no Python object: its type is that of its "
             "annotation or first assignment. Decide in Python and pass the answer as a qd.template() argument."
         )
+
+
+def answers_anew(function) -> bool:
+    """Whether a function of Python has another answer each time: clocks, random numbers."""
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    return module.startswith("numpy.random") or module.split(".")[0] in _ANEW
+
+
+def frozen(name: str) -> str:
+    """The warning for a call of such a function."""
+    return (
+        f"`{name}` is called once, while the kernel is compiled; every launch and iteration has the same answer. Take "
+        "qd.random() or qd.randn() for random numbers, or pass the value as an argument."
+    )
 
 
 def passes_through(error: Exception) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError
+from quadrants.frontend import paths
 from quadrants.frontend.emitted_funcs import EmittedFuncs
 from quadrants.frontend.func_arguments import FuncArguments
 from quadrants.frontend.functions import CannotPass
@@ -21,13 +22,15 @@ from quadrants.lang.value import Value
 class RealCalls:
     """Calls of real funcs."""
 
-    __slots__ = ("options", "positions", "writer", "functions", "walker", "returns", "func_arguments", "emitted")
+    __slots__ = (
+        "options", "positions", "reports", "writer", "functions", "walker", "returns", "func_arguments", "emitted",
+    )  # fmt: skip
 
     def __init__(
         self, state: State, walker: Walker, returns: Returns, func_arguments: FuncArguments, emitted: EmittedFuncs
     ) -> None:
         self.options = state.options
-        self.positions = state.positions
+        self.positions, self.reports = state.positions, state.reports
         self.writer = state.writer
         self.functions = state.functions
         self.walker = walker
@@ -83,9 +86,19 @@ class RealCalls:
             if annotations and frame.result is None:
                 self.emitted.check_returned(func, frame)
             if annotations and not frame.returned:
+                self._tell_of_missing_return(frame)
                 self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
         self.functions.emitted.append(function)
         return function
+
+    def _tell_of_missing_return(self, frame) -> None:
+        if not paths.ends(frame.source.tree.body):
+            self.positions.frame.node = frame.source.tree
+            self.reports.warn_once(
+                f"The real func {frame.name} may come to its end without a `return`, and its result is zero then. "
+                "Write a `return` at the end.",
+                SyntaxWarning,
+            )
 
     @staticmethod
     def _return_annotations(frame) -> tuple:

@@ -451,4 +451,6 @@ class Module:
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
     regions: list[Region] = field(default_factory=list)  # outer before inner, in order
     sparse: Any = None  # `passes.sparse.tree.Tree`, where there are sparse fields
+    # Ids of gradients whose cells are active with those that they are gradients of: a derivative leaves that as it is.
+    beside: frozenset[int] = frozenset()
     written: list[ArrayDecl] = field(default_factory=list)  # array arguments, and fields of integers, that it may write

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Mapping, Sequence
 
 _WORDS = {
     "ArrayRef": "ndarray", "BoundFunc": "method with @qd.func", "DType": "dtype", "Formatted": "formatted text",
@@ -51,4 +52,16 @@ def _named() -> re.Pattern:
     return re.compile(
         r"<class \'quadrants\.[\w.]*?(?P<full>\w+)\'>|<quadrants\.[\w.]*?(?P<made>\w+) object at 0x[0-9a-f]+>"
         rf"|\b(?P<ours>{ours})\b(?!\[)|(?<=\')(?P<shared>{'|'.join(_SHARED)})(?=\')"
+    )
+
+
+def given_twice(names: Sequence[str], args: Sequence, kwargs: Mapping) -> str:
+    """What is wrong where a struct is given a member by its place and by its name; nothing otherwise."""
+    both = [name for name in names[: len(args)] if name in kwargs]
+    return f"Multiple values for the members {both} of the struct: by their places and by their names" if both else ""
+
+
+def surplus_values(names: Sequence[str], args: Sequence) -> str:
+    return (
+        f"The struct has {len(names)} members, {list(names)}, and {len(args)} values are given; the last are dropped."
     )

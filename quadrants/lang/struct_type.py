@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from quadrants import caller
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import kernel_hook
+from quadrants.lang.described import given_twice, surplus_values
 from quadrants.lang.matrix import Matrix
 from quadrants.lang.primitive_types import DefaultDType, kept_dtype, resolve_dtype
 from quadrants.lang.store import cast_integer
@@ -79,8 +81,9 @@ class StructType(CompoundType):
         """A struct value: members from positional, then keyword arguments; missing ones are 0.
 
         Numbers are cast (and fill every element of a vector or matrix member), sequences fill vector and matrix
-        members, dicts fill struct members; surplus positional arguments are ignored. Raises TypeError for a value
-        that does not convert, IndexError for a short sequence, QuadrantsSyntaxError for an unknown member name.
+        members, dicts fill struct members; surplus positional arguments are ignored, with a warning. Raises TypeError
+        for a value that does not convert, IndexError for a short sequence, QuadrantsSyntaxError for a member that is
+        unknown or given twice.
         """
         if kernel_hook.in_kernel() or kernel_hook.has_value(args) or kernel_hook.has_value(kwargs.values()):
             return kernel_hook.dispatch("compound_type", (self, *args), kwargs)
@@ -88,6 +91,11 @@ class StructType(CompoundType):
         unknown = [k for k in kwargs if k not in self.members]
         if unknown:
             raise QuadrantsSyntaxError(f"The struct has no member {unknown[0]!r}; its members are {names}")
+        wrong = given_twice(names, args, kwargs)
+        if wrong:
+            raise QuadrantsSyntaxError(wrong)
+        if len(args) > len(names):
+            caller.warn(surplus_values(names, args))
         given = {**kwargs, **dict(zip(names, args, strict=False))}
         entries = {k: convert(given.get(k, 0), kind, k) for k, kind in self.members.items()}
         return Struct._make(entries, self.methods)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
 from quadrants.ir.nodes import Const, Make
 from quadrants.ir.types import DType, StructType, TensorType
-from quadrants.lang import tensor, typed
+from quadrants.lang import scope, tensor, typed
+from quadrants.lang.described import given_twice, surplus_values
 from quadrants.lang.value import Value
 
 
@@ -32,6 +33,11 @@ def member_expr(x, t):
 def construct(t: StructType, args: tuple, kwargs: dict) -> Value:
     """`S(1, p=[1, 2])`: positional, then keyword; missing members are zero. A number for a struct is its first."""
     names = [k for k, _ in t.members]
+    wrong = given_twice(names, args, kwargs)
+    if wrong:
+        raise QuadrantsCompilationError(wrong)
+    if len(args) > len(names):
+        scope.warn(surplus_values(names, args))
     given = dict(zip(names, args))
     for key, value in kwargs.items():
         if key not in names:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from quadrants import caller
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.ir import types as ir
 from quadrants.lang import containers, kernel_hook
@@ -86,6 +87,8 @@ class TensorTypeBase(CompoundType):
         flat = flatten(args)
         if len(flat) < count:
             raise IndexError(f"{self} needs {count} elements, but only {len(flat)} are given.")
+        if len(flat) > count:
+            caller.warn(f"{self} needs {count} elements, and {len(flat)} are given; the last ones are dropped.")
         return wrap(_cast_list(flat[:count], self.dtype).reshape(shape))
 
     def field(self, **kwargs: Any) -> Any:

@@ -16,7 +16,7 @@ def bits(x: float) -> tuple:
     return x, math.copysign(1.0, x)
 
 
-@pytest.mark.runtime(exclude=("opencl", "vulkan"))  # whose drivers need not flush, and OpenCL has no f16
+@pytest.mark.runtime(exclude=("opencl", "vulkan"), fast_math=False)  # drivers need not flush; OpenCL has no f16
 def test_constants_are_flushed_like_results(arch):
     f = qd.field(qd.f32, shape=12)
     d = qd.field(qd.f64, shape=2)
@@ -48,7 +48,7 @@ def test_constants_are_flushed_like_results(arch):
     assert d.to_numpy().tolist() == [0, 0] and h[0] > 0
 
 
-@pytest.mark.runtime(default_fp=qd.f64)
+@pytest.mark.runtime(default_fp=qd.f64, fast_math=False)
 def test_constants_of_64_bits_where_the_arch_flushes_those(arch, arch_name):
     d = qd.field(qd.f64, shape=3)
 

@@ -31,7 +31,7 @@ def test_sums_of_products(sparse, kind, together):
 
     for i in (2, 3, 7, 29):
         x[i] = i
-    visited = _visited(x)  # before the gradient, which is in cells beside it, makes more of them active
+    visited = _visited(x)
     with qd.ad.Tape(loss):
         square()
     active = np.flatnonzero(x.to_numpy())
@@ -40,9 +40,39 @@ def test_sums_of_products(sparse, kind, together):
     for i in visited:
         value += plain[i] ** 2 + plain[i // 2] * 3
         gradient[i] += 2 * plain[i]
-        gradient[i // 2] += 3
+        gradient[i // 2] += 3 * (i // 2 in visited or not together)  # gradients are where their fields are
+    assert _visited(x) == visited
     assert len(active) == 4 and loss[None] == pytest.approx(value)
     np.testing.assert_allclose(x.grad.to_numpy(), gradient, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", [qd.Layout.AOS, qd.Layout.SOA])
+def test_a_derivative_leaves_active_what_is(sparse, kind, layout):
+    x, loss = qd.Vector.field(2, qd.f32, needs_grad=True, layout=layout), qd.field(qd.f32, (), needs_grad=True)
+    KINDS[kind]().place(x, x.grad)
+
+    @qd.kernel
+    def neighbours():
+        for i in x:
+            loss[None] += x[i].x * x[(i + 1) % 32].y + x[(i + 2) % 32].x + 1
+
+    for i in (3, 4, 8):
+        x[i] = [i, 2 * i]
+    visited, plain = _visited(x), x.to_numpy()
+    with qd.ad.Tape(loss):
+        neighbours()
+    gradient = np.zeros((32, 2))
+    for i in visited:
+        gradient[i, 0] += plain[(i + 1) % 32, 1]
+        gradient[(i + 1) % 32, 1] += plain[i, 0]
+        gradient[(i + 2) % 32, 0] += 1
+    gradient[[i for i in range(32) if i not in visited]] = 0
+    np.testing.assert_allclose(x.grad.to_numpy(), gradient, rtol=1e-6)
+    before = loss[None]
+    loss[None] = 0
+    neighbours()
+    assert loss[None] == before and _visited(x) == visited
 
 
 def _visited(x) -> list:

@@ -10,10 +10,11 @@ from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.ir.sparse import Within
 from quadrants.passes.address_arithmetic import plus
 from quadrants.passes.sparse.build import Body, load, part
 from quadrants.passes.sparse.functions import activate
-from quadrants.passes.sparse.tree import Tree
+from quadrants.passes.sparse.tree import Tree, within_shape
 from quadrants.passes.sparse.where import axes_of
 
 
@@ -23,7 +24,7 @@ def find_containers(module: n.Module) -> n.Module:
     if tree is None:
         return module
     for task in module.tasks:
-        access = _Access(tree, task.loop, _frees(tree, task))
+        access = _Access(tree, task.loop, _frees(tree, task), module.beside)
         for declare in task.pre:
             walk.update(declare, access.read)
         if task.loop is not None:
@@ -31,7 +32,7 @@ def find_containers(module: n.Module) -> n.Module:
         task.body = access.whole(task.body)
         task.reductions = [(declare, access.reduced(final)) for declare, final in task.reductions]
     for function in list(module.functions):
-        function.body = _Access(tree, None, True).whole(function.body)
+        function.body = _Access(tree, None, True, module.beside).whole(function.body)
     tree.note_written()
     return module
 
@@ -52,8 +53,9 @@ def _frees(tree: Tree, task: n.Task) -> bool:
 class _Access:
     """Rewrites one body."""
 
-    def __init__(self, tree: Tree, loop: n.For | None, frees: bool) -> None:
+    def __init__(self, tree: Tree, loop: n.For | None, frees: bool, beside: frozenset[int]) -> None:
         self.tree = tree
+        self.beside = beside
         self.loop = loop if loop is not None and loop.over is not None and loop.index else None
         self.frees = frees
         self.container = _container(self.loop)
@@ -82,6 +84,9 @@ class _Access:
         around, self.made = self.made, dict(self.made)
         for s in body:
             self.out.loc = s.loc
+            if self.beside and (cell := _written_cell(s)) is not None and self.is_beside(cell):
+                self.where_active(s, cell)
+                continue
             if isinstance(s, n.Store):
                 s.place, s.value = self.place(s.place), self.read(s.value)
             else:
@@ -116,6 +121,36 @@ class _Access:
             return n.MemberPlace(base, place.name, place.type)
         return walk.rebuilt(place, self.read)
 
+    # ------------------------------------------------------------ gradients
+
+    def is_beside(self, cell: n.Cell) -> bool:
+        """Whether a cell is of a gradient that a derivative does not make active, and not that of the iteration."""
+        parts = cell.array.components or (cell.array,)
+        if not all(decl.id in self.beside for decl in parts):
+            return False
+        return not all(self.is_own(decl, cell.indices, True) for decl in parts)
+
+    def where_active(self, s: n.Stmt, cell: n.Cell) -> None:
+        """Write to a gradient if its cell is active. What a kernel read where nothing is was zero, and is no variable;
+        and loops of the derivative visit the cells that those of the kernel did.
+        """
+        parts = cell.array.components or (cell.array,)
+        within = parts[0].within
+        assert within is not None
+        indices = tuple([self.out.hold("index", self.read(e)) for e in cell.indices])
+        coords = self.coords(parts[0], within, indices)
+        inside = self.out.when(within_shape(within.node, coords)).when(self.tree.is_active(within.node, coords))
+        container = self.tree.holder(within.node, coords)
+        if container is not None:
+            container = inside.hold("there", container)
+        known = n.Cell(cell.array, indices, cell.type, (container,) * len(parts))
+
+        def rewrite(x: Any) -> Any:
+            return known if x is cell else self.read(x) if isinstance(x, n.Load) else walk.rebuilt(x, rewrite)
+
+        walk.update(s, rewrite)
+        inside.statements.append(s)
+
     # ------------------------------------------------------------ cells
 
     def cell(self, cell: n.Cell, written: bool) -> n.Cell:
@@ -141,9 +176,7 @@ class _Access:
             return None
         if self.is_own(decl, indices, written):
             return load(self.container) if self.container is not None else None
-        first = decl.index_offset or (0,) * decl.ndim
-        zero_based = [plus(e, -offset) for e, offset in zip(indices, first)]
-        coords = [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
+        coords = self.coords(decl, within, indices)
         if not written:
             return self.tree.holder(within.node, coords)
         key = (id(within.node), *(self.key(e) for e in coords))
@@ -153,6 +186,13 @@ class _Access:
             if not self.frees and None not in key:
                 self.made[key] = made
         return made if within.holder is not None else None
+
+    @staticmethod
+    def coords(decl: n.ArrayDecl, within: Within, indices: tuple[n.Expr, ...]) -> list[n.Expr]:
+        """The coordinates of the sparse node that a cell is below."""
+        first = decl.index_offset or (0,) * decl.ndim
+        zero_based = [plus(e, -offset) for e, offset in zip(indices, first)]
+        return [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
 
     def key(self, e: n.Expr) -> Any:
         """Equal for expressions that have one value wherever both can be computed; None where that cannot be told."""
@@ -196,6 +236,18 @@ class _Access:
             a[1] == b[1] and _is(indices[a[0]], loop.index[b[0]]) and first[a[0]] == first_over[b[0]]
             for a, b in zip(axes_of(within, node), axes_of(over, node))
         )
+
+
+def _written_cell(s: n.Stmt) -> n.Cell | None:
+    """The cell that a statement does nothing but write."""
+    if isinstance(s, n.Store):
+        place: Any = s.place
+    elif isinstance(s, n.Eval) and isinstance(s.value, n.Atomic):
+        place = s.value.place
+    else:
+        return None
+    found = walk.root(place)
+    return found if isinstance(found, n.Cell) else None
 
 
 def _assigned(body: list[n.Stmt]) -> set[int]:
