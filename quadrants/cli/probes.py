@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from quadrants import arch
-from quadrants.toolchain import build, cc, drivers, hiprtc, metal, nvrtc
+from quadrants.toolchain import build, cc, drivers, hiprtc, metal, nvrtc, opencl
 from quadrants.toolchain.compiler import FOR_HALVES
 from quadrants.toolchain.errors import ToolchainError
 
@@ -120,17 +120,14 @@ def _metal(found: list[str], missing: list[str]) -> None:
 
 
 def _opencl(found: list[str], missing: list[str]) -> None:
-    path = drivers.library("OpenCL")
-    if path:
-        found.append(f"loader ({path})")
-    else:
-        missing.append("the OpenCL loader: `apt install ocl-icd-libopencl1`")
-    icds = [os.path.basename(file) for file in sorted(glob.glob("/etc/OpenCL/vendors/*.icd"))]
-    if icds:
-        found.append("drivers: " + ", ".join(icds))
-    else:
-        missing.append("an OpenCL driver: that of the device's maker, or `apt install pocl-opencl-icd`")
     _module("pyopencl", "pyopencl", found, missing)
+    if missing:
+        return
+    for one in opencl.devices():  # by the loader that pyopencl brings, or is linked to
+        lacking = f", which lacks {one.lacking}" if one.lacking else ""
+        found.append(f"device {one.place}: {one.device.name.strip()}{lacking}")
+    if opencl.chosen() is None:
+        missing.append("an OpenCL driver: that of the device's maker, or `apt install pocl-opencl-icd`")
 
 
 def _python(found: list[str], missing: list[str]) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 
 from quadrants.data import layout
-from quadrants.errors import QuadrantsRuntimeError
 
 # Slots of one table of the chunks of a list.
 TABLE = 1024
@@ -72,11 +71,7 @@ def stores_of(root) -> Store:
 
 
 def _add(node, up: Store) -> None:
-    if node.kind in ("bit_struct", "quant_array"):
-        raise QuadrantsRuntimeError(
-            "Quantised fields cannot be in a tree that has sparse nodes. Place them below dense nodes of a tree of "
-            "their own, which qd.FieldsBuilder() makes."
-        )
+    assert node.kind not in ("bit_struct", "quant_array"), "SNodeTree.check refuses these"
     if node.kind == "place":
         Store("place", up=up, leaf=node.leaf, own=node)
         return
