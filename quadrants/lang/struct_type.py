@@ -31,6 +31,10 @@ class StructType(CompoundType):
     __slots__ = ("members", "methods", "name", "unpacked")
 
     def __init__(self, members: Mapping[str, Any], methods: Mapping[str, Any] | None = None, name: str = "struct"):
+        if isinstance(members, str):  # the name of a class of which a struct type is a base
+            raise QuadrantsSyntaxError(
+                f"The class {members} cannot have a qd.dataclass as its base: repeat its members, or make it a member."
+            )
         self.members: dict[str, Any] = {}
         self.methods: dict[str, Any] = dict(methods or {})
         self.unpacked: dict[str, VectorType] = {}

@@ -194,3 +194,15 @@ def test_live_structs():
     assert p[0] == 6
     s._assign({"a": 1, "p": [7, 8, 9], "n": {"flag": 0}})
     assert (a, p.tolist(), bool(flag)) == (1, [7, 8, 9], False)
+
+
+def test_a_struct_type_is_no_base():
+    @dataclass
+    class P:
+        a: i32
+
+    with pytest.raises(QuadrantsSyntaxError, match="The class Q cannot have a qd.dataclass as its base"):
+
+        @dataclass
+        class Q(P):
+            b: i32
