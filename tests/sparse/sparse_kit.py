@@ -54,6 +54,34 @@ def random_chain(rng: random.Random) -> list[Level]:
             return levels
 
 
+def build(chain: list[Level], nodes: list | None = None):
+    """The innermost of the nodes that a chain makes below `qd.root`; all of them are added to `nodes`."""
+    node = qd.root
+    for level in chain:
+        axes = qd.axes(*level.axes)
+        if level.kind == "dynamic":
+            node = node.dynamic(axes, level.dims[0], chunk_size=level.chunk)
+        else:
+            node = getattr(node, level.kind)(axes, level.dims)
+        if nodes is not None:
+            nodes.append(node)
+    return node
+
+
+def visited(x, offset: tuple) -> np.ndarray:
+    """1 for the cells that a loop over `x` visits."""
+    rank = len(offset)
+    seen, first = np.zeros(x.shape, np.int32), qd.Vector(list(offset), qd.i32)
+
+    @qd.kernel
+    def visit(seen: qd.types.ndarray(qd.i32, rank)):
+        for I in qd.grouped(x):
+            seen[I - first] += 1
+
+    visit(seen)
+    return seen
+
+
 class World:
     """A tree of Quadrants, and what it should hold."""
 
@@ -63,14 +91,8 @@ class World:
         self.offset = tuple(rng.choice((0, 0, -3, 5)) for _ in range(self.rank))
         self.dtype = rng.choice((qd.i32, qd.f32, qd.i64, qd.u8))
         self.x, self.y = qd.field(self.dtype), qd.Vector.field(2, qd.i32)
-        node, self.nodes = qd.root, []
-        for level in chain:
-            axes = qd.axes(*level.axes)
-            if level.kind == "dynamic":
-                node = node.dynamic(axes, level.dims[0], chunk_size=level.chunk)
-            else:
-                node = getattr(node, level.kind)(axes, level.dims)
-            self.nodes.append(node)
+        self.nodes: list = []
+        node = build(chain, self.nodes)
         node.place(self.x, self.y, offset=self.offset)
         self.shape = node.shape
         self.frames = []
