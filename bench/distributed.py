@@ -3,6 +3,7 @@
     mpiexec -n 2 python bench/distributed.py stencil --per-rank 1024    # equal work a rank: weak scaling
     mpiexec -n 2 python bench/distributed.py stencil --total 1024       # equal work in all: strong scaling
     mpiexec -n 2 python bench/distributed.py halo --per-rank 1024
+    mpiexec -n 2 python bench/distributed.py model --per-rank 1024    # constants of docs/guide/scaling.md
 
 Rank 0 prints median and fastest of 5 runs. Efficiency is t(1) / t(n) of equal work a rank: run it on one rank in the
 same session, as `mpiexec -n 1`, with as many threads a rank (QD_NUM_THREADS).
@@ -14,6 +15,8 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+
+import numpy as np
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -27,11 +30,11 @@ def step(u: qd.types.ndarray(ndim=2), w: qd.types.ndarray(ndim=2), i0: qd.i32, i
         w[i, j] = u[i, j] + 0.2 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
 
 
-def measured(world: qdist.World, work: Callable[[int], None], steps: int) -> list[float]:
+def measured(world: qdist.World, work: Callable[[int], object], steps: int, runs: int = RUNS) -> list[float]:
     """Seconds a step of each run, of the slowest rank."""
     work(3)
     found = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         qd.sync()
         world.barrier()
         start = time.perf_counter()
@@ -99,16 +102,69 @@ def halo(world: qdist.World, options: argparse.Namespace) -> None:
         report(world, "exchange_halo, axes=0", measured(world, one_axis, options.steps))
 
 
+def model(world: qdist.World, options: argparse.Namespace) -> None:
+    """Constants of T = C + X, X = a + m / b, and what they say of a step beside what it takes. The fastest of many
+    short runs, as others may use the processors."""
+    if world.size < 2:
+        raise SystemExit("the model is of messages between ranks: mpiexec -n 2 python bench/distributed.py model")
+    a, b = line(world, options.steps)
+    one = np.ones(1)
+    reduce = fastest(world, lambda steps: [world.allreduce(one) for _ in range(steps)], options.steps)
+    grid = qdist.Grid((options.per_rank * world.size, options.per_rank), periodic=True, dims=(world.size, 1))
+    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+
+    def kernels(steps: int) -> None:
+        for _ in range(steps):
+            step(*arrays, *grid.box())
+            arrays.reverse()
+
+    def whole(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0], axes=0)
+            step(*arrays, *grid.box())
+            arrays.reverse()
+
+    alone, taken = (fastest(world, work, options.steps) for work in (kernels, whole))
+    face = 4 * options.per_rank
+    if world.rank == 0:
+        print(f"a = {a * 1e6:.1f} us, b = {b / 1e9:.2f} GB/s a direction and rank, all-reduce {reduce * 1e6:.1f} us")
+        print(f"C = {alone * 1e6:.1f} us, {np.prod(grid.size) / alone / 1e9:.2f} Gcell/s, faces of {face} B")
+        print(f"T = {taken * 1e6:.1f} us, C + X = {(alone + a + 2 * face / b) * 1e6:.1f} us", flush=True)
+
+
+def fastest(world: qdist.World, work: Callable[[int], object], steps: int) -> float:
+    """Seconds a step of the fastest run."""
+    return min(measured(world, work, max(1, steps), 10 * RUNS))
+
+
+def line(world: qdist.World, steps: int) -> tuple[float, float]:
+    """a, seconds, and b, bytes a second: the line through exchanges with two neighbours, of several sizes."""
+    low, high = (world.rank - 1) % world.size, (world.rank + 1) % world.size
+    sizes, found = [2**k for k in range(3, 23)], []
+    for size in sizes:
+        sent, came = np.zeros((2, size), np.uint8), np.zeros((2, size), np.uint8)
+        moves = [(low, sent[0], None), (high, None, came[1]), (high, sent[1], None), (low, None, came[0])]
+        run = world.engine.prepare(moves)
+        enough = min(steps, 2**22 * 10 // size)  # large messages take long by themselves
+        found.append(fastest(world, lambda steps, run=run: [run() for _ in range(steps)], enough))
+        if world.rank == 0:
+            print(f"two messages of {size} B each way: {found[-1] * 1e6:.1f} us", flush=True)
+    # Relative errors count, so that small messages weigh as much as large ones.
+    weight = 1 / np.array(found)
+    slope, a = np.polyfit(2 * np.array(sizes), found, 1, w=weight)
+    return a, 1 / slope
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["stencil", "halo"])
+    parser.add_argument("what", choices=["stencil", "halo", "model"])
     parser.add_argument("--per-rank", type=int, default=1024, help="edge of the square of cells of a rank")
     parser.add_argument("--total", type=int, default=0, help="edge of the square of all cells, instead")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--slabs", action="store_true", help="cut the first axis alone")
     options = parser.parse_args()
     world = qdist.init(arch=qd.cpu)
-    {"stencil": stencil, "halo": halo}[options.what](world, options)
+    {"stencil": stencil, "halo": halo, "model": model}[options.what](world, options)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ SETTINGS = [
     ("qd.distributed.*", "ranks"),
     ("qd.profiler.*", "profiler"),
     ("qd.atomic_and qd.atomic_or qd.atomic_xor", "words"),
-    ("qd.atomic_* qd.volatile_load qd.random qd.randn qd.get_addr qd.clock_counter qd.global_thread_idx", "loop"),
+    ("qd.atomic_* qd.volatile_load qd.random* qd.randn qd.get_addr qd.clock_counter qd.global_thread_idx", "loop"),
     ("qd.assume_in_range qd.mesh_patch_idx", "loop"),
     ("qd.activate qd.append qd.deactivate qd.is_active qd.length qd.no_activate", "sparse_tree"),
     ("qd.eig qd.make_spd qd.polar_decompose qd.solve qd.svd qd.sym_eig", "matrices"),

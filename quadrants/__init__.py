@@ -104,6 +104,7 @@ if _typing.TYPE_CHECKING:
     from quadrants.lang import simt
     from quadrants.lang.impl import clock_freq_hz
     from quadrants.lang.random import randn
+    from quadrants.lang.random_at import random_at
     from quadrants.lang.simt.tiles import outer
     from quadrants.linalg.small import eig, make_spd, polar_decompose, solve, svd, sym_eig
     from quadrants.runtime.streams import Event, Stream, create_event, create_stream
@@ -162,9 +163,9 @@ if _typing.TYPE_CHECKING:
         "is_active", "is_extension_enabled", "is_logging_effective", "j", "jk", "jkl", "jl", "k", "kernel", "kl", "l",
         "lang", "length", "linalg", "log", "loop_config", "make_spd", "math", "max", "mesh_local", "mesh_patch_idx",
         "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opencl", "outer", "perf_dispatch",
-        "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn", "random", "raw_div",
-        "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt", "select",
-        "set_logging_level", "simt", "sin", "solve", "sparse", "sparse_matrix_builder", "sqrt", "static",
+        "polar_decompose", "pow", "print_header", "profiler", "pure", "pyfunc", "python", "randn", "random",
+        "random_at", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "root", "round", "rsqrt",
+        "select", "set_logging_level", "simt", "sin", "solve", "sparse", "sparse_matrix_builder", "sqrt", "static",
         "static_assert", "static_print", "stop_grad", "stream_parallel", "svd", "sym_eig", "sync", "tan", "tanh",
         "template", "tensor", "tools", "types", "u1", "u16", "u32", "u64", "u8", "uint1", "uint16", "uint32", "uint64",
         "uint8", "volatile_load", "vulkan", "wrap", "x64", "x86_64", "zero",
@@ -219,6 +220,7 @@ _LAZY = {
     ).split()},
     **{name: ("quadrants.runtime.streams", name) for name in "Stream Event create_stream create_event".split()},
     "randn": ("quadrants.lang.random", "randn"),
+    "random_at": ("quadrants.lang.random_at", "random_at"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),
     **{name: (f"quadrants.{name}", None) for name in (
         "math types lang profiler interop linalg algorithms tools ad graph experimental sparse distributed"

@@ -47,3 +47,16 @@ def test_the_example_gives_the_picture_of_one_rank(any_mpi: Mpi, tmp_path):
     assert done.code == 0 and done.out.count("warmth: wrote") == 2, done.out
     one, two = (np.asarray(image.open(tmp_path / name / "warmth.png")).astype(int) for name in ("one", "two"))
     assert np.abs(one - two).max() <= 2 and one.std() > 10
+
+
+def test_particles_of_the_example_are_where_one_rank_has_them(any_mpi: Mpi, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow (pip install pillow)")
+    options = ("-m", "quadrants.examples", "dam", "--frames", "3", "--out")
+    assert alone(*options, str(tmp_path / "one")).code == 0
+    done = any_mpi.run(4, *options, str(tmp_path / "four"))
+    assert done.code == 0 and done.out.count("dam: wrote") == 2, done.out
+    one, four = (np.asarray(image.open(tmp_path / name / "dam.png")).astype(int) for name in ("one", "four"))
+    ground = one[0, 0]
+    there = [(picture != ground).any(axis=-1) for picture in (one, four)]
+    assert there[0].sum() > 1000 and (there[0] != there[1]).mean() < 1e-3
+    assert np.abs(one - four).max() > 50, "ranks have colours of their own"

@@ -2,11 +2,12 @@
 
 A block ```python is written to a file and run by itself, on each arch under test. A block ```text that follows it
 directly is its standard output, without the lines in which the package announces itself. Other blocks ```text are not
-looked at.
+looked at. A block that begins with the comment `# name.py` is also a module, which later programs of the page import.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,9 @@ from quadrants.errors import QuadrantsTypeError
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What `make docs` makes; it fails where a link to it leads nowhere.
 MADE = re.compile(r"(^|/)(made|reference|gallery)/[\w.]+$|^(contributing|changelog)\.md$")
+MODULE = re.compile(r"# (\w+\.py)\n")
+# Packages that programs use, and no other part of the project.
+PACKAGES = ("torch", "ray", "dask.distributed")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -29,18 +33,21 @@ class Program:
     place: str  # page:line, also the id of the test
     text: str
     output: str | None
+    modules: dict[str, str]  # file name -> text
 
 
 def programs(page) -> list[Program]:
     text = page.read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(text))
-    found = []
+    found, modules = [], {}
     for block, after in zip(blocks, [*blocks[1:], None]):
         if block[1] != "python":
             continue
         follows = after is not None and after[1] == "text" and not text[block.end() : after.start()].strip()
         line = text.count("\n", 0, block.start()) + 2
-        found.append(Program(f"{name(page)}:{line}", block[2], after[2] if follows else None))
+        found.append(Program(f"{name(page)}:{line}", block[2], after[2] if follows else None, dict(modules)))
+        if module := MODULE.match(block[2]):
+            modules[module[1]] = block[2]
     return found
 
 
@@ -49,13 +56,17 @@ ALL = [program for page in PAGES for program in programs(page)]
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.place)
 def test_a_program_of_the_documentation_runs(arch_name, program, tmp_path):
-    if "import torch" in program.text:
-        pytest.importorskip("torch", reason="the program needs torch (pip install torch)")
+    for package in PACKAGES:
+        if re.search(rf"^(import|from) {package}\b", program.text, re.MULTILINE):
+            pytest.importorskip(package, reason=f"the program needs {package} (pip install {package.split('.')[0]})")
     if "import pyopencl" in program.text and not arch.is_arch_supported(arch.Arch("opencl")):
         pytest.skip("the program needs an OpenCL device: apt install pocl-opencl-icd, pip install pyopencl")
-    file = tmp_path / "program.py"
-    file.write_text(program.text.replace("arch=qd.cpu", f"arch=qd.{arch_name}, enable_fallback=False"))
-    done = subprocess.run([sys.executable, file], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    for file, text in {**program.modules, "program.py": program.text}.items():
+        (tmp_path / file).write_text(text.replace("arch=qd.cpu", f"arch=qd.{arch_name}, enable_fallback=False"))
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "HOME": str(tmp_path)},  # Ray writes to it
+    )  # fmt: skip
     if "qdist.Particles(" in program.text and arch_name != "cpu":
         assert "QuadrantsRuntimeError: Particles are on the CPU in this version" in done.stderr
         return
