@@ -98,7 +98,8 @@ class Backend(NamedTuple):
 
     emulator: the same for the arch's text run on the CPU, None where there is no emulator. lacking(): what is missing
     here, each with what provides it; asked only where `probe` was not true. among(): `probe` where the arch is one of
-    `gpu`, which nobody named by itself; None for the same.
+    `gpu`, which nobody named by itself; None for the same. of_target: the extensions of its target are its own, too;
+    the record is read when somebody asks.
     """
 
     probe: Callable[[], bool]
@@ -106,6 +107,7 @@ class Backend(NamedTuple):
     emulator: Callable[[], bool] | None = None
     lacking: Callable[[], Sequence[str]] = list
     among: Callable[[], bool] | None = None
+    of_target: bool = False
 
 
 _backends: dict[str, Backend] = {}
@@ -118,9 +120,10 @@ def register_backend(
     emulator: Callable[[], bool] | None = None,
     lacking: Callable[[], Sequence[str]] = list,
     among: Callable[[], bool] | None = None,
+    of_target: bool = False,
 ) -> Arch:
     """Make `name` selectable (again, to replace an earlier probe). Returns its Arch."""
-    _backends[name] = Backend(probe, set(extensions), emulator, lacking, among)
+    _backends[name] = Backend(probe, set(extensions), emulator, lacking, among, of_target)
     return Arch(name)
 
 
@@ -166,27 +169,23 @@ def _of_other_packages(name: str) -> bool:
     return target is not None
 
 
-def _extensions_of(name: str) -> list[Extension]:
-    return [Extension[e] for e in getattr(targets.of_arch(name), "extensions", ())]
-
-
 for _name in ("x64", "arm64"):
-    register_backend(_name, _is_host(_name), _extensions_of(_name))
+    register_backend(_name, _is_host(_name), of_target=True)
 for _name in ("cuda", "amdgpu", "metal"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        _extensions_of(_name),
-        _probe_of("quadrants.runtime.emulated"),
-        _lacking_of(f"quadrants.runtime.{_name}"),
+        emulator=_probe_of("quadrants.runtime.emulated"),
+        lacking=_lacking_of(f"quadrants.runtime.{_name}"),
+        of_target=True,
     )
 for _name in ("vulkan", "opencl"):
     register_backend(
         _name,
         _probe_of(f"quadrants.runtime.{_name}"),
-        _extensions_of(_name),
         lacking=_lacking_of(f"quadrants.runtime.{_name}"),
         among=_probe_of(f"quadrants.runtime.{_name}", "probe_among"),
+        of_target=True,
     )
 register_backend("python", _has_torch, lacking=lambda: ["torch: `pip install torch`"])
 
@@ -268,7 +267,10 @@ def get_host_arch_list() -> list:
 def is_extension_supported(arch: Arch | None, ext: Extension) -> bool:
     """Whether this implementation offers `ext` on `arch`."""
     backend = _backends.get(arch.name) if arch is not None else None
-    return backend is not None and ext in backend.extensions
+    if arch is None or backend is None:
+        return False
+    target = targets.of_arch(arch.name) if backend.of_target else None
+    return ext in backend.extensions or target is not None and ext.name in target.extensions
 
 
 def by_name(text: str) -> Arch | list:

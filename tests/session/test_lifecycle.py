@@ -404,3 +404,8 @@ def test_importing_this_layer_loads_nothing_heavy():
         "print([m for m in ('torch', 'jinja2', 'subprocess', 'json', 'multiprocessing') if m in sys.modules])"
     )
     assert _python(code).stdout.splitlines()[-1] == "[]"
+
+
+def test_an_import_reads_no_record_of_a_target():
+    code = "import sys, quadrants\nprint([m for m in sys.modules if m.startswith('quadrants.targets.')])"
+    assert _python(code).stdout.splitlines()[-1] == "[]"
