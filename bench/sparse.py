@@ -3,7 +3,7 @@
 The second interpreter has quadrants 1.3.3. Both run the same programs, one after the other, and the ratio of their
 times is printed: more than 1 is faster than the reference. `--arch cuda`: there, with a million particles, and memory
 is that of the whole device, as its driver tells. `--fill` prints the time of a loop by the share of blocks that is
-active.
+active, and `--plot FILE` draws it (matplotlib).
 """
 
 import argparse
@@ -178,6 +178,26 @@ def fill(qd, arch: str, out: dict) -> None:
         out[name] = loop_over(qd, size, max(1, int(share * size**3)))
 
 
+def plot(file: str, ours: dict, theirs: dict) -> None:
+    """Draw what `fill` found: milliseconds by the share of blocks that is active, both logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fill"})
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for label, found in (("quadrants", ours), ("the reference", theirs)):
+        points = [(float(name.split()[0]), value) for name, value in found.items() if value > 0]
+        if points:
+            axes.loglog(*zip(*points), "o-", label=label)
+    axes.set_xlabel("share of blocks that is active (2^30 cells; 2^27 from 0.1 on)")
+    axes.set_ylabel("ms for x[i, j, k] += 1.0")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(file, bbox_inches="tight", metadata={"Date": None} if file.endswith("svg") else None)
+
+
 PARTS = {"blocks": blocks, "mpm": mpm, "lists": lists, "fill": fill}
 
 
@@ -208,6 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reference", help="Python with the reference package")
     parser.add_argument("--fill", action="store_true", help="time of a loop by the share of active blocks")
+    parser.add_argument("--plot", metavar="FILE", help="draw the result of --fill, as .svg or .png")
     parser.add_argument("--items", type=int, default=1 << 24, help="entries that are appended")
     parser.add_argument(
         "--reference-items", type=int, default=1 << 17, help="the same for the reference, which is slow"
@@ -231,6 +252,8 @@ def main() -> None:
                 other = other and other * told.items / told.reference_items
             more = f"{other:12.3f}{other / max(value, 1e-6):9.2f}" if other is not None else ""
             print(line + more, flush=True)
+        if told.plot and part == "fill":
+            plot(told.plot, ours, theirs)
     if told.reference and not told.fill:
         print(f"Appends of the reference are measured with {told.reference_items} items and counted for {told.items}.")
 
