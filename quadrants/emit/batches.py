@@ -98,13 +98,15 @@ def print_loads(p: BlockPrinter, batch: Batch) -> tuple[list[Local], list[str]]:
 
 def _is_light(task: n.Task, most: int) -> bool:
     """Whether there are only assignments, conditions and arithmetic on values, and few of those."""
+    work, atomics = cost.of_task(task)
+    if work > most or atomics > 2:
+        return False
     for node in walk.walk(task.body):
         if isinstance(node, n.Slot) and node.array.kind == "shared":
             return False
         if not (_is_pure(node) if isinstance(node, n.Call) else _is_arithmetic(node)):
             return False
-    work, atomics = cost.of_task(task)
-    return work <= most and atomics <= 2
+    return True
 
 
 def _is_arithmetic(node: n.Node) -> bool:
