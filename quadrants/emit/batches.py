@@ -115,8 +115,10 @@ def _is_arithmetic(node: n.Node) -> bool:
 
 
 def _is_pure(call: n.Call, within: tuple[int, ...] = ()) -> bool:
-    """Whether its arguments decide what a call gives, and it does nothing else. Recursion is taken for too long."""
-    if id(call.func) in within:
+    """Whether the values of its arguments decide what a call gives, and it does nothing else: it changes no variable of
+    the caller either. Recursion is taken for too long.
+    """
+    if id(call.func) in within or any(isinstance(a, n.PLACES) for a in call.args):
         return False
     for node in walk.walk(call.func.body):
         if isinstance(node, n.Call):

@@ -76,6 +76,7 @@ def test_functions_of_their_arguments_may_be_called():
     first, second = text.split("#pragma unroll")[1:]
     assert "qd_x_in[qd_k] = x[i];" in first and "squared(qd_x_in[qd_k])" in second
     assert "#pragma unroll" not in text_of(shapes.through_memory, floats(), floats())
+    assert "#pragma unroll" not in text_of(shapes.through_reference, floats(), floats())
 
 
 def test_the_more_a_loop_computes_the_more_iterations_it_needs():

@@ -61,6 +61,12 @@ def test_batches_over_fields(device):
     assert (x.to_numpy() == 2).all()
 
 
+def test_functions_that_change_a_variable_of_the_loop(device):
+    x, y = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    shapes.through_reference(x, y)
+    assert (y[:-1] == x[1:]).all()
+
+
 @pytest.mark.parametrize("n", [batches.FEWEST_OF_HEAVIER + 3])
 def test_batches_that_call_functions(device, n):
     x, y = qd.field(qd.f32, shape=n), qd.field(qd.f32, shape=n)

@@ -111,6 +111,19 @@ def through_memory(x: ARRAY, y: ARRAY):
         y[i] = neighbour(x, i)
 
 
+@qd.real_func
+def advance(k: qd.ref(qd.i32)):
+    k += 1
+
+
+@qd.kernel
+def through_reference(x: ARRAY, y: ARRAY):
+    for i in range(y.shape[0] - 1):
+        k = i
+        advance(k)
+        y[i] = x[k]
+
+
 @qd.kernel
 def long_sum(x: qd.template(), y: qd.template()):
     for i in x:
