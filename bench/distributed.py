@@ -3,7 +3,7 @@
     mpiexec -n 2 python bench/distributed.py stencil --per-rank 1024    # equal work a rank: weak scaling
     mpiexec -n 2 python bench/distributed.py stencil --total 1024       # equal work in all: strong scaling
     mpiexec -n 2 python bench/distributed.py halo --per-rank 1024
-    mpiexec -n 2 python bench/distributed.py model --per-rank 1024    # constants of docs/guide/scaling.md
+    mpiexec -n 2 python bench/distributed.py model --steps 10 --per-rank 128  # constants of docs/guide/scaling.md
 
 Rank 0 prints median and fastest of 5 runs. Efficiency is t(1) / t(n) of equal work a rank: run it on one rank in the
 same session, as `mpiexec -n 1`, with as many threads a rank (QD_NUM_THREADS).

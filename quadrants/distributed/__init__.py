@@ -19,5 +19,6 @@ from quadrants.distributed.grid import Grid
 from quadrants.distributed.particles import Particles
 from quadrants.distributed.startup import init
 from quadrants.distributed.world import World
+from quadrants.distributed.zarr_files import read_zarr, write_zarr
 
-__all__ = ["Grid", "Particles", "World", "init", "load", "register_engine", "save"]
+__all__ = ["Grid", "Particles", "World", "init", "load", "read_zarr", "register_engine", "save", "write_zarr"]

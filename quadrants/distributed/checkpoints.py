@@ -33,7 +33,7 @@ def save(folder: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> 
     A program that is killed meanwhile leaves the old checkpoint. ValueError for arrays of another grid.
     """
     path = Path(folder)
-    parts = _named_parts(grid, content)
+    parts = named_parts(grid, content)
     world = grid.world
     # Names that no earlier checkpoint has.
     token = world.bcast(uuid.uuid4().hex[:12])
@@ -41,7 +41,7 @@ def save(folder: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> 
         path.mkdir(parents=True, exist_ok=True)
     world.barrier()
     file = f"part-{token}-{world.rank}.npz"
-    digest = _write_part(path / file, {name: _block(grid, part) for name, part in parts.items()})
+    digest = _write_part(path / file, {name: block_values(grid, part) for name, part in parts.items()})
     spans = [list(span) for span in grid.blocks.spans_of(world.rank)]
     written = world.gather({"file": file, "sha256": digest, "block": spans})
     if written is not None:
@@ -63,7 +63,7 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     """
     path = Path(folder)
     manifest = _read_manifest(path)
-    parts = _named_parts(grid, content)
+    parts = named_parts(grid, content)
     _check(manifest, grid, parts)
     faces = {name: part.face(transfer.block(grid)) for name, part in parts.items()}
     mine = grid.blocks.spans_of(grid.world.rank)
@@ -85,7 +85,8 @@ def _about(grid: Grid, step: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part]:
+def named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part]:
+    """Name to part; members of structs are `name.member`. ValueError for arrays of another grid."""
     found = {}
     for name, array in content.items():
         for part in transfer.parts(grid, array):
@@ -93,7 +94,8 @@ def _named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Par
     return found
 
 
-def _block(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
+def block_values(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
+    """What this rank owns of a part."""
     face = part.face(transfer.block(grid))
     face.load()
     return face.values

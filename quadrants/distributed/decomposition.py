@@ -118,3 +118,18 @@ def check_dims(dims: Any, shape: Sequence[int], ranks: int, halo: Halo, periodic
             f"cells, which is thinner than the halo {halo}. Cut this axis into fewer parts, or choose a smaller halo."
         )
     return tuple(wanted)
+
+
+def around(outer: Sequence[int], core: Sequence[int]) -> list[tuple[int, ...]]:
+    """Boxes, begin and end of each axis, that cover `outer` without `core`: low and high slabs, axis after axis."""
+    rest, found = list(outer), []
+    for low in range(0, len(outer), 2):
+        begin, end = rest[low], rest[low + 1]
+        first = min(max(core[low], begin), end)
+        last = min(max(core[low + 1], first), end)
+        for span in ((begin, first), (last, end)):
+            box = (*rest[:low], *span, *rest[low + 2 :])
+            if all(a < b for a, b in zip(box[::2], box[1::2])):
+                found.append(box)
+        rest[low : low + 2] = first, last
+    return found

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from quadrants import session
+from quadrants import _logging, session
 from quadrants.distributed import arrays, halo
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine
@@ -18,6 +19,25 @@ from quadrants.errors import QuadrantsRuntimeError
 
 _DESCRIPTION = 1024  # bytes
 _MAKERS = {"forward": halo.forward, "backward": halo.backward}
+
+
+class Pending:
+    """An exchange that was begun, and keeps its arrays until it is waited for."""
+
+    def __init__(self, given: Sequence[Any], rest: Callable[[], None] | None) -> None:
+        self._given, self._rest = given, rest
+
+    def wait(self) -> None:
+        """Return when the halos are there. A second call does nothing."""
+        rest, self._rest, self._given = self._rest, None, ()
+        if rest is not None:
+            rest()
+
+    def __del__(self) -> None:
+        """Whoever drops it waits: messages must not come to memory that is gone."""
+        if self._rest is not None and not sys.is_finalizing():
+            _logging.warn("what exchange_halo(.., wait=False) returned was dropped: keep it, and call its wait()")
+            self.wait()
 
 
 class Exchanges:
@@ -30,8 +50,14 @@ class Exchanges:
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
         """Exchange now. kind: "forward" or "backward"; axes: None for all."""
-        if not given:
-            return
+        if given:
+            self._plan(kind, given, axes, corners).run()
+
+    def start(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> Pending:
+        """Begin to exchange."""
+        return Pending(given, self._plan(kind, given, axes, corners).start() if given else None)
+
+    def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         self.count += 1
         axes = None if axes is None else self._read_axes(axes)
         key = (kind, axes, corners, *map(id, given))
@@ -43,7 +69,7 @@ class Exchanges:
             self._plans[key] = [weakref.ref(array, forget) for array in given], plan
         elif _in_debug():
             self._compare(kind, plan.parts, axes, corners)
-        plan.run()
+        return plan
 
     def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         parts = arrays.all_parts(found)

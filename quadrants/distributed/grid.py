@@ -8,7 +8,7 @@ import quadrants as qd
 from quadrants import ad
 from quadrants.distributed import arrays, current, decomposition, transfer
 from quadrants.distributed.blocks import Blocks
-from quadrants.distributed.exchanges import Exchanges
+from quadrants.distributed.exchanges import Exchanges, Pending
 from quadrants.distributed.world import World
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -102,15 +102,31 @@ class Grid:
             found += [begin + shift, max(begin, end) + shift]
         return tuple(found)
 
+    def shell(self, inner: int, closed: bool = False, offset: bool = False) -> list[tuple[int, ...]]:
+        """Boxes of the cells that `box()` has and `box(inner)` has not: what is left to compute when halos have come.
+
+        inner: how many cells a kernel looks aside. closed, offset: as of `box`. At most two boxes an axis, none empty
+        and no cell twice; where a block is thin, they are all of it.
+
+            boxes = grid.shell(1)
+        """
+        outer, core = self.box(0, closed, offset), self.box(inner, closed, offset)
+        return decomposition.around(outer, core)
+
     # -- moving
 
     @ad.grad_replaced
-    def exchange_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
+    def exchange_halo(self, *arrays: Any, axes: Any = None, corners: bool = True, wait: bool = True) -> Pending | None:
         """Give each halo cell the value of the cell that it is a copy of. Every rank has to call it.
 
         arrays: fields, ndarrays or tensors of this grid, of any element; several go at once. axes: numbers of those to
         exchange; None for all. corners: also where halos of two axes cross, axis after axis; without, all faces go at
         once, which is faster.
+
+        wait: False begins the exchange and returns at once; halos are there after `wait()` of what is returned. Until
+        then kernels leave the halos alone and do not write the arrays: they may compute `box(inner=1)`, and after it
+        the boxes of `shell(1)`. With corners, the first axis alone goes on meanwhile. Of several that are under way,
+        every rank waits in the same order. Another exchange of the same arrays is a QuadrantsRuntimeError meanwhile.
 
         Cells behind a closed face keep their values. It is differentiated in tapes, and by `exchange_halo.grad`
         with the same arguments, which adds gradients of halo cells to those of their owners, and sets them to 0; arrays
@@ -119,7 +135,10 @@ class Grid:
 
             grid.exchange_halo(u)
         """
+        if not wait:
+            return self._exchanges.start("forward", arrays, axes, corners)
         self._exchanges.run("forward", arrays, axes, corners)
+        return None
 
     @ad.grad_replaced
     def accumulate_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
@@ -176,7 +195,7 @@ def _gradients(given: tuple[Any, ...]) -> list[Any]:
 
 
 @ad.grad_for(Grid.exchange_halo)
-def _exchange_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True) -> None:
+def _exchange_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True, wait: bool = True) -> None:
     grid._exchanges.run("backward", _gradients(given), axes, corners)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from quadrants.distributed.arrays import Face, Part, Region
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine, Move
+from quadrants.errors import QuadrantsRuntimeError
 
 
 class Side(NamedTuple):
@@ -67,13 +69,38 @@ class Plan:
         self.parts = parts
         self._engine = engine
         self._steps: list[Callable[[], None]] = []
+        self._started = False
 
     def run(self) -> None:
         """Check that the arrays still have memory, then move."""
-        for part in self.parts:
-            part.check()
+        self._check()
         for step in self._steps:
             step()
+
+    def start(self) -> Callable[[], None]:
+        """Run until messages are under way, and return what does the rest."""
+        self._check()
+        for number, step in enumerate(self._steps):
+            if hasattr(step, "start"):
+                step.start()
+                self._started = True
+                return partial(self._finish, step, self._steps[number + 1 :])
+            step()
+        return _nothing
+
+    def _finish(self, begun: Any, rest: Sequence[Callable[[], None]]) -> None:
+        begun.finish()
+        self._started = False
+        for step in rest:
+            step()
+
+    def _check(self) -> None:
+        for part in self.parts:
+            part.check()
+        if self._started:
+            raise QuadrantsRuntimeError(
+                "An exchange of these arrays is under way: call wait() of what exchange_halo(.., wait=False) returned."
+            )
 
     def _kernels(self, faces: Sequence[Face], what: str) -> None:
         self._steps += [getattr(face, what) for face in faces if face.packed and face.values.size]
@@ -84,6 +111,10 @@ class Plan:
 
     def _copy(self, pairs: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> None:
         self._steps += [_assignment(source, target) for source, target in pairs if source.size]
+
+
+def _nothing() -> None:
+    pass
 
 
 def _assignment(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> Callable[[], None]:

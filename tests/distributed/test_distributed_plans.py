@@ -8,6 +8,7 @@ import math
 import os
 import weakref
 
+import numpy as np
 import pytest
 
 import quadrants as qd
@@ -77,6 +78,24 @@ def test_boxes_leave_closed_faces_out(world):
     assert grid.box() == (2, 7, 0, 9) and grid.box(closed=True) == (1, 9, 0, 9)
     assert grid.box(offset=True) == (1, 6, 0, 9) and grid.box(inner=1) == (3, 6, 1, 8)
     assert grid.box(inner=9)[0] == grid.box(inner=9)[1]
+
+
+def test_shells_are_what_boxes_leave_out(world):
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        ndim = int(rng.integers(1, 4))
+        shape = tuple(int(n) for n in rng.integers(1, 9, ndim))
+        grid = qdist.Grid(shape, halo=1, periodic=tuple(bool(p) for p in rng.integers(0, 2, ndim)))
+        for inner, closed in ((0, False), (1, False), (1, True), (3, True)):
+            counted = np.zeros(grid.local, int)
+            for box in [grid.box(inner, closed), *(shell := grid.shell(inner, closed))]:
+                counted[tuple(slice(*span) for span in zip(box[::2], box[1::2]))] += 1
+            wanted = np.zeros(grid.local, int)
+            box = grid.box(closed=closed)
+            wanted[tuple(slice(*span) for span in zip(box[::2], box[1::2]))] = 1
+            assert np.array_equal(counted, wanted) and len(shell) <= 2 * ndim, (grid, inner, closed)
+    offset = qdist.Grid((6,), halo=1)
+    assert offset.shell(1, closed=True, offset=True) == [(0, 1), (5, 6)]
 
 
 def test_plans_do_not_keep_arrays(world):

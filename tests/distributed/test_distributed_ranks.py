@@ -11,6 +11,14 @@ pytestmark = pytest.mark.cpu_only
 PROGRAMS = sorted(path.name for path in HERE.glob("ranks_*.py") if path.name != "ranks_kit.py")
 
 
+NEEDS = {"ranks_zarr.py": "zarr"}
+
+
+def ask_for_packages(program: str) -> None:
+    if package := NEEDS.get(program):
+        pytest.importorskip(package, reason=f"needs {package} (pip install {package})")
+
+
 def names_in(program: str) -> list[str]:
     return re.findall(r"^def (test_\w+)\(", (HERE / program).read_text(), re.MULTILINE)
 
@@ -21,6 +29,7 @@ def passed(out: str) -> list[str]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_runs_alone(program, tmp_path):
+    ask_for_packages(program)
     done = alone(str(HERE / program), cwd=tmp_path)
     assert done.code == 0 and passed(done.out) == names_in(program), done.out
     assert "ranks:" not in done.out
@@ -34,6 +43,7 @@ CASES.remove((4, "ranks_emulated.py"))  # slow, and about the way through the ho
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "program"), CASES)
 def test_a_program_runs_on_ranks(mpi: Mpi, ranks, program, tmp_path):
+    ask_for_packages(program)
     done = mpi.run(ranks, str(HERE / program), cwd=tmp_path)
     assert done.code == 0 and passed(done.out) == names_in(program), done.out
     assert done.left == []
@@ -45,6 +55,7 @@ def test_a_program_runs_on_ranks(mpi: Mpi, ranks, program, tmp_path):
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_runs_under_torchrun(program, tmp_path):
     pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    ask_for_packages(program)
     done = Torchrun().run(2, str(HERE / program), cwd=tmp_path)
     assert done.code == 0 and passed(done.out) == names_in(program), done.out
     assert "[Quadrants] 2 ranks: torch" in done.out and done.left == []

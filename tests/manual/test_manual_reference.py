@@ -25,6 +25,8 @@ WITHOUT_EXAMPLE = {"qd.Format", "qd.simt.block.scratch", "qd.simt.subgroup.tile_
 ATTRIBUTES = {"qd.Ndarray.layout", "qd.Ndarray.shape"}
 # Examples of what this version does not have, with what it says.
 REFUSED = {"qd.mesh_patch_idx": (QuadrantsCompilationError, "meshes are not in this version")}
+# Examples that need a package which not every Python has.
+NEEDS = {"qd.distributed.read_zarr": "zarr", "qd.distributed.write_zarr": "zarr"}
 
 
 def anchors() -> set[str]:
@@ -114,6 +116,8 @@ EXAMPLES = {path: split[1] for path, text in with_docstrings().items() if (split
 @pytest.mark.parametrize("path", EXAMPLES)
 def test_the_example_of_a_docstring_runs(arch_name, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if path in NEEDS:
+        pytest.importorskip(NEEDS[path], reason=f"the example needs {NEEDS[path]} (pip install {NEEDS[path]})")
     file = tmp_path / "example.py"
     file.write_text(settings.program(path, EXAMPLES[path]).replace("arch=qd.cpu", f"arch=qd.{arch_name}"))
     sparse = settings.setting(path) == "sparse_tree"

@@ -24,7 +24,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MADE = re.compile(r"(^|/)(made|reference|gallery)/[\w.]+$|^(contributing|changelog)\.md$")
 MODULE = re.compile(r"# (\w+\.py)\n")
 # Packages that programs use, and no other part of the project.
-PACKAGES = ("torch", "ray", "dask.distributed")
+PACKAGES = ("torch", "ray", "dask.distributed", "zarr")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 

@@ -40,7 +40,10 @@ class Engine(Protocol):
         ...
 
     def prepare(self, moves: Sequence[Move]) -> Callable[[], None]:
-        """A function that runs `exchange(moves)`, as often as it is called; the arrays stay where they are."""
+        """A function that runs `exchange(moves)`, as often as it is called; the arrays stay where they are.
+
+        Where it has methods `start` and `finish`, of which the first does not wait, exchanges go on beside kernels.
+        """
         ...
 
     def allreduce(self, array: np.ndarray[Any, Any], op: str, stream: Any = None) -> None:

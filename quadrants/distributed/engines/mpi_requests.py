@@ -21,8 +21,19 @@ class Repeated:
         self._statuses = [mpi.Status() for _ in self._requests]
 
     def __call__(self) -> None:
+        self.start()
+        self.finish()
+
+    def start(self) -> None:
+        """Begin, and return; `finish` has to follow."""
         try:
             self._mpi.Prequest.Startall(self._requests)
+        except self._mpi.Exception as error:
+            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+
+    def finish(self) -> None:
+        """Wait for all of them."""
+        try:
             self._mpi.Request.Waitall(self._requests, self._statuses)
         except self._mpi.Exception as error:
             raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error

@@ -1,0 +1,146 @@
+"""Whole arrays as zarr, for programs that look at results. Every rank writes; no two of them write to one chunk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quadrants._version import __version_str__
+from quadrants.distributed import transfer
+from quadrants.distributed.arrays import Part
+from quadrants.distributed.checkpoints import block_values, named_parts
+from quadrants.distributed.engines.interface import Move
+from quadrants.distributed.grid import Grid
+from quadrants.errors import QuadrantsRuntimeError
+from quadrants.tools._library import package
+
+Spans = Sequence[tuple[int, int]]
+
+
+def write_zarr(path: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> None:
+    """Write arrays of a grid to a zarr store of format 3, a folder, without halos. Every rank calls it.
+
+    path: of the store, which all ranks see. It must not be there yet, and appears at once when all is written. content:
+    name to field, ndarray or tensor of any dense dtype; of a struct every member is written, as `name.member`. Each
+    becomes an array of shape `grid.shape`, with the shape of an element behind it. step: a number that is kept as the
+    attribute `step`.
+
+        qdist.write_zarr("out-100.zarr", grid, {"u": u}, step=100)
+
+    A chunk is what a rank owns, made even where blocks differ by a cell, and one rank writes it. FileExistsError if the
+    path is taken, ValueError for arrays of another grid, QuadrantsRuntimeError without the package: pip install zarr.
+    """
+    zarr = _zarr("qdist.write_zarr")
+    target, world = Path(path), grid.world
+    parts = named_parts(grid, content)
+    if world.bcast(target.exists()):
+        raise FileExistsError(f"{target} is there already: remove it, or give another path, one for each step say")
+    beside = target.with_name(f".{target.name}.part")
+    if world.rank == 0:
+        _create(zarr, beside, grid, parts, step)
+    world.barrier()
+    group = zarr.open_group(beside, mode="r+")
+    for name, part in parts.items():
+        _write(grid, group[name], block_values(grid, part))
+    world.barrier()
+    if world.rank == 0:
+        os.rename(beside, target)
+    world.barrier()
+
+
+def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
+    """Fill the blocks of arrays from a zarr store, and return its step. Every rank calls it; halos are not filled.
+
+    path: of a store of `write_zarr`, or another group of zarr with arrays of these names. grid: of the shape of the
+    arrays; ranks, halo and cut may be any. content: name to array, all or some of the store, of the same dtypes.
+
+        qdist.write_zarr("in.zarr", grid, {"u": u}, step=100)
+        step = qdist.read_zarr("in.zarr", grid, {"u": u})
+
+    The step is 0 where the store has none. FileNotFoundError where no store is, ValueError for a name that is not in
+    it, another shape or dtype, QuadrantsRuntimeError without the package: pip install zarr.
+    """
+    zarr = _zarr("qdist.read_zarr")
+    parts = named_parts(grid, content)
+    if not Path(path).exists():
+        raise FileNotFoundError(f"{path} has no zarr store")
+    group = zarr.open_group(path, mode="r")
+    for name, part in parts.items():
+        _check(group, name, part, grid)
+    own = tuple(slice(begin, end) for begin, end in grid.blocks.spans_of(grid.world.rank))
+    for name, part in parts.items():
+        face = part.face(transfer.block(grid))
+        face.values[...] = group[name][own]
+        face.store()
+    grid.world.barrier()
+    return int(group.attrs.get("step", 0))
+
+
+def _zarr(what: str) -> Any:
+    return package("zarr", "zarr", what, QuadrantsRuntimeError)
+
+
+def _chunk(grid: Grid) -> tuple[int, ...]:
+    return tuple(-(-extent // ranks) for extent, ranks in zip(grid.shape, grid.dims))
+
+
+def _create(zarr: Any, path: Path, grid: Grid, parts: Mapping[str, Part], step: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    group = zarr.open_group(path, mode="w", zarr_format=3)  # in place of what a killed run left
+    group.attrs.update({"step": int(step), "quadrants": __version_str__})
+    for name, part in parts.items():
+        axes = [f"axis_{k}" for k in range(len(grid.shape))] + [f"component_{k}" for k in range(len(part.element))]
+        group.create_array(
+            name,
+            shape=(*grid.shape, *part.element),
+            chunks=(*_chunk(grid), *part.element),
+            dtype=part.dtype,
+            dimension_names=axes,
+        )
+
+
+def _write(grid: Grid, stored: Any, block: np.ndarray[Any, Any]) -> None:
+    """The chunk of this rank. Pieces of it that others own come from them."""
+    engine = grid.world.engine
+    own, written = grid.blocks.spans_of(engine.rank), _written_by(grid, engine.rank)
+    chunk: np.ndarray[Any, Any] = np.empty((*(e - b for b, e in written), *block.shape[len(own) :]), block.dtype)
+    moves: list[Move] = []
+    for rank in grid.blocks.ranks():
+        send = _piece(block, own, _written_by(grid, rank))
+        recv = _piece(chunk, written, grid.blocks.spans_of(rank))
+        if rank != engine.rank:
+            moves += [(rank, send, recv)] if send is not None or recv is not None else []
+        elif send is not None and recv is not None:
+            recv[...] = send
+    engine.exchange(moves)
+    if chunk.size:
+        stored[tuple(slice(begin, end) for begin, end in written)] = chunk
+
+
+def _written_by(grid: Grid, rank: int) -> Spans:
+    """Begin and end of the chunk of a rank, in global cells; empty for the last ones where chunks are few."""
+    places = zip(grid.blocks.place_of(rank), _chunk(grid), grid.shape)
+    return [(min(at * size, extent), min((at + 1) * size, extent)) for at, size, extent in places]
+
+
+def _piece(values: np.ndarray[Any, Any], spans: Spans, others: Spans) -> np.ndarray[Any, Any] | None:
+    """The part of values at `spans` that is in `others`, too; None where there is none."""
+    common = [(max(a, c) - a, min(b, d) - a) for (a, b), (c, d) in zip(spans, others)]
+    if any(begin >= end for begin, end in common):
+        return None
+    return values[tuple(slice(begin, end) for begin, end in common)]
+
+
+def _check(group: Any, name: str, part: Part, grid: Grid) -> None:
+    if name not in group:
+        raise ValueError(f"the zarr store has no array {name!r}; it has {', '.join(sorted(group.array_keys()))}")
+    found, wanted = group[name], (*grid.shape, *part.element)
+    if tuple(found.shape) != wanted or np.dtype(found.dtype) != part.dtype:
+        raise ValueError(
+            f"{name} in the zarr store is {np.dtype(found.dtype)} of shape {tuple(found.shape)}, and the arrays of "
+            f"this grid are {part.dtype} of shape {wanted}"
+        )
