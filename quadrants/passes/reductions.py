@@ -100,16 +100,18 @@ def _place_key(place: Place) -> Key | None:
         place = place.base
     if isinstance(place, VarPlace):
         return (("var", place.var.id), tuple(path)) if place.var.shared else None
-    if isinstance(place, Cell) and place.array.kind != "shared" and not _is_packed(place.array):
+    if isinstance(place, Cell) and place.array.kind != "shared" and not _needs_each(place.array):
         at = _constants(place.indices)
         if at is not None:
             return (("array", place.array.id), (at, *path))
     return None
 
 
-def _is_packed(array: ArrayDecl) -> bool:
-    """Whether numbers are bits of words: each sum is rounded, and no single atomic adds the sum of all."""
-    return (array.components or (array,))[0].packed is not None
+def _needs_each(array: ArrayDecl) -> bool:
+    """Whether every update counts: numbers that are bits of words are rounded each time, and no single atomic adds the
+    sum of all; cells below a sparse node become active, whatever is added.
+    """
+    return any(part.packed is not None or part.within is not None for part in array.components or (array,))
 
 
 def _constants(indices: tuple[Expr, ...]) -> tuple[int, ...] | None:

@@ -86,7 +86,7 @@ class World:
     """A tree of Quadrants, and what it should hold."""
 
     def __init__(self, chain: list[Level], rng: random.Random):
-        self.chain = chain
+        self.chain, self.rng = chain, rng
         self.rank = len({axis for level in chain for axis in level.axes})
         self.offset = tuple(rng.choice((0, 0, -3, 5)) for _ in range(self.rank))
         self.dtype = rng.choice((qd.i32, qd.f32, qd.i64, qd.u8))
@@ -221,6 +221,17 @@ class Kernels:
                 y[at] += y[at]
 
         self.store, self.add, self.load, self._visit, self.double = store, add, load, visit, double
+        # A cell that the kernel knows, so that a loop could sum up first.
+        self.summed = tuple(world.rng.randrange(n) for n in world.shape)
+        known = tuple(c + o for c, o in zip(self.summed, offset))
+
+        @qd.kernel
+        def sum_up(count: qd.i32, value: qd.i32):
+            for _ in range(count):
+                x[known] += qd.cast(value, world.dtype)
+                y[known][1] -= value
+
+        self.sum_up = sum_up
         for k, node in enumerate(nodes):
             self._make(k, node, len(node.shape), world.chain[k].kind)
 
@@ -289,7 +300,7 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
     values = np.array([rng.randint(1, 60) for _ in some], np.int32)
     sparse = world.sparse()
     what = rng.choice(
-        ("store", "store", "add", "host", "load", "drop", "drop", "make", "fill", "all", "double", "array")
+        ("store", "store", "add", "host", "load", "drop", "drop", "make", "fill", "all", "double", "array", "sum")
     )
     if what == "store":
         kernels.store(index, values)
@@ -299,6 +310,11 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
         kernels.add(index, values)
         for i, v in zip(some, values):
             world.write(i, world.values.get(i, 0) + int(v))
+    elif what == "sum":
+        count, value = rng.choice((0, 1, 5)), rng.randint(0, 4)
+        kernels.sum_up(count, value)
+        if count:
+            world.write(kernels.summed, world.values.get(kernels.summed, 0) + count * value)
     elif what == "host":
         for i, v in zip(some[:2], values):
             at = tuple(c + o for c, o in zip(i, world.offset))

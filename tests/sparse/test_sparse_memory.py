@@ -1,6 +1,8 @@
 """How much memory there is, and what happens where it ends."""
 
 import gc
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -160,3 +162,50 @@ def test_indices_outside_read_zero_and_write_nothing(sparse):
         return total
 
     assert around() == 15 and count(x) == 15 and x.to_numpy().sum() == 15
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="asks Linux for the memory of the process")
+def test_cycles_of_activation_do_not_grow_memory(sparse, arch_name):
+    x = qd.field(qd.f32)
+    blocks = qd.root.pointer(qd.ij, 64)
+    blocks.dense(qd.ij, 8).place(x)
+
+    @qd.kernel
+    def activate(k: qd.i32):
+        for i in range(256):
+            x[(i * 7 + k) % 512, (i * 13) % 512] += 1.0
+
+    @qd.kernel
+    def deactivate():
+        for i, j in blocks:
+            qd.deactivate(blocks, [i, j])
+
+    def cycles(count: int) -> int:
+        for k in range(count):
+            activate(k)
+            deactivate()
+        qd.sync()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    before = cycles(100)
+    assert cycles(10_000 if arch_name == "cpu" else 200) - before < 2 << 20
+    assert blocks._num_dynamically_allocated == 0
+
+
+def test_threads_of_the_host_that_want_one_cell(sparse):
+    x = qd.field(qd.f32)
+    blocks = qd.root.pointer(qd.ij, 64)
+    blocks.dense(qd.ij, 8).place(x)
+
+    @qd.kernel
+    def add():
+        for _ in range(100):
+            x[100, 100] += 1.0
+
+    threads = [threading.Thread(target=lambda: [add() for _ in range(20)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blocks._num_dynamically_allocated == 1 and x[100, 100] == 4 * 20 * 100

@@ -413,3 +413,24 @@ def test_lists_of_lists(sparse):
     assert count(x) == 5 and x.to_numpy().sum() == 5
     drop_all()
     assert count(x) == count(outer) == 0 and x.to_numpy().sum() == 0
+
+
+def test_sums_into_a_cell_that_the_kernel_knows(sparse):
+    x, y = qd.field(qd.f32), qd.field(qd.i32)
+    node = qd.root.pointer(qd.i, 8)
+    node.dense(qd.i, 4).place(x)
+    bits = qd.root.bitmasked(qd.i, 8)
+    bits.place(y)
+
+    @qd.kernel
+    def add(n: qd.i32, v: qd.i32):
+        for _ in range(n):
+            x[5] += qd.cast(v, qd.f32)
+            y[2] += v
+
+    active = []
+    for n, v in ((0, 1), (10, 0), (1000, 1)):
+        add(n, v)
+        active.append((node._num_dynamically_allocated, int(x.to_numpy().sum()), int(y.to_numpy().sum())))
+    assert active == [(0, 0, 0), (1, 0, 0), (1, 1000, 1000)]
+    assert (x[5], y[2]) == (1000, 1000)
