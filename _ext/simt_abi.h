@@ -9,7 +9,7 @@
 #ifndef QD_SIMT_ABI_H
 #define QD_SIMT_ABI_H
 
-#define QD_SIMT_ABI 3
+#define QD_SIMT_ABI 4
 
 /* Whose words the text has. */
 enum qd_simt_flavour { QD_SIMT_CUDA, QD_SIMT_HIP, QD_SIMT_METAL };
@@ -58,6 +58,7 @@ typedef struct qd_simt_module {
     unsigned char *dynamic;             /* the one without, null if there is none */
     unsigned int dynamic_room;
     int flavour;
+    int tasks; /* how many the text has */
 } qd_simt_module;
 
 typedef struct qd_simt_entry {

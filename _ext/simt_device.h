@@ -66,7 +66,7 @@ __attribute__((aligned(1024))) unsigned char qd_shared_dynamic[QD_SIMT_DYNAMIC];
 
 static qd_simt_module qd_simt = {
     QD_SIMT_ABI, QD_SIMT_COOPERATIVE, 0, &threadIdx, &blockIdx, &blockDim, &gridDim, QD_SIMT_SHARED_RANGE, QD_SIMT_DYNAMIC_RANGE,
-    QD_SIMT_FLAVOUR};
+    QD_SIMT_FLAVOUR, QD_SIMT_TASKS};
 
 /* How the emulator calls a kernel: parameters from the addresses of their values. */
 template <class T> struct qd_simt_value { typedef T type; };

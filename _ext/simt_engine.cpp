@@ -259,11 +259,9 @@ std::string refused(const Function &f, uint32_t grid, uint32_t block, uint32_t s
     if (grid == 0 || grid > 0x7fffffffu) return "a grid of " + std::to_string(grid) + " blocks; it should be 1 to 2147483647";
     if (block == 0 || block > most_threads)
         return "blocks of " + std::to_string(block) + " threads; they should have 1 to " + std::to_string(most_threads);
-    // Declared memory of all kernels of a text lies together. A kernel that gets its arrays from the launch declares
-    // no more than its helpers need; what is more than that is another kernel's.
-    constexpr uint64_t most_of_helpers = 8192;
-    const uint64_t declared = static_cast<uint64_t>(module->shared_end - module->shared);
-    const uint64_t total = shared_bytes + (declared <= most_of_helpers ? declared : 0);
+    // What the tasks of a text declare lies together, so that the part of each is known where there is one alone.
+    const uint64_t declared = module->tasks == 1 ? static_cast<uint64_t>(module->shared_end - module->shared) : 0;
+    const uint64_t total = shared_bytes + declared;
     if (total > static_cast<uint64_t>(shared_limit(f.warp)))
         return std::to_string(total) + " bytes of shared memory a block; the limit is " +
                std::to_string(shared_limit(f.warp));

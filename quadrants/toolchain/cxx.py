@@ -100,6 +100,7 @@ def translation(source: str, entries: Sequence[str], flavour: str) -> str:
         f"#define QD_SIMT_FLAVOUR QD_SIMT_{flavour.upper()}",
         f"#define QD_SIMT_WARP {lanes_of(flavour)}",
         f"#define QD_SIMT_COOPERATIVE {int(cooperates(source))}",
+        f"#define QD_SIMT_TASKS {len(entries)}",
     ]
     if _SHARED.search(text):
         settings.append("#define QD_SIMT_SHARED 1")

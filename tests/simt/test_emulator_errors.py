@@ -73,6 +73,12 @@ def test_limits_of_a_launch(flavour, grid, block, shared, said):
         program.run(np.zeros(1, np.int8), grid=grid, block=block, shared=shared)
 
 
+def test_all_that_the_only_task_declares_counts():
+    program = kernel("__shared__ int many[3000]; extern __shared__ char s[]; many[t] = s[0] = x[0];", "char *x")
+    with pytest.raises(RuntimeError, match="232452 bytes of shared memory a block; the limit is 232448"):
+        program.run(np.zeros(1, np.int8), shared=227 * 1024 - 12000 + 4)
+
+
 def test_the_largest_launch():
     program = kernel("extern __shared__ char s[]; s[227 * t] = t; __syncthreads(); x[t] = s[227 * (t ^ 1)];", "char *x")
     x = np.zeros(1024, np.int8)
