@@ -37,21 +37,26 @@ def test_each_halo_cell_has_the_value_of_its_owner_after_waiting(world):
             assert np.array_equal(part.copy(), wanted), (k, grid, grid.periodic, corners, part.name)
 
 
+def advance(grid, u, w, overlapped: bool, corners: bool):
+    """One step, with the exchange before it or beside it."""
+    if not overlapped:
+        grid.exchange_halo(u, corners=corners)
+        step(u, w, *grid.box())
+        return
+    waiting = grid.exchange_halo(u, corners=corners, wait=False)
+    step(u, w, *grid.box(inner=1))
+    waiting.wait()
+    for box in grid.shell(1):
+        step(u, w, *box)
+
+
 def stepped(world, overlapped: bool, periodic, corners: bool):
     grid = qdist.Grid((23, 18), periodic=periodic, world=world)
     u, w = grid.ndarray(qd.f64), grid.ndarray(qd.f64)
     grid.scatter(np.random.default_rng(2).random(grid.shape), u)
     grid.scatter(np.random.default_rng(2).random(grid.shape), w)
     for _ in range(30):
-        if overlapped:
-            waiting = grid.exchange_halo(u, corners=corners, wait=False)
-            step(u, w, *grid.box(inner=1))
-            waiting.wait()
-            for box in grid.shell(1):
-                step(u, w, *box)
-        else:
-            grid.exchange_halo(u, corners=corners)
-            step(u, w, *grid.box())
+        advance(grid, u, w, overlapped, corners)
         u, w = w, u
     return grid.gather(u)
 
@@ -79,15 +84,7 @@ def slope(world, overlapped: bool):
     grid.scatter(np.random.default_rng(3).random(grid.shape), levels[0])
     with qd.ad.Tape(loss):
         for u, w in zip(levels, levels[1:]):
-            if overlapped:
-                waiting = grid.exchange_halo(u, corners=False, wait=False)
-                step(u, w, *grid.box(inner=1))
-                waiting.wait()
-                for box in grid.shell(1):
-                    step(u, w, *box)
-            else:
-                grid.exchange_halo(u, corners=False)
-                step(u, w, *grid.box())
+            advance(grid, u, w, overlapped, corners=False)
         total(levels[-1], loss, *grid.box())
     return grid.gather(levels[0].grad)
 

@@ -41,23 +41,23 @@ def test_a_program_of_the_guide_prints_the_same_on_ranks(any_mpi: Mpi, ranks, pr
     assert done.code == 0 and said == output.splitlines(), done.out
 
 
-def test_the_example_gives_the_picture_of_one_rank(any_mpi: Mpi, tmp_path):
+def pictures(mpi: Mpi, example: str, ranks: int, folder) -> list:
+    """What the example draws on one rank and on several, as arrays."""
     image = pytest.importorskip("PIL.Image", reason="needs Pillow (pip install pillow)")
-    options = ("-m", "quadrants.examples", "warmth", "--frames", "3", "--out")
-    assert alone(*options, str(tmp_path / "one")).code == 0
-    done = any_mpi.run(2, *options, str(tmp_path / "two"))
-    assert done.code == 0 and done.out.count("warmth: wrote") == 2, done.out
-    one, two = (np.asarray(image.open(tmp_path / name / "warmth.png")).astype(int) for name in ("one", "two"))
+    options = ("-m", "quadrants.examples", example, "--frames", "3", "--out")
+    assert alone(*options, str(folder / "one")).code == 0
+    done = mpi.run(ranks, *options, str(folder / "many"))
+    assert done.code == 0 and done.out.count(f"{example}: wrote") == 2, done.out
+    return [np.asarray(image.open(folder / name / f"{example}.png")).astype(int) for name in ("one", "many")]
+
+
+def test_the_example_gives_the_picture_of_one_rank(any_mpi: Mpi, tmp_path):
+    one, two = pictures(any_mpi, "warmth", 2, tmp_path)
     assert np.abs(one - two).max() <= 2 and one.std() > 10
 
 
 def test_particles_of_the_example_are_where_one_rank_has_them(any_mpi: Mpi, tmp_path):
-    image = pytest.importorskip("PIL.Image", reason="needs Pillow (pip install pillow)")
-    options = ("-m", "quadrants.examples", "dam", "--frames", "3", "--out")
-    assert alone(*options, str(tmp_path / "one")).code == 0
-    done = any_mpi.run(4, *options, str(tmp_path / "four"))
-    assert done.code == 0 and done.out.count("dam: wrote") == 2, done.out
-    one, four = (np.asarray(image.open(tmp_path / name / "dam.png")).astype(int) for name in ("one", "four"))
+    one, four = pictures(any_mpi, "dam", 4, tmp_path)
     ground = one[0, 0]
     there = [(picture != ground).any(axis=-1) for picture in (one, four)]
     assert there[0].sum() > 1000 and (there[0] != there[1]).mean() < 1e-3
