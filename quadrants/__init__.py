@@ -55,15 +55,7 @@ from quadrants.lang.control import (
     stop_grad,
 )
 from quadrants.lang.data_oriented import data_oriented
-from quadrants.lang.enums import Backend, DeviceCapability, Format, Layout
-from quadrants.lang.graphs import (
-    GraphStatus,
-    checkpoint,
-    graph_do_while,
-    graph_parallel,
-    graph_parallel_context,
-    stream_parallel,
-)
+from quadrants.lang.enums import Backend, Layout
 from quadrants.lang.host_math import *  # noqa: F403
 from quadrants.lang.matrix import Matrix, Vector
 from quadrants.lang.ndrange import ndrange
@@ -102,6 +94,15 @@ if _typing.TYPE_CHECKING:
     from quadrants.data.tensor_factories import tensor
     from quadrants.kernel import pure
     from quadrants.lang import simt
+    from quadrants.lang.device_enums import DeviceCapability, Format
+    from quadrants.lang.graphs import (
+        GraphStatus,
+        checkpoint,
+        graph_do_while,
+        graph_parallel,
+        graph_parallel_context,
+        stream_parallel,
+    )
     from quadrants.lang.impl import clock_freq_hz
     from quadrants.lang.random import randn
     from quadrants.lang.random_at import random_at
@@ -219,6 +220,10 @@ _LAZY = {
         "svd polar_decompose sym_eig make_spd eig solve"
     ).split()},
     **{name: ("quadrants.runtime.streams", name) for name in "Stream Event create_stream create_event".split()},
+    **{name: ("quadrants.lang.graphs", name) for name in (
+        "GraphStatus checkpoint graph_do_while graph_parallel graph_parallel_context stream_parallel"
+    ).split()},
+    **{name: ("quadrants.lang.device_enums", name) for name in ("DeviceCapability", "Format")},
     "randn": ("quadrants.lang.random", "randn"),
     "random_at": ("quadrants.lang.random_at", "random_at"),
     "perf_dispatch": ("quadrants.tools.perf_dispatch", "perf_dispatch"),

@@ -16,32 +16,28 @@ class Launch(NamedTuple):
     local_size: int | None
 
 
-class _Variables(NamedTuple):
-    launcher: str
-    names: tuple[str, str, str, str]  # rank, size, local rank, local size
-    needed: tuple[str, ...] = ()  # others, without which the names mean something else
-
-
-# The first row that fits is taken: torchrun and mpiexec also run below srun.
-_KNOWN = (
-    _Variables("torchrun", ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("WORLD_SIZE", "LOCAL_RANK")),
-    _Variables(
+# Launcher; variables of rank, size, local rank, local size; those without which these mean something else. The first
+# row that fits is taken: torchrun and mpiexec also run below srun.
+_KNOWN: tuple[tuple[str, tuple[str, str, str, str], tuple[str, ...]], ...] = (
+    ("torchrun", ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("WORLD_SIZE", "LOCAL_RANK")),
+    (
         "mpiexec",
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+        (),
     ),
-    _Variables("mpiexec", ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")),
+    ("mpiexec", ("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"), ()),
     # In a batch script that srun did not start, the first variable is there and means nothing.
-    _Variables("srun", ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""), ("SLURM_STEP_NUM_TASKS",)),
-    _Variables("mpiexec", ("PMIX_RANK", "", "", "")),
+    ("srun", ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""), ("SLURM_STEP_NUM_TASKS",)),
+    ("mpiexec", ("PMIX_RANK", "", "", ""), ()),
 )
 
 
 def found() -> Launch | None:
     """The launch that this process is a part of; None if it was started alone."""
-    for row in _KNOWN:
-        rank, size, local_rank, local_size = (_number(name) for name in row.names)
-        if rank is not None and all(_number(name) is not None for name in row.needed):
-            return Launch(row.launcher, rank, size, local_rank, local_size)
+    for launcher, names, needed in _KNOWN:
+        rank, size, local_rank, local_size = (_number(name) for name in names)
+        if rank is not None and all(_number(name) is not None for name in needed):
+            return Launch(launcher, rank, size, local_rank, local_size)
     return None
 
 

@@ -1,6 +1,6 @@
 """AMD devices: HIP C++, compiled by HIPRTC."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("amdgpu",), dialect="hip", language="HIP", suffix="hip", printing="quadrants.emit.dialects.hip",

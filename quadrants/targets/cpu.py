@@ -1,6 +1,6 @@
 """The processor that Python runs on: C, compiled by the compiler of the machine."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("x64", "arm64"), dialect="c", language="C", suffix="c", printing="quadrants.emit.dialects.c",

@@ -1,6 +1,6 @@
 """NVIDIA devices: CUDA C++, compiled by NVRTC."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("cuda",), dialect="cuda", language="CUDA", suffix="cu", printing="quadrants.emit.dialects.cuda",

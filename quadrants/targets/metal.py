@@ -1,6 +1,6 @@
 """Apple devices: the Metal shading language, compiled by the system."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("metal",), dialect="metal", language="MSL", suffix="metal", printing="quadrants.emit.dialects.msl",

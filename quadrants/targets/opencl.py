@@ -1,6 +1,6 @@
 """Devices with OpenCL: OpenCL C, compiled by their drivers."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("opencl",), dialect="opencl", language="OPENCL", suffix="cl", printing="quadrants.emit.dialects.opencl",

@@ -1,6 +1,6 @@
 """Devices with Vulkan: GLSL, compiled to SPIR-V by glslang."""
 
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 
 TARGET = Target(
     archs=("vulkan",), dialect="glsl", language="GLSL", suffix="comp", printing="quadrants.emit.dialects.glsl",

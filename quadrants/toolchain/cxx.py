@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import targets
-from quadrants.targets import Target
+from quadrants.targets.record import Target
 from quadrants.toolchain import cc
 from quadrants.toolchain import compiler as compilers
 from quadrants.toolchain.cc import CcOptions
