@@ -53,6 +53,11 @@ class PackedField(ScalarField):
     def _open(self) -> Any:
         self._check_usable()
         cell = self._leaves[0].cell
+        if cell.within is not None:
+            from quadrants.data.sparse.words import SparseWords  # few programs have sparse trees
+
+            self._items = SparseWords(cell)
+            return self._items
         word = cell.packing.word
         self._items = layout.view((cell,), (), word.size, dtypes.storage_dtype(word))
         return self._items
@@ -63,7 +68,8 @@ class PackedField(ScalarField):
         index = host_access.field_index(key, len(cell.shape))
         index = host_access.zero_based(index, cell, self)
         levels = cell.packing.levels
-        return layout.split_index(cell, index), sum(index[a] // d % n * bits for a, n, d, bits in levels)
+        at = index if cell.within is not None else layout.split_index(cell, index)
+        return at, sum(index[a] // d % n * bits for a, n, d, bits in levels)
 
     def _opened(self) -> tuple[Any, Packing]:
         items = self._items
@@ -107,6 +113,8 @@ class PackedField(ScalarField):
 
     def _export(self) -> np.ndarray:
         items, packing = self._opened()
+        if self._leaves[0].cell.within is not None:
+            return items.numbers()
         _, axes, moved = self._shifts(packing)
         words = np.expand_dims(np.asarray(items).astype(U64), axes) if axes else np.asarray(items).astype(U64)
         return packed_numbers.read(packing, words, moved).reshape(self.shape)
@@ -124,6 +132,10 @@ class PackedField(ScalarField):
 
     def _store(self, values: np.ndarray) -> None:
         items, packing = self._opened()
+        if self._leaves[0].cell.within is not None:
+            items.store(np.broadcast_to(values, self.shape))
+            self._written()
+            return
         words = np.asarray(items).astype(U64)
         shape, axes, moved = self._shifts(packing)
         values = np.broadcast_to(values, self.shape).reshape(shape)

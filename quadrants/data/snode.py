@@ -224,14 +224,6 @@ def _told(role: str, fields: list) -> str:
 
 def _check(tree: SNodeTree) -> None:
     _check_children(tree.root)
-    quantised = next((leaf for leaf in tree.leaves if leaf.quant is not None), None)
-    if quantised is not None and _is_sparse(tree.root):
-        where = f" Declared in\n{quantised.site}" if quantised.site is not None else ""
-        raise QuadrantsRuntimeError(
-            f"A field of the quantised type {quantised.quant} cannot be in a tree that has sparse nodes; all nodes of "
-            "qd.root are one tree. Place it in a tree of its own: builder = qd.FieldsBuilder(), builder.dense(..), and "
-            f"builder.finalize() behind place(..).{where}"
-        )
     for leaf in tree.leaves:
         first = leaf.group[0]
         if first is leaf or first.snode is None or first.snode.up is leaf.snode.up:

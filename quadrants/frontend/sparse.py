@@ -79,8 +79,9 @@ class Sparse:
         value = value.as_value() if isinstance(value, StructCell) else value
         held = self.writer.temp(typed.to_value(value), "entry")
         parts = _leaves(held)
-        places = [child for child in node.children if child.kind == "place" and child.leaf.role == "primal"]
-        if len(parts) != len(places) or any(child.kind != "place" for child in node.children):
+        inside = _inside(node)
+        places = [child for child in inside if child.kind == "place" and child.leaf.role == "primal"]
+        if len(parts) != len(places) or any(child.kind != "place" for child in inside):
             raise QuadrantsTypeError(
                 f"An entry of the list {node} has {len(places)} numbers; what is appended has {len(parts)}."
             )
@@ -140,9 +141,11 @@ class ListCell(KernelObject):
 def list_cell(sparse: Sparse, field, indices: tuple) -> ListCell | None:
     """What `field[indices]` is where that names a list; None otherwise."""
     leaf = field._leaves[0]
-    if leaf.snode is None or leaf.snode.up.kind != "dynamic" or leaf.cell is None:
+    if leaf.snode is None or leaf.cell is None:
         return None
-    node = leaf.snode.up
+    node = leaf.snode.up.up if leaf.snode.up.kind == "bit_struct" else leaf.snode.up
+    if node.kind != "dynamic":
+        return None
     if len(access.flatten_indices(indices)) != len(node.shape) - 1:
         return None
     offset = leaf.offset or (0,) * len(node.shape)
@@ -162,6 +165,11 @@ def _length(cell: ListCell) -> Value:
 
 def _deactivate(cell: ListCell) -> None:
     cell.sparse.run("deactivate", cell.node, cell.sparse.coordinates(cell.node, cell.indices))
+
+
+def _inside(node) -> list:
+    """The nodes in a cell; those of a word in place of it."""
+    return [part for child in node.children for part in (child.children if child.kind == "bit_struct" else [child])]
 
 
 def _record(node):

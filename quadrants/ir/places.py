@@ -18,6 +18,15 @@ def elements(decl: n.ArrayDecl) -> int:
     return count if all(stride % count == 0 for _, _, _, stride in decl.levels) else 1
 
 
+def digit_levels(decl: n.ArrayDecl) -> list[tuple[int, int, int, int]]:
+    """The levels of a field in a container, from the outside in, and those of its cells in a word: what loops over
+    containers have a variable for.
+    """
+    assert decl.levels is not None
+    inside = decl.packed.levels if decl.packed is not None else ()
+    return [*sorted(decl.levels, key=lambda level: -level[3]), *inside]
+
+
 def flat_index(indices: tuple[n.Expr, ...], t: TensorType) -> n.Expr:
     """The number of a component, row by row."""
     if len(indices) == 1:

@@ -24,7 +24,7 @@ from typing import Any, TypeGuard
 from quadrants.ir import cost, walk
 from quadrants.ir import nodes as n
 from quadrants.ir.adstack_heaps import FLOAT, ROWS, kind_of, of_task, split
-from quadrants.ir.places import elements, flat_index
+from quadrants.ir.places import digit_levels, elements, flat_index
 from quadrants.ir.ranges import ARITHMETIC, Range, Ranges, combined
 from quadrants.ir.types import DType, TensorType, ValueType, i32, i64, scalar, u32
 from quadrants.passes.address_arithmetic import convert, digit, plus, times, total
@@ -271,8 +271,7 @@ def _digits(loop: n.For) -> dict[tuple[int, int, int, int], n.Var]:
     """What the variables of a loop over containers are of its index."""
     if loop.over is None or not loop.index:
         return {}
-    assert loop.over.levels is not None
-    levels = sorted(loop.over.levels, key=lambda level: -level[3])
+    levels = digit_levels(loop.over)
     first = loop.over.index_offset or (0,) * loop.over.ndim
     found = zip(levels, loop.vars[len(loop.vars) - len(levels) :])
     return {

@@ -57,6 +57,7 @@ def lower_packed_places(module: n.Module, device: bool = True) -> n.Module:
         depth.count = rewrite.node(depth.count)
     module.functions[:0] = rewrite.formats.functions.values()
     words = rewrite.words.declarations()
+    module.beside |= {rewrite.words.of(a).id for a in packed if a.id in module.beside}
     module.arrays = [words.get(a.id, a) for a in module.arrays if a.packed is None or a.id in words]
     return module
 

@@ -73,7 +73,7 @@ def word_loop(task: n.Task, always: bool) -> WordLoop | None:
         return None
     cells = [cell for x in everything(task.body) for place in written_places(x) for cell in packed_cells(place)]
     cells = [cell for cell in cells if cell.array.packed is not None and cell.array.packed.levels]
-    if not cells:
+    if not cells or any(cell.array.within is not None for cell in cells):  # whole words would make cells active
         return None
     axes = _axes(cells[0], task, loop)
     own = {memory(cell.array): cell.array for cell in cells}

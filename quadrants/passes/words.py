@@ -138,6 +138,7 @@ def _words_of(array: n.ArrayDecl) -> n.ArrayDecl:
     return n.ArrayDecl(
         name=array.name, kind="field", type=array.packed.word, ndim=array.ndim, shape=array.shape, levels=array.levels,
         index_offset=array.index_offset, source=array.source, number=array.number, label=array.label,
+        within=array.within,
     )  # fmt: skip
 
 

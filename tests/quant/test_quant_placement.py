@@ -336,17 +336,6 @@ def test_a_destroyed_tree_is_zero_when_it_is_built_again(arch):
     assert [y[i] for i in range(8)] == [0] * 8
 
 
-def test_sparse_trees_have_none(arch):
-    x, q = qd.field(qd.f32), qd.field(qd.types.quant.int(8))
-    qd.root.pointer(qd.i, 4).place(x)
-    bits = qd.BitpackedFields(32)
-    bits.place(q)
-    qd.root.dense(qd.i, 8).place(bits)
-    with pytest.raises(RuntimeError, match=r"(?s)type qi8 cannot be in a tree .*q = qd.field") as told:
-        x[0] = 1.0
-    assert "largest field" not in str(told.value)
-
-
 def test_a_tree_beside_a_sparse_one(arch):
     x, q = qd.field(qd.f32), qd.field(qd.types.quant.int(8))
     qd.root.pointer(qd.i, 4).place(x)

@@ -82,6 +82,16 @@ def visited(x, offset: tuple) -> np.ndarray:
     return seen
 
 
+# What `x` is stored as: a number, bits of a word that it shares with `y`, or bits of a word with its neighbours.
+STORED = ("numbers", "numbers", "bits", "words")
+
+
+def random_quant(rng: random.Random):
+    """A quantised type that has the whole numbers below 2^12, and wraps behind some power of two."""
+    bits = rng.choice((13, 16))
+    return rng.choice((qd.types.quant.int(bits), qd.types.quant.fixed(bits, max_value=2.0 ** (bits - 1))))
+
+
 class World:
     """A tree of Quadrants, and what it should hold."""
 
@@ -89,11 +99,28 @@ class World:
         self.chain, self.rng = chain, rng
         self.rank = len({axis for level in chain for axis in level.axes})
         self.offset = tuple(rng.choice((0, 0, -3, 5)) for _ in range(self.rank))
-        self.dtype = rng.choice((qd.i32, qd.f32, qd.i64, qd.u8))
-        self.x, self.y = qd.field(self.dtype), qd.Vector.field(2, qd.i32)
+        self.stored = rng.choice(STORED)
+        self.x, self.y = qd.field(rng.choice((qd.i32, qd.f32, qd.i64, qd.u8))), qd.Vector.field(2, qd.i32)
+        if self.stored != "numbers":
+            self.x = qd.field(random_quant(rng))
+        self.dtype = self.x.dtype
         self.nodes: list = []
         node = build(chain, self.nodes)
-        node.place(self.x, self.y, offset=self.offset)
+        if self.stored == "numbers":
+            node.place(self.x, self.y, offset=self.offset)
+        elif self.stored == "bits":
+            self.y = qd.Vector.field(2, qd.types.quant.int(rng.choice((18, 24))))
+            bits = qd.BitpackedFields(max_num_bits=64)
+            bits.place(self.x, self.y)
+            node.place(bits, offset=self.offset)
+        else:
+            axes = sorted(rng.sample(range(self.rank), rng.randint(1, min(self.rank, 2))))
+            lanes = Level("dense", axes, [rng.choice((2, 4)) if len(axes) == 1 else 2 for _ in axes])
+            chain = self.chain = [*chain, lanes]
+            node.quant_array(qd.axes(*axes), lanes.dims, max_num_bits=64).place(self.x, offset=self.offset)
+            self.nodes.append(node.dense(qd.axes(*axes), lanes.dims))
+            node = self.nodes[-1]
+            node.place(self.y, offset=self.offset)
         self.shape = node.shape
         self.frames = []
         frame: dict = {}
@@ -166,10 +193,13 @@ class World:
         return out
 
     def check(self, kernels, what) -> None:
-        told = f"{what} on {self.chain}, offset {self.offset}, {self.dtype}"
+        told = f"{what} on {self.chain}, offset {self.offset}, {self.stored} of {self.dtype}"
         wanted = self.expected()
-        np.testing.assert_array_equal(self.x.to_numpy().astype(np.int64) % 256, wanted % 256, err_msg=told)
-        np.testing.assert_array_equal(self.y.to_numpy()[..., 1], -wanted, err_msg=told)
+        np.testing.assert_array_equal(kernels.content(0) % 256, wanted % 256, err_msg=told)
+        np.testing.assert_array_equal(kernels.content(1) % 256, -wanted % 256, err_msg=told)
+        if self.stored == "numbers":
+            np.testing.assert_array_equal(self.x.to_numpy().astype(np.int64) % 256, wanted % 256, err_msg=told)
+            np.testing.assert_array_equal(self.y.to_numpy()[..., 1], -wanted, err_msg=told)
         active = np.array([[self.is_active(i)] for i in self.indices()], np.int32).reshape(self.shape)
         np.testing.assert_array_equal(kernels.visited(), active, err_msg=f"loop after {told}")
         for k, node in enumerate(self.nodes):
@@ -210,6 +240,12 @@ class Kernels:
                 value[n] = qd.cast(x[at], qd.i32)
 
         @qd.kernel
+        def read(found: qd.types.ndarray(qd.i32, rank), second: qd.i32):
+            for at in qd.grouped(found):
+                cell = at + qd.Vector([offset[a] for a in qd.static(range(rank))])
+                found[at] = y[cell][1] if second else qd.cast(x[cell], qd.i32)
+
+        @qd.kernel
         def visit(seen: qd.types.ndarray(qd.i32, rank)):
             for at in qd.grouped(x):
                 seen[at - qd.Vector([offset[a] for a in qd.static(range(rank))])] += 1
@@ -221,6 +257,7 @@ class Kernels:
                 y[at] += y[at]
 
         self.store, self.add, self.load, self._visit, self.double = store, add, load, visit, double
+        self._read = read
         # A cell that the kernel knows, so that a loop could sum up first.
         self.summed = tuple(world.rng.randrange(n) for n in world.shape)
         known = tuple(c + o for c, o in zip(self.summed, offset))
@@ -275,6 +312,12 @@ class Kernels:
                 seen[at] = qd.is_active(node, at)
 
         self._dropped[k], self._made[k], self._asked[k] = drop, make, ask
+
+    def content(self, second: int) -> np.ndarray:
+        """The numbers of `x`, or the second ones of `y`."""
+        found = np.zeros(self.world.shape, np.int32)
+        self._read(found, second)
+        return found.astype(np.int64)
 
     def visited(self) -> np.ndarray:
         seen = np.zeros(self.world.shape, np.int32)

@@ -10,7 +10,7 @@ from quadrants.data.layout import CellLayout
 from quadrants.data.sparse import pools
 from quadrants.data.sparse.active import deactivate_all
 from quadrants.data.sparse.host import live
-from quadrants.data.sparse.store import SLOT, Store, measure, placed, stores_of
+from quadrants.data.sparse.store import SLOT, Store, bits_of, measure, placed, stores_of
 from quadrants.ir.sparse import Memory, SparseNode, Within
 
 
@@ -121,11 +121,16 @@ class SparseTree:
         place = {axis: (leaf.order[k] if leaf.order else k) for k, axis in enumerate(frame)}
         boundary, offset, levels, _ = placed(store)
         pooled = boundary.kind == "pointer"
+        packing, size = leaf.packing, leaf.dtype.size
+        if packing is not None:
+            bits = bits_of(store, leaf.bits)
+            packing = packing._replace(levels=tuple((place[axis], *rest) for axis, *rest in bits))
+            size = packing.word.size
         return CellLayout(
             tuple((place[axis], extent, divisor, stride) for axis, extent, divisor, stride in levels),
             offset, leaf.shape, leaf.dtype, leaf.offset or (0,) * len(frame),
             boundary.record.pool.words.tree if pooled else self.tree, leaf.writes,
-            within=self.within(store, place, leaf.dtype.size),
+            packing, self.within(store, place, size),
         )  # fmt: skip
 
     def within(self, store: Store, place: dict, size: int) -> Within | None:
@@ -178,7 +183,8 @@ class SparseTree:
         within = self.within(store, position, 1)
         if within is None:
             return None
-        return tuple((position[axis], *rest) for axis, *rest in placed(store)[2]), within
+        levels = (*placed(store)[2], *bits_of(store, 0))
+        return tuple((position[axis], *rest) for axis, *rest in levels), within
 
 
 def _flat(axes: int, store: Store) -> tuple:

@@ -19,7 +19,8 @@ SLOT = 4
 
 
 class Store:
-    """A piece of storage. kind: "root", "dense", "pointer", "bitmasked", "dynamic" or "place".
+    """A piece of storage. kind: "root", "dense", "pointer", "bitmasked", "dynamic", "word", whose cells are bits, or
+    "place".
 
     offset: in the cell of `up`. inside: from the beginning of it to its first cell, where they are in place. record:
     the sparse node that it is. own: the node of the user's tree whose cells it has.
@@ -71,11 +72,11 @@ def stores_of(root) -> Store:
 
 
 def _add(node, up: Store) -> None:
-    assert node.kind not in ("bit_struct", "quant_array"), "SNodeTree.check refuses these"
     if node.kind == "place":
         Store("place", up=up, leaf=node.leaf, own=node)
         return
-    below = _lists(node, up) if node.kind == "dynamic" else Store(node.kind, node.axes, node.dims, up, own=node)
+    kind = "word" if node.word is not None else node.kind
+    below = _lists(node, up) if node.kind == "dynamic" else Store(kind, node.axes, node.dims, up, own=node)
     for child in node.children:
         _add(child, below)
 
@@ -96,6 +97,9 @@ def measure(store: Store) -> int:
     """Set sizes and offsets from here down; gives the bytes that the piece takes in the cell of its parent."""
     if store.kind == "place":
         store.cell_bytes = store.align = store.leaf.dtype.size
+        return store.cell_bytes
+    if store.kind == "word":
+        store.cell_bytes = store.align = store.own.word.size  # of all cells together
         return store.cell_bytes
     size, align = 0, 1
     if store.kind == "dynamic":
@@ -141,6 +145,19 @@ def placed(store: Store) -> tuple:
             inner.append((axis, extent, below.get(axis, 1), stride))
             below[axis] = below.get(axis, 1) * extent
             stride *= extent
-        levels.extend(inner)
+        levels.extend(inner if at.kind != "word" else [])
         at = at.up
     return at, offset, levels[::-1], below
+
+
+def bits_of(store: Store, bits: int) -> list:
+    """Levels, from the outside in, of the cells in the word that `store` is, or is placed in; their strides in bits."""
+    at = store if store.kind != "place" else store.up
+    inner: list = []
+    if at.kind == "word":
+        below: dict = {}
+        for axis, extent in zip(reversed(at.axes), reversed(at.dims), strict=True):
+            inner.append((axis, extent, below.get(axis, 1), bits))
+            below[axis] = below.get(axis, 1) * extent
+            bits *= extent
+    return inner[::-1]

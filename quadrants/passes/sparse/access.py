@@ -146,6 +146,10 @@ class _Access:
         known = n.Cell(cell.array, indices, cell.type, (container,) * len(parts))
 
         def rewrite(x: Any) -> Any:
+            if type(x) is list:
+                for inner in x:
+                    walk.update(inner, rewrite)
+                return x
             return known if x is cell else self.read(x) if isinstance(x, n.Load) else walk.rebuilt(x, rewrite)
 
         walk.update(s, rewrite)
@@ -244,10 +248,18 @@ def _written_cell(s: n.Stmt) -> n.Cell | None:
         place: Any = s.place
     elif isinstance(s, n.Eval) and isinstance(s.value, n.Atomic):
         place = s.value.place
+    elif isinstance(s, n.While) and not s.body and (swap := _swap(s)) is not None:
+        place = swap.place
     else:
         return None
     found = walk.root(place)
     return found if isinstance(found, n.Cell) else None
+
+
+def _swap(s: n.While) -> n.Atomic | None:
+    """The exchange of a loop that changes some bits of a word."""
+    made = [d.init for d in s.pre if isinstance(d, n.Declare) and isinstance(d.init, n.Atomic)]
+    return made[0] if len(made) == 1 and made[0].op == "cas" else None
 
 
 def _assigned(body: list[n.Stmt]) -> set[int]:

@@ -8,6 +8,7 @@ for cell in (slots of P):            row by row
 from __future__ import annotations
 
 from quadrants.ir import nodes as n
+from quadrants.ir.places import digit_levels
 from quadrants.ir.sparse import SparseNode, axes_above, path
 from quadrants.ir.types import i32, u1
 from quadrants.passes.address_arithmetic import plus, times
@@ -65,7 +66,7 @@ def _cells(
     assert decl is not None and decl.within is not None and decl.levels is not None
     within = decl.within
     assert within.holder is not None
-    levels = sorted(decl.levels, key=lambda level: -level[3])
+    levels = digit_levels(decl)
     inner, values = _nest(loop, body, [extent for _, extent, _, _ in levels] or [1], tree, flag)
     sums: list[n.Expr | None] = [None] * decl.ndim
     for (axis, divisor), coord in zip(axes_of(within, within.holder), base):

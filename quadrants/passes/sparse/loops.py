@@ -14,6 +14,7 @@ from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.ir.places import digit_levels
 from quadrants.ir.sparse import LIVE, SparseNode, path
 from quadrants.ir.types import i32
 from quadrants.passes.address_arithmetic import plus, times
@@ -155,7 +156,7 @@ def _over(tree: Tree, loop: n.For) -> list[n.Stmt]:
         live = front.declare("live", got(tree.counter(pool, LIVE)))
         names.append("k")
         bounds.append((const(0), load(live)))
-    levels = sorted(decl.levels, key=lambda level: -level[3])
+    levels = digit_levels(decl)
     names += [f"digit{k}" for k in range(len(levels))]
     bounds += [(const(0), const(extent)) for _, extent, _, _ in levels]
     digits = tuple(n.Var(tree.unique(f"qd_{name}"), i32, False, level=1) for name in names)
