@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from quadrants.ad.indices import COMPUTED, Indices, Length, Sum, computed, mentions
 
 _WRAP = 1 << 32  # indices that differ by this may be the same
-_TRIES = 1000  # a longer search would be felt while a kernel is compiled
+_TRIES = 2000  # a longer search would be felt while a kernel is compiled
+_NEAR = 32  # steps of one loop that are tried, from each end
 
 
 @dataclass
@@ -118,7 +119,8 @@ class _Search:
         self.accesses = accesses
         self.compared = compared
         self.order = [(side, var) for side in (1, 0) for var in accesses[side].steps]
-        places = {step: k for k, step in enumerate(self.order)}
+        self.places = places = {step: k for k, step in enumerate(self.order)}
+        self.equations = equations
         self.telling: dict = {}
         for e in equations:
             self.telling.setdefault(max((places[t[1:]] for t in e.terms), default=-1), []).append(e)
@@ -159,13 +161,24 @@ class _Search:
                 number += count * self.collisions.extents.get(term, 0)
         return max(number, 2) if open_ else number
 
+    def _longest(self, step: tuple) -> float:
+        """How often a loop runs at most, whatever the outer ones do."""
+        side, var = step
+        length = self.accesses[side].lengths[var]
+        if length is None or length.sum is None or any(t[0] != "step" for t in length.sum.terms):
+            return math.inf
+        ends = [n * (self._longest((side, t[1])) - 1) for t, n in length.sum.terms.items()]
+        return length.sum.number + sum(max(end, 0) for end in ends)
+
     # ------------------------------------------------------------ iterations
 
     def found(self, k: int) -> bool:
         if k == 0 and any(e.number % _WRAP for e in self.telling.get(-1, ())):
             return False
+        if k == len(self.accesses[1].steps) and not self._reached(1):
+            return False
         if k == len(self.order):
-            return self._differ() and self._same() and all(self._reached(side) for side in (0, 1))
+            return self._differ() and self._same() and self._reached(0)
         for value in self._candidates(k):
             self.tries += 1
             if self.tries > _TRIES:
@@ -183,7 +196,51 @@ class _Search:
             return [v for v in told if v is not None and 0 <= v < length] if len(told) == 1 else []
         if step not in self.free and step[1] not in self.collisions.indices.outer:
             return [0] if length > 0 else []
-        return sorted({v for v in (0, 1, 2, 3, length - 1) if 0 <= v < length})
+        return self._ends(*self._narrowed(k, length), [e for e in self.equations if ("step", *step) in e.terms], k)
+
+    def _narrowed(self, k: int, length: int) -> tuple[int, int]:
+        """The least and the greatest value of a step for which later ones may solve the equations."""
+        low, high = 0, length - 1
+        term = ("step", *self.order[k])
+        for e in self.equations:
+            if term not in e.terms:
+                continue
+            least, greatest = self._rest(e, k)
+            count = e.terms[term]
+            ends = sorted((-least / count, -greatest / count))
+            low = max(low, math.ceil(ends[0])) if ends[0] > -math.inf else low
+            high = min(high, math.floor(ends[1])) if ends[1] < math.inf else high
+        return low, high
+
+    def _rest(self, e: Sum, k: int) -> tuple[float, float]:
+        """The least and the greatest value of an equation without the step `k`, given those before it."""
+        least: float = e.number
+        greatest: float = e.number
+        for t, n in e.terms.items():
+            place = self.places[t[1:]]
+            if place < k:
+                least += n * self.values[t[1:]]
+                greatest += n * self.values[t[1:]]
+            elif place > k:
+                known = all(self.places[s] < k for s in self._steers(t[1:]))
+                end = n * max((self._length(t[1:]) if known else self._longest(t[1:])) - 1, 0)
+                least, greatest = least + min(end, 0), greatest + max(end, 0)
+        return least, greatest
+
+    def _ends(self, low: int, high: int, equations: list, k: int) -> list:
+        """Values between two that later steps can make up for, from both ends; all, where these are not many."""
+        count = min(high - low + 1, 2 * _NEAR)
+        tried = [low + n // 2 if n % 2 == 0 else high - n // 2 for n in range(count)]
+        return [v for v in tried if self._divides(equations, k, v)]
+
+    def _divides(self, equations: list, k: int, value: int) -> bool:
+        for e in equations:
+            later = [n for t, n in e.terms.items() if self.places[t[1:]] > k]
+            known = e.number + e.terms[("step", *self.order[k])] * value
+            known += sum(n * self.values[t[1:]] for t, n in e.terms.items() if self.places[t[1:]] < k)
+            if known % math.gcd(*later) if later else known:
+                return False
+        return True
 
     def _solved(self, equation: Sum, step: tuple) -> int | None:
         rest = equation.number + sum(n * self.values[t[1:]] for t, n in equation.terms.items() if t[1:] != step)

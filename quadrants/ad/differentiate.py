@@ -42,6 +42,7 @@ from quadrants.ad.structs import split_structs
 from quadrants.ad.tidy import tidy
 from quadrants.ad.validate import validate
 from quadrants.ir import rename, walk
+from quadrants.ir.companions import writes_companions
 from quadrants.ir.nodes import Atomic, Call, Cell, Check, Declare, Extent, For, Module, Return, Var
 
 
@@ -57,6 +58,9 @@ def differentiate(module: Module, mode: str, options) -> Module:
     body = prepare(split_structs(module.body))
     returned = [s for s in body if isinstance(s, Return)]
     body = [s for s in body if not isinstance(s, Return)]
+    if not writes_companions(body, "dual" if mode == "forward" else "grad"):
+        module.body = body + returned if mode == "forward" else prune(_declared(body) + returned)
+        return module
     body = _into_loops(body, returned, refusals)
     if mode == "forward":
         module.body = _forward(body, refusals) + returned
@@ -65,6 +69,10 @@ def differentiate(module: Module, mode: str, options) -> Module:
         _keep_used(module)
     rename.unique_names(module.body, rename.names_of(module) | _names_of_stacks(module.body))
     return module
+
+
+def _declared(body: list) -> list:
+    return [s for s in body if isinstance(s, Declare)]
 
 
 def _names_of_stacks(body: list) -> set:
@@ -83,7 +91,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     body = share_loads(body)
     activity = Activity(body, lambda decl: decl.grad)
     if not activity.writes:
-        return prune([s for s in body if isinstance(s, Declare)] + returned)
+        return prune(_declared(body) + returned)
     allowed = bool(options.get("ad_stack_experimental_enabled"))
     check(body, activity, refusals, stacks=allowed)
     races.check(body, activity, refusals)
@@ -112,7 +120,7 @@ def _into_loops(body: list, returned: list, refusals: Refusals) -> list:
     use them: no value crosses from one loop to another.
     """
     loops = [s for s in body if isinstance(s, For)]
-    declared = [s for s in body if isinstance(s, Declare)]
+    declared = _declared(body)
     if not loops or not declared:
         return body
     outer = {s.var.id for s in declared}

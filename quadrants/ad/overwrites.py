@@ -63,8 +63,8 @@ def _warn(place, loc) -> None:
         file,
         line,
         f"'{array.label or array.name}' is overwritten here after the same launch read it, and the derivative needs "
-        "what was read: it will find the new value, and be wrong. Write the result to another field or to the cells of "
-        "another step, `x[t + 1, i] = f(x[t, i])`, or overwrite in a kernel that is not on the tape.",
+        "what was read: where it does, it will find the new value, and be wrong. Write the result to another field or "
+        "to the cells of another step, `x[t + 1, i] = f(x[t, i])`, or overwrite in a kernel that is not on the tape.",
     )
 
 

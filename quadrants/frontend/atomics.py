@@ -54,7 +54,7 @@ class Atomics:
     def _check_kinds(op: str, augmented: str, t, operands: list) -> None:
         """QuadrantsTypeError for dtypes that the operation does not have."""
         dtypes = [element_dtype(t), *(element_dtype(e.type) for e in operands)]
-        if dtypes[0] is u1 and not augmented:
+        if dtypes[0] is u1 and not augmented and op not in BITWISE:
             raise QuadrantsTypeError(f"'atomic_{op}' does not work on u1; use an integer type such as qd.i32")
         if op not in (*BITWISE, "cas") or not any(d.is_real for d in dtypes):
             return

@@ -7,6 +7,7 @@ from quadrants.frontend.fields import WATCHED, Fields
 from quadrants.frontend.positions import mark_located
 from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.state import State
+from quadrants.ir.companions import writes_companions
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.ir.types import TensorType, tensor_type, u8
 from quadrants.lang.described import type_name
@@ -14,7 +15,8 @@ from quadrants.lang.kinds import FIELD_KINDS, kind_of
 
 MIXED = (
     "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of "
-    "it, one of loops and one of the other statements, or move the statements into the loops."
+    "it, one of loops and one of the other statements, or move the statements into the loops. What a kernel wrapped "
+    "by qd.ad.no_grad computes counts as constant in tapes."
 )
 
 
@@ -98,7 +100,8 @@ class Companions:
 
     def check_top_level(self, body: list) -> None:
         """A kernel with loops at its top level has nothing else there, but what hands arguments to funcs."""
-        if self.options.ad_mode not in ("reverse", "forward") or not any(isinstance(s, For) for s in body):
+        which = {"reverse": "grad", "forward": "dual"}.get(self.options.ad_mode or "")
+        if which is None or not any(isinstance(s, For) for s in body) or not writes_companions(body, which):
             return
         for s in body:
             if isinstance(s, Declare) and (not s.var.mutable or s.var.id in self.declared.parameter_variables):

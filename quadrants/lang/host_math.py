@@ -197,6 +197,9 @@ def _fold(name: str, fn: Callable, args: tuple) -> Any:
 def max(*args) -> Any:
     """Elementwise maximum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
 
+    Of three and more, the last two are compared first, and promoted for that: beside unsigned integers negative ones
+    become large.
+
     One argument is returned as it is: the largest element of a vector is `v.max()`.
 
         z = qd.max(x, y, 0.0)
@@ -207,6 +210,9 @@ def max(*args) -> Any:
 @both_scopes
 def min(*args) -> Any:
     """Elementwise minimum of one or more numbers, vectors or matrices; scalars broadcast; dtypes are promoted.
+
+    Of three and more, the last two are compared first, and promoted for that: beside unsigned integers negative ones
+    become large.
 
     One argument is returned as it is: the smallest element of a vector is `v.min()`.
 

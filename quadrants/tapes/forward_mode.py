@@ -36,8 +36,8 @@ class FwdMode(core.Listener):
         clear_gradients: zero the duals of all fields on entry.
 
     `param.dual` holds the seed inside the body and 0 after it, unless `param` is a loss too: then it holds the result,
-    as the duals of the other fields do. No kernel needs a stack for this: any loop can be differentiated. Ndarrays have
-    no duals and count as constants.
+    as the duals of the other fields do. No kernel needs a stack for this: any `for` loop can be differentiated.
+    Ndarrays have no duals and count as constants.
 
     Raises `AssertionError` for other kinds of `loss` and `param`, for a seed of the wrong length, and when entered a
     second time; `RuntimeError` on entry if a seed is missing, and inside another tape or forward-mode manager.
