@@ -5,6 +5,8 @@ docs/guide/absent_names.md tells users of them; a test compares the two.
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -43,11 +45,42 @@ INSTEAD: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
+_DRAW = "`qd.tools.imwrite` for pictures, `qd.tools.VideoWriter` for films, or matplotlib for windows"
+_MAKE = "`qd.field` or `qd.ndarray` in Python, and `qd.Vector([...])` in kernels"
+
+# Names of Taichi and NumPy that programs expect; the reference has them not either.
+EXPECTED: dict[str, str] = {
+    "GUI": _DRAW, "ui": _DRAW, "ggui": _DRAW, "aot": "`kernel.source(...)`, which gives the text of a kernel",
+    "Texture": "fields or ndarrays", "imread": "`qd.tools.imread`", "imwrite": "`qd.tools.imwrite`",
+    "imshow": "`qd.tools.imwrite`, or matplotlib for windows", "VideoManager": "`qd.tools.VideoWriter`",
+    "VideoWriter": "`qd.tools.VideoWriter`", "PLYWriter": "`qd.tools.PLYWriter`",
+    "array": _MAKE, "zeros": _MAKE, "ones": _MAKE, "empty": _MAKE, "linspace": _MAKE, "arange": "`range(n)` in kernels",
+    "norm": "`v.norm()` of a vector v", "sum": "`v.sum()` of a vector v, and a loop over a field or array",
+}  # fmt: skip
+
+
+def _expected(module: str, name: str, known: Callable[[], Iterable[str]]) -> str:
+    """What to use instead of a name that nobody ever promised; "" of most."""
+    if module:
+        return ""
+    if name in EXPECTED:
+        return f"Use {EXPECTED[name]}."
+    if name.startswith("_") or importlib.util.find_spec(f"quadrants.{name}") is not None:
+        return ""  # `from quadrants import fields` asks for the name before it imports the module
+    if "math" in known():
+        package: Any = sys.modules["quadrants"]
+        return f"Use `qd.math.{name}`." if name in dir(package.math) else ""
+    return ""
+
+
 def error(module: str, name: str, known: Callable[[], Iterable[str]] = tuple) -> AttributeError:
     """What a module without that name raises; `known()` are those that it has."""
     instead = INSTEAD.get(module, {}).get(name)
     full = f"quadrants.{module}".rstrip(".")
     if instead is None:
+        use = _expected(module, name, known)
+        if use:
+            return AttributeError(f"module '{full}' has no attribute '{name}'. {use}", name=name)
         hint = "" if name.startswith("_") else spelling.hint(name, known())
         return AttributeError(f"module '{full}' has no attribute '{name}'{hint}", name=name)
     called = f"qd.{module}.{name}" if module else f"qd.{name}"

@@ -46,7 +46,7 @@ def format_banner(frames: Sequence[Frame], message: str) -> str:
 
 def format_frame(frame: Frame) -> str:
     """One block, ending in a newline. Without source text (a deleted file) only the line that names the place."""
-    out = [f'File "{frame.file}", line {frame.line}, in {frame.function}:']
+    out = [f"{program_text.called(frame.file)}, line {frame.line}, in {frame.function}:"]
     for text, start, end in _marked_lines(frame):
         out += _underlined(text, start, end)
     return "\n".join(out) + "\n"

@@ -111,11 +111,18 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
 
 
 def _not_compiled(error: CompileError, kernel, recipe, text: str, options: dict) -> CompileError:
-    """The error of a compiler with what it was to compile; also a warning, in case the error is caught."""
+    """The error of a compiler with what it was to compile; also a warning, in case the error is caught.
+
+    It has all that the error says, for a report about this package; not where the text is the user's own.
+    """
+    from quadrants.emit.environment import search_path
+
     code = kernel.fn.__code__
     where = f"{code.co_filename}:{code.co_firstlineno}"
-    told = messages.of_kernel(error, where, options["arch"], recipe.tasks, text)
-    _logging.warn(str(told))
+    folders = search_path(kernel.template_path, options.get("template_path") or ())
+    told = messages.of_kernel(error, where, options["arch"], recipe.tasks, text, folders)
+    short = f"The compiler refused the source of kernel '{error.kernel}' ({where}), which templates of yours wrote."
+    _logging.warn(short if folders else str(told))
     return told
 
 

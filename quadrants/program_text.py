@@ -117,6 +117,14 @@ def _candidates(code: types.CodeType) -> Iterator[str]:
         yield str(cells[-1]).partition("\n")[2].lstrip("\n") if cells else ""
 
 
+def called(file: str) -> str:
+    """What messages call a file: `File "sim.py"`; the cells of IPython as its own tracebacks do, `Cell In[3]`."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    naming = getattr(shell.compile, "format_code_name", None) if shell is not None else None  # since IPython 8
+    cell = naming(file) if naming is not None else None
+    return " ".join(cell) if cell else f'File "{file}"'
+
+
 def _argument_of_c(arguments: list[str]) -> str:
     """The text behind -c among the arguments of the interpreter; "" if there is none."""
     rest = iter(arguments[1:])

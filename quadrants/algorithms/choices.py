@@ -35,6 +35,11 @@ class Choices(NamedTuple):
     shared_bytes: int
 
 
+def instead(dtypes: tuple = DTYPES) -> str:
+    """What follows on the words that a dtype is not supported."""
+    return f"; convert to one of {', '.join(t.name for t in dtypes)}"
+
+
 def choices() -> Choices:
     """Those of the kernel that is traced."""
     if kernel_hook.python_arch():

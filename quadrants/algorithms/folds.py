@@ -14,7 +14,7 @@ subgroup = qd.simt.subgroup
 
 def check(dtype, log256_max_n: int) -> None:
     if dtype not in choices.DTYPES:
-        raise NotImplementedError(f"device reduce dtype {dtype} not supported")
+        raise NotImplementedError(f"device reduce dtype {dtype} not supported{choices.instead()}")
     levels(log256_max_n)
 
 

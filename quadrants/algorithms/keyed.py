@@ -22,7 +22,7 @@ TILE = ITEMS * THREADS
 def _check(key_dtype, value_dtype, keys_in, keys_out, values_in, values_out, log256_max_n: int) -> None:
     for what, dtype in (("key", key_dtype), ("value", value_dtype)):
         if dtype not in DTYPES:
-            raise NotImplementedError(f"reduce by key {what} dtype {dtype} not supported")
+            raise NotImplementedError(f"reduce by key {what} dtype {dtype} not supported{choices.instead(DTYPES)}")
     levels(log256_max_n)
     if keys_in is keys_out or values_in is values_out:
         raise ValueError("reduce_by_key_add is not done in place: pass other arrays as keys_out and values_out")

@@ -10,7 +10,7 @@ from quadrants.algorithms.sorting_keys import DIGIT_BITS
 
 def _check(keys, tmp_keys, values, tmp_values, n, key_dtype, has_values: bool, end_bit: int, log256_max_n: int) -> None:
     if key_dtype not in choices.DTYPES:
-        raise NotImplementedError(f"sort key dtype {key_dtype} not supported")
+        raise NotImplementedError(f"sort key dtype {key_dtype} not supported{choices.instead()}")
     bits = choices.width(key_dtype)
     if end_bit <= 0 or end_bit % (2 * DIGIT_BITS) or end_bit > bits:
         raise ValueError(f"end_bit={end_bit} must be a positive multiple of 16, at most {bits} for {key_dtype} keys")

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from quadrants.lang.enums import Layout
     from quadrants.lang.matrix import Matrix
 
+    class _IntegerField(ScalarField):
+        def __getitem__(self, key: Any) -> int: ...
+
+    class _RealField(ScalarField):
+        def __getitem__(self, key: Any) -> float: ...
+
+
 _AOS, _SOA = 0, 1
 
 
@@ -37,9 +44,14 @@ def field(
 ) -> MatrixField: ...  # fmt: skip
 @overload
 def field(
-    dtype: type[float] | type[int], shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
+    dtype: type[int], shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
     offset: int | Sequence[int] | None = None, needs_grad: bool = False, needs_dual: bool = False,
-) -> ScalarField: ...  # fmt: skip
+) -> _IntegerField: ...  # fmt: skip
+@overload
+def field(
+    dtype: type[float], shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",
+    offset: int | Sequence[int] | None = None, needs_grad: bool = False, needs_dual: bool = False,
+) -> _RealField: ...  # fmt: skip
 @overload
 def field(
     dtype: Any, shape: int | Sequence[int] | None = None, order: str | None = None, name: str = "",

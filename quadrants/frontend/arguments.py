@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 
@@ -10,6 +11,7 @@ from quadrants.calls.array import describe
 from quadrants.calls.dataclass_value import no_kind
 from quadrants.calls.kind import Kind, Source
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend import other_spellings, plain_calls
 from quadrants.frontend.companions import Companions
 from quadrants.frontend.fields import Fields
 from quadrants.frontend.loop_writer import LoopWriter
@@ -151,12 +153,10 @@ class Arguments:
         if name == "dtype":
             return typed.element_dtype(decl.type)
         if name in HOST_ONLY:
-            raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
+            raise QuadrantsCompilationError(plain_calls.in_python_only(name))
         if name in ("n", "m", "ndim") and hasattr(ref.sample, name):
             return getattr(ref.sample, name)
-        raise QuadrantsCompilationError(
-            f"An array has no attribute '{name}' in kernels; use .shape, .grad or an index."
-        )
+        raise QuadrantsCompilationError(other_spellings.no_attribute("An array", name, decl.label))
 
     def array_argument(self, func: Func, name: str, a, x):
         """An array parameter of a func: checks what can be known at trace time."""
@@ -289,8 +289,14 @@ class Arguments:
         if name == "fill":
             return lambda v: self.fill_field(field, v)
         if name in HOST_ONLY:
-            raise QuadrantsCompilationError(f"{name} cannot be called in Quadrants-scope")
-        return getattr(field, name)
+            raise QuadrantsCompilationError(plain_calls.in_python_only(name))
+        try:
+            return getattr(field, name)
+        except AttributeError:
+            if hasattr(type(field), name):
+                raise  # one that is there and fails says more
+            written = ast.unparse(getattr(self.positions.frame.node, "value", None) or ast.Name("x"))
+            raise QuadrantsCompilationError(other_spellings.no_attribute("A field", name, written)) from None
 
     def fill_field(self, field, value) -> None:
         """`f.fill(v)` inside a kernel: a loop over the field, parallel at top level."""

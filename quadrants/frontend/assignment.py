@@ -6,7 +6,7 @@ import ast
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.containers import Containers
-from quadrants.frontend.places import Places, immutable_error
+from quadrants.frontend.places import Places, immutable_error, not_assignable
 from quadrants.frontend.refs import ArrayRef, ObjectRef
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
@@ -59,9 +59,7 @@ class Assignment:
             if renewed is not found.value:
                 self.positions.frame.bind(name, renewed, "object")
             return
-        if found.kind == "target":
-            raise QuadrantsSyntaxError(f'The loop variable "{name}" cannot be assigned; copy it to another name first.')
-        raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned: it is a compile-time name or a container.')
+        raise not_assignable(name, found)
 
     def _new_name(self, name: str, value) -> None:
         if isinstance(value, StructCell):

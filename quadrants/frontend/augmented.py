@@ -10,7 +10,7 @@ from quadrants.frontend.containers import Containers
 from quadrants.frontend.lookups import Lookups
 from quadrants.frontend.operators import BINARY_NODES
 from quadrants.frontend.order import Operands
-from quadrants.frontend.places import Places, immutable_error
+from quadrants.frontend.places import Places, immutable_error, not_assignable
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
 from quadrants.lang import typed
@@ -60,7 +60,7 @@ class Augmented:
         if found.kind == "argument":
             raise immutable_error(name)
         if found.kind != "var" and not isinstance(found.value, KernelObject):
-            raise QuadrantsSyntaxError(f'Variable "{name}" cannot be assigned.')
+            raise not_assignable(name, found)
         return found.value
 
     def augment(self, target, op: str, value) -> None:

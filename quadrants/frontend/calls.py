@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
-from quadrants.frontend import intrinsics, plain_calls, wrong_arguments
+from quadrants.frontend import intrinsics, other_spellings, plain_calls, run_time, wrong_arguments
 from quadrants.frontend.containers import Containers
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.format_strings import format_method
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _NO_ITEM = (IndexError, KeyError, ValueError)
 METHODS = (BoundFunc, KernelMethod)
+_OF_PYTHON = (types.BuiltinFunctionType, type)
 # Functions of containers and of the session that change nothing.
 _ONLY_LOOK = ("parent", "get_scalar_field", "get_member_field", "get_runtime", "current_cfg")
 
@@ -74,6 +75,8 @@ class Calls:
             if handler.takes_node:
                 return handler.function(self.tracer, node)
             _, args, kwargs = self.eval_call_arguments(node, function)
+            if isinstance(function, _OF_PYTHON):
+                other_spellings.refuse(function, args, node)
             return self._guarded(handler.function, handler.name, (self.tracer, *args), kwargs)
         function, args, kwargs = self.eval_call_arguments(node, function)
         if function is super:
@@ -119,14 +122,18 @@ class Calls:
         if isinstance(function, type) and is_view_annotation(function):
             return self._guarded(self.views.construct_view, "BufferView", args, kwargs)
         if kind_of(function) == "kernel":
-            raise QuadrantsSyntaxError("Kernels cannot call other kernels. I.e., nested kernels are not allowed.")
+            name = ast.unparse(node.func)
+            raise QuadrantsSyntaxError(
+                "Kernels cannot call other kernels. I.e., nested kernels are not allowed. Decorate "
+                f"`{name}` with @qd.func to call it from kernels, or call both kernels from Python, one by one."
+            )
         if isinstance(function, ObjectRef):
             function = function.obj
         if getattr(function, "__name__", "") == "format" and isinstance(getattr(function, "__self__", None), str):
             return format_method(function.__self__, args, kwargs)
         if not callable(function):
             raise QuadrantsTypeError(f"An object of type {type_name(function)} cannot be called.")
-        return self._call_python(function, args, kwargs)
+        return self._call_python(function, args, kwargs, node)
 
     def _super(self, args):
         """As Python does without arguments: the class that the method is written in, and its first parameter."""
@@ -179,19 +186,23 @@ class Calls:
         hidden = 1 if args and args[0] is self.tracer else 0
         return wrong_arguments.told(function, name, hidden, args, kwargs)
 
-    def _call_python(self, function, args, kwargs):
+    def _call_python(self, function, args, kwargs, node):
         module = getattr(function, "__module__", "") or ""
         looks_up = getattr(function, "__name__", "") in _ONLY_LOOK
         if module.startswith(("quadrants.data", "quadrants.session")) and not looks_up:
-            raise QuadrantsCompilationError(f"{function.__name__} cannot be called in Quadrants-scope")
+            raise QuadrantsCompilationError(plain_calls.in_python_only(function.__name__))
         name = getattr(function, "__name__", type(function).__name__)
         runtime = any(is_runtime(a) for a in args) or any(is_runtime(a) for a in kwargs.values())
         if runtime and (module in ("math", "numpy") or isinstance(function, np.ufunc)):
-            raise QuadrantsTypeError(
-                f"`{module or 'numpy'}.{name}` cannot take a run-time value; use `qd.{name}` (or `qd.math.{name}`)."
-            )
+            raise QuadrantsTypeError(other_spellings.instead_of_numpy(module or "numpy", name))
         if runtime:
             plain_calls.refuse_to_ask(name, function)
+            if function is range:
+                raise run_time.refuse_range(self.positions.frame, node)
+            if function is divmod and len(node.args) == 2:
+                a, b = map(ast.unparse, node.args)
+                raise QuadrantsTypeError(f"`divmod` takes no run-time values: write `({a}) // ({b}), ({a}) % ({b})`.")
+        other_spellings.refuse(function, args, node)
         if isinstance(function, types.FunctionType) and not self.positions.frame.in_static and not _is_ours(function):
             self.reports.warn_once(
                 f'Calling non-quadrants function "{name}". Scope inside the function is not processed by the Quadrants '

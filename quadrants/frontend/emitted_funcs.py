@@ -279,4 +279,10 @@ def identity(x):
 
 
 def no_recursion(func: Func) -> str:
-    return f"recursion is not supported in {func.decorator}."
+    told = f"recursion is not supported in {func.decorator}."
+    if func.is_real_function:
+        return told
+    return (
+        f"{told} Decorate `{func.fn.__name__}` with @qd.real_func, annotate its parameters and its result, and end the "
+        "recursion in a branch that returns without a call of it; or write a loop."
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from quadrants.errors import QuadrantsSyntaxError
-from quadrants.frontend import intrinsics
+from quadrants.frontend import intrinsics, run_time
 from quadrants.frontend.order import Operands
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
@@ -73,8 +73,9 @@ class Evaluation:
             values = [self.walker.eval(a) for a in call.args]
         finally:
             self.positions.frame.in_static -= 1
-        for v in values:
-            intrinsics.check_static(v)
+        for v, a in zip(values, call.args):
+            cure = run_time.refuse_static(self.positions.frame, a) if isinstance(v, Value) else ""
+            intrinsics.check_static(v, cure)
         return values[0] if len(values) == 1 else values
 
     def static_truth(self, call) -> bool:

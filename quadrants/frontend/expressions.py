@@ -31,7 +31,10 @@ class Expressions:
 
     def eval_Constant(self, node):
         if isinstance(node.value, (complex, bytes)):
-            raise QuadrantsTypeError(f"Invalid constant scalar data type: {type(node.value)}")
+            raise QuadrantsTypeError(
+                f"Invalid constant scalar data type: {type(node.value)}. Kernels have no such numbers and texts; a "
+                "complex number is a vector of two, see qd.math.cmul."
+            )
         return node.value
 
     def eval_NamedExpr(self, node):
@@ -87,7 +90,10 @@ class Expressions:
         elif hasattr(items, "__iter__") and kind_of(items) not in FIELD_KINDS:
             items = list(items)
         else:
-            raise QuadrantsTypeError(f"A comprehension needs a compile-time iterable, got {type_name(items)}")
+            raise QuadrantsTypeError(
+                f"A comprehension needs a compile-time iterable, got {type_name(items)}: write a loop, `for i in x:`, "
+                "that stores to a field or an ndarray."
+            )
         for item in items:
             with self.positions.frame.static_scope():
                 names = self.assignment.target_names(generator.target)

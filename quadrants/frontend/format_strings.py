@@ -40,17 +40,24 @@ def check_spec(spec: str, t: DType) -> str:
     if len(letters) > 1:
         raise QuadrantsTypeError(f"'{spec}' is not supported: one conversion letter at most")
     if letters and letters in "csnp":
-        raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+        raise _no_conversion(spec, t)
     if not all(c in "0123456789.+-# " for c in body):
         raise QuadrantsSyntaxError(
             f"The format '{spec}' is not supported: use C printf flags, width and precision, such as '5d' or '.2f'."
         )
     if letters:
         if letters not in SIGNED + UNSIGNED + REAL:
-            raise QuadrantsTypeError(f"'{spec}' is not supported in kernel prints")
+            raise _no_conversion(spec, t)
         if letters not in _letters_of(t):
             raise _mismatch(spec, letters, t)
     return spec
+
+
+def _no_conversion(spec: str, t: DType) -> QuadrantsTypeError:
+    return QuadrantsTypeError(
+        f"'{spec}' is not supported in kernel prints: for a value of type {t}, end it with one of "
+        f"{', '.join(_letters_of(t))}, or leave it out."
+    )
 
 
 def _letters_of(t: DType) -> str:

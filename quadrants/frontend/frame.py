@@ -99,6 +99,20 @@ class Frame:
             return getattr(builtins, name)
         raise self._not_defined(name)
 
+    def hidden_by(self, name: str) -> Any:
+        """What is outside of the function under the name of a new variable; None where nothing is."""
+        if name in self.cells:
+            return getattr(self.cells[name], "cell_contents", None)
+        return self.globals.get(name)
+
+    def known(self, name: str) -> Any:
+        """What a name stands for; None where nothing does."""
+        found = self.lookup_local(name)
+        try:
+            return found.value if found is not None else self.lookup_outer(name)
+        except QuadrantsNameError:
+            return None
+
     def _not_defined(self, name: str) -> QuadrantsNameError:
         return not_defined(name, self.source.tree, self.node, self.source.line0)
 

@@ -18,6 +18,7 @@ _WITH_ONLY = (
     "'with' in Quadrants kernels only supports qd.stream_parallel(), qd.checkpoint(...), qd.graph.parallel_context() "
     "and qd.graph.parallel()"
 )
+_AROUND = "Enter and leave anything else in Python, around the call of the kernel."
 # Statements that have no meaning for a loop or block around tasks.
 _NOT_IN_LOOP = (ast.Break, ast.Continue, ast.Pass, ast.Return, ast.Assert)
 
@@ -95,7 +96,7 @@ class Graphs:
         item = node.items[0]
         name = self.recognition.region_call(item.context_expr)
         if name not in ("stream_parallel", "checkpoint", "parallel_context", "parallel"):
-            raise QuadrantsSyntaxError(_WITH_ONLY)
+            raise QuadrantsSyntaxError(f"{_WITH_ONLY}. {_AROUND}")
         if item.optional_vars is not None:
             raise QuadrantsSyntaxError("'with ... as ...' is not supported in Quadrants kernels")
         call = item.context_expr

@@ -48,7 +48,8 @@ def on_host(operation, *operands):
     except TypeError as error:
         text = str(error).replace("ArrayRef", "Ndarray").replace("ViewRef", "BufferView")
         if any(map(is_container, operands)):
-            text += f". {ELEMENT_BY_ELEMENT}"
+            whole = any(getattr(x, "shape", None) == () for x in operands if is_container(x))
+            text += f". {'A field with one cell has its number at `x[None]`.' if whole else ELEMENT_BY_ELEMENT}"
         raise QuadrantsTypeError(text) from None
 
 

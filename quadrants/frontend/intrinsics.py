@@ -57,6 +57,11 @@ def _elementwise(op: str):
 
 def _rounding(op: str):
     def handler(tracer: Tracer, x, dtype=None):
+        if isinstance(dtype, int):
+            raise QuadrantsTypeError(
+                f"The second argument of {op}() is a dtype in kernels, and {dtype} is none. For digits behind the "
+                f"point, write `{op}(x * 10**{dtype}) / 10**{dtype}`."
+            )
         result = _folded(op, x) if typed.is_number(x) else typed.unary(op, x)
         return result if dtype is None else typed.cast(result, tracer.options.resolve_dtype(dtype))
 
@@ -237,8 +242,8 @@ def _static(tracer: Tracer, node):
     return tracer.evaluation.eval_static(node)
 
 
-def check_static(v) -> None:
-    """Raise unless `v` may be the argument of qd.static."""
+def check_static(v, cure: str) -> None:
+    """Raise unless `v` may be the argument of qd.static. `cure`: what the message goes on with."""
     if isinstance(v, Value) and isinstance(v.expr, Const):
         return
     accepted = (
@@ -254,7 +259,7 @@ def check_static(v) -> None:
         return
     raise QuadrantsCompilationError(
         "Input to qd.static must be compile-time constants or global pointers, instead of "
-        f"{'a run-time value' if isinstance(v, Value) else type(v)}"
+        f"{'a run-time value' if isinstance(v, Value) else type(v)}{cure}"
     )
 
 
@@ -308,11 +313,11 @@ def typed_literal(x, t: DType):
         return constants.of_type(int(x), t)
     if isinstance(x, (int, np.integer)):
         if t.is_real:
-            raise QuadrantsTypeError(
-                f"Integer literals must be annotated with a integer type. For type casting, use `qd.cast({x}, {t})`."
-            )
+            told = "Integer literals must be annotated with a integer type"
+            raise QuadrantsTypeError(f"{told}. For type casting, use `qd.cast({constants.shown(int(x))}, {t})`.")
         if not t.min <= int(x) <= t.max:
-            raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of specified dtype: {t}")
+            told = f"Integer literal {constants.shown(int(x))} exceeded the range of specified dtype"
+            raise QuadrantsTypeError(f"{told}: {t}")
         return Const(int(x), t)
     if not t.is_real:
         raise QuadrantsTypeError(

@@ -164,7 +164,15 @@ class Lookups:
                     raise QuadrantsCompilationError("A compile-time container needs a compile-time index.")
                 return (base, key)
             if isinstance(base, tuple):
-                raise QuadrantsSyntaxError("The items of a tuple cannot be assigned.")
+                raise QuadrantsSyntaxError(
+                    "The items of a tuple cannot be assigned; make a list or a qd.Vector([...]) to assign them."
+                )
+            if isinstance(base, np.ndarray):
+                written = ast.unparse(node.value)
+                raise QuadrantsSyntaxError(
+                    f"The NumPy array `{written}` is no argument of the kernel, so its elements are constants and "
+                    "cannot be assigned: pass it as an argument annotated with qd.types.ndarray(), or use a field."
+                )
             self.names.hint = getattr(node.value, "attr", getattr(node.value, "id", ""))
             return self.index(base, node.slice)
         if isinstance(node, ast.Attribute):

@@ -21,7 +21,7 @@ from quadrants.frontend.views import ViewRef
 from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
-from quadrants.lang import tensor, typed
+from quadrants.lang import constants, tensor, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -72,7 +72,7 @@ class Loops:
 
     def exec_For(self, node) -> None:
         if node.orelse:
-            raise QuadrantsSyntaxError("'else' clause for 'for' is not supported in Quadrants kernels")
+            raise _refuse_else("for", node)
         self.run_for(node, node.iter)
 
     def run_for(self, node, it) -> None:
@@ -123,6 +123,7 @@ class Loops:
                         self.walker.exec_body(node.body)
                         progress.tick()
                 except _Unrolled as leave:
+                    self.positions.frame.node = node
                     if leave.kind == "break":
                         break
                 if self.positions.frame.returned:
@@ -130,7 +131,6 @@ class Loops:
         finally:
             around.pop()
             depths.pop()
-            self.positions.frame.node = node
 
     def static_iterable(self, call):
         value = self.evaluation.eval_static(call)
@@ -183,7 +183,8 @@ class Loops:
         elif isinstance(x, (bool, int, np.integer, float, np.floating)) or typed.is_number(x):
             e = typed.to_expr(x) if not isinstance(x, (int, np.integer)) else Const(int(x), i32)
             if isinstance(x, (int, np.integer)) and not -(2**31) <= int(x) < 2**31:
-                raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of a loop bound: i32")
+                told = f"Integer literal {constants.shown(int(x))} exceeded the range of a loop bound"
+                raise QuadrantsTypeError(f"{told}: i32")
         else:
             raise QuadrantsTypeError(f"range() needs integers, found {type_name(x)}")
         if e.type is not i32 and (e.type.is_real or e.type.bits > 32 or e.type.name == "u32"):
@@ -322,14 +323,16 @@ class Loops:
             bounds = [(Const(0, i32), Const(int(n), i32)) for n in obj.shape]
             self._array_for(node, bounds, None, grouped, over=self.fields.node_decl(obj))
         elif isinstance(obj, Value):
-            raise QuadrantsCompilationError(
-                f"Cannot loop over the object of type {obj.type}; loop over `qd.static(range(...))` or `range(...)`."
-            )
+            written = ast.unparse(node.iter)
+            cure = f"`range({written})`" if obj.is_scalar else f"`range({written}.n)`"
+            raise QuadrantsCompilationError(f"Cannot loop over the object of type {obj.type}; loop over {cure}.")
         elif isinstance(obj, ViewRef):
             raise QuadrantsCompilationError("A BufferView cannot be looped over; write `for i in range(v.size)`.")
         else:
             unrolled = isinstance(obj, (list, tuple, zip, enumerate, map, filter))
             advice = " Write `for .. in qd.static(..)`: it repeats the body for each item." if unrolled else ""
+            if isinstance(obj, (int, float)):
+                advice = f" Write `range({ast.unparse(node.iter)})`."
             raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.{advice}")
 
     def _first_leaf(self, field):
@@ -358,10 +361,7 @@ class Loops:
         if grouped:
             self._grouped_targets(names)
         elif len(names) != len(bounds):
-            raise QuadrantsCompilationError(
-                "Number of struct-for indices does not match loop variable dimensionality: "
-                f"{len(names)} targets, {len(bounds)} axes"
-            )
+            raise QuadrantsCompilationError(_wrong_targets(node.iter, len(names), len(bounds)))
         for name, _ in names:
             self._refuse_taken(name)
         if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
@@ -375,7 +375,7 @@ class Loops:
 
     def exec_While(self, node) -> None:
         if node.orelse:
-            raise QuadrantsSyntaxError("'else' clause for 'while' is not supported in Quadrants kernels")
+            raise _refuse_else("while", node)
         if self.recognition.region_call(node.test) == "do_while":
             self.graphs.do_while(node)
             return
@@ -384,7 +384,7 @@ class Loops:
         self.flow.loops.append("while")
         with self.flow.runtime_control():
             with self.writer.in_block(pre):
-                cond = typed.condition(self.walker.eval(node.test), "while")
+                cond = typed.condition(self.walker.eval(node.test), "while", node.test)
                 # What the condition declares is seen by the body.
                 with self.writer.in_block(body):
                     self.walker.exec_body(node.body)
@@ -424,8 +424,25 @@ class Loops:
         return self.flow.runtime_depth > self.flow.static_depths[-1]
 
 
+def _refuse_else(kind: str, node) -> QuadrantsSyntaxError:
+    told = f"'else' clause for '{kind}' is not supported in Quadrants kernels: "
+    if any(isinstance(child, ast.Break) for child in ast.walk(node)):
+        told += "set a variable before each `break`, as in `left = 1`, and write the statements behind the loop, under "
+        return QuadrantsSyntaxError(f"{told}`if left == 0:`.")
+    return QuadrantsSyntaxError(f"{told}write its statements behind the loop, which has no `break`.")
+
+
 def _inside(tree, node) -> bool:
     return any(child is node for child in ast.walk(tree))
+
+
+def _wrong_targets(iterated, targets: int, axes: int) -> str:
+    told = f"Number of struct-for indices does not match loop variable dimensionality: {targets} targets, {axes} axes"
+    written = ast.unparse(iterated)
+    if not axes:
+        return f"{told}. `{written}` has one cell, `{written}[None]`: write no loop."
+    few, indices = ("i", "one index") if axes == 1 else (", ".join("ijklmnpq"[:axes]), f"{axes} indices")
+    return f"{told}. `{written}` has {indices}: write `for {few} in {written}`, or `for I in qd.grouped({written})`."
 
 
 def _check_axes(axes, n: int) -> list:

@@ -11,7 +11,7 @@ from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import ArrayDecl, Binary, Cell, Const, Extent, Load
-from quadrants.ir.types import i32
+from quadrants.ir.types import TensorType, i32
 from quadrants.lang import access
 from quadrants.lang.described import type_name
 from quadrants.lang.kinds import kind_of
@@ -46,7 +46,8 @@ class Memory:
                 f"{what} cannot be sliced in a kernel; index it, or pass a qd.BufferView of a 1-D array."
             )
         if len(flat) != decl.ndim:
-            raise QuadrantsIndexError(f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}")
+            told = f"{what} with dim {decl.ndim} accessed with indices of dim {len(flat)}"
+            raise QuadrantsIndexError(f"{told}. {_as_indexed(decl, len(flat))}")
         values = tuple(self._index(x, k, decl) for k, x in enumerate(flat))
         if decl.may_be_empty and self.options.check_bounds:
             self._check_cells_exist(decl, values)
@@ -137,3 +138,15 @@ class Memory:
         if kind == "struct_field":
             return StructCell(self, obj, indices)
         raise QuadrantsTypeError(f"An object of type {type_name(obj)} cannot be indexed in a kernel.")
+
+
+def _as_indexed(decl: ArrayDecl, given: int) -> str:
+    """How a cell of the array is written."""
+    if decl.ndim == 0:
+        return f"Write `{decl.label}[None]`."
+    written = f"{decl.label}[{', '.join('ijklmnpq'[: decl.ndim])}]"
+    element = decl.type.shape if isinstance(decl.type, TensorType) else ()
+    if element and given == decl.ndim + len(element):
+        part, cells = ("row", "vectors") if len(element) == 1 else ("row, column", "matrices")
+        return f"Its cells are {cells}: write `{written}[{part}]`."
+    return f"Write `{written}`."

@@ -14,7 +14,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.writer import Writer
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import i32, i64, promote
-from quadrants.lang import typed
+from quadrants.lang import constants, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.value import Value
 
@@ -45,7 +45,7 @@ def _bound(x):
     for t in (i32, i64):
         if t.min <= int(x) <= t.max:
             return Const(int(x), t)
-    raise QuadrantsTypeError(f"Integer literal {x} exceeded the range of a loop bound: i64")
+    raise QuadrantsTypeError(f"Integer literal {constants.shown(int(x))} exceeded the range of a loop bound: i64")
 
 
 def _is_wide(t) -> bool:

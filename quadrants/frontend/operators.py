@@ -7,6 +7,7 @@ import ast
 import numpy as np
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend import run_time
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.host_operations import (
     ELEMENT_BY_ELEMENT,
@@ -17,7 +18,7 @@ from quadrants.frontend.host_operations import (
     unary_on_host,
 )
 from quadrants.frontend.order import Operands
-from quadrants.frontend.places import Places
+from quadrants.frontend.places import Places, refuse_nothing
 from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import is_runtime
@@ -32,6 +33,7 @@ BINARY_NODES = {
     ast.Pow: "pow", ast.BitAnd: "bit_and", ast.BitOr: "bit_or", ast.BitXor: "bit_xor", ast.LShift: "shl",
     ast.RShift: "shr",
 }  # fmt: skip
+_COMPARE = "Compare what is no integer, as in `x != 0`."
 COMPARE_NODES = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
@@ -57,13 +59,18 @@ class Operators:
         left, right = self.evaluation.eval_each((node.left, node.right))
         if isinstance(node.op, ast.MatMult):
             return self._matmul(left, right)
+        if left is None or right is None:
+            refuse_nothing(node.left if left is None else node.right)
         return self.apply_binary(BINARY_NODES[type(node.op)], left, right)
 
     def apply_binary(self, op: str, left, right):
+        if isinstance(left, str) and op == "mod":
+            raise QuadrantsTypeError(
+                "'%' formatting is not supported in kernels; use an f-string in print or assert, as in "
+                '`print(f"{x}")`, or commas, as in `print("x =", x)`.'
+            )
         if is_runtime(left) or is_runtime(right):
             return typed.binary(op, left, right)
-        if isinstance(left, str) and op == "mod":
-            raise QuadrantsTypeError("'%' formatting is not supported in kernels; use an f-string in print or assert.")
         if op == "pow" and isinstance(left, int) and isinstance(right, int) and right < 0:
             return left**right
         if getattr(left, "_qd_host_matrix", False) or getattr(right, "_qd_host_matrix", False):
@@ -95,7 +102,8 @@ class Operators:
     def _integral(self, x, symbol: str):
         e = typed.to_expr(x)
         if isinstance(e.type, StructType) or typed.element_dtype(e.type).is_real:
-            raise QuadrantsTypeError(f"'{symbol}' takes integral inputs only, however '{e.type}' is provided")
+            told = f"'{symbol}' takes integral inputs only, however '{e.type}' is provided"
+            raise QuadrantsTypeError(f"{told}. {_COMPARE}")
         return e
 
     # ------------------------------------------------------------ and, or, comparisons
@@ -137,7 +145,8 @@ class Operators:
         a, b = typed.to_expr(left), typed.to_expr(right)
         for e in (a, b):
             if isinstance(e.type, StructType) or typed.element_dtype(e.type).is_real:
-                raise QuadrantsTypeError(f"unsupported operand type(s) for '{symbol}': '{a.type}' and '{b.type}'")
+                told = f"unsupported operand type(s) for '{symbol}': '{a.type}' and '{b.type}'"
+                raise QuadrantsTypeError(f"{told}. {_COMPARE}")
         if isinstance(a.type, TensorType) or isinstance(b.type, TensorType):
             self.writer.block.extend(effects)
             return typed.binary(name, Value(a), Value(b))
@@ -218,7 +227,7 @@ class Operators:
             same = left is right
             return same if isinstance(op, ast.Is) else not same
         if not self.positions.frame.in_static or is_runtime(left) or is_runtime(right):
-            raise QuadrantsSyntaxError(f'"{text}" is only supported inside `qd.static`.')
+            raise run_time.refuse_membership(self.positions.frame, node, text)
         return (left in right) if isinstance(op, ast.In) else (left not in right)
 
     # ------------------------------------------------------------ a if c else b
@@ -233,7 +242,7 @@ class Operators:
             raise QuadrantsSyntaxError(
                 "A conditional expression needs a scalar condition; use `qd.select` for vectors and matrices."
             )
-        test = typed.condition(cond, "if")
+        test = typed.condition(cond, "if", node.test)
         first: list = []
         second: list = []
         with self.flow.runtime_control():

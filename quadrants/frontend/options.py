@@ -58,7 +58,9 @@ class Options:
             return u1
         if isinstance(t, DType):
             return t
-        raise QuadrantsTypeError(f"Invalid data type {t!r}")
+        raise QuadrantsTypeError(
+            f"Invalid data type {t!r}. Use a primitive type such as qd.f32 or qd.i32, or int, float, bool."
+        )
 
     def resolve_type(self, t: Any):
         """A dtype or compound type used as an annotation inside a body."""

@@ -85,7 +85,7 @@ class Output:
     # ------------------------------------------------------------ assert
 
     def exec_Assert(self, node: ast.Assert) -> None:
-        cond = typed.condition(self.walker.eval(node.test), "assert")
+        cond = typed.condition(self.walker.eval(node.test), "assert", node.test)
         if not self.options.debug:
             return
         texts, values = self._assert_message(node)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.frontend.frame import Binding
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir.nodes import Cell, Const, ElemPlace, Load, MemberPlace, Store
 from quadrants.ir.types import StructType
 from quadrants.lang import access, typed
+from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
 
@@ -18,6 +22,32 @@ def immutable_error(name: str) -> QuadrantsSyntaxError:
         f'Kernel argument "{name}" is immutable in the kernel. If you want to change its value, '
         "please create a new variable."
     )
+
+
+def not_assignable(name: str, found: Binding) -> QuadrantsSyntaxError:
+    """What an assignment to a name raises that is neither a run-time variable nor a parameter of the kernel."""
+    if found.kind == "target":
+        return QuadrantsSyntaxError(f'The loop variable "{name}" cannot be assigned; copy it to another name first.')
+    told = f'Variable "{name}" cannot be assigned: '
+    if found.kind == "static":
+        return QuadrantsSyntaxError(
+            f"{told}qd.static bound it to what is known while the kernel is compiled. Give the new value another name."
+        )
+    if found.kind == "container":
+        return QuadrantsSyntaxError(
+            f"{told}it is a {type_name(found.value)}, which is made while the kernel is compiled. Assign its items, "
+            "give the new value another name, or make it a qd.Vector([...])."
+        )
+    return QuadrantsSyntaxError(f"{told}it is a compile-time name. Give the new value another name.")
+
+
+def refuse_nothing(node: ast.AST | None) -> None:
+    """QuadrantsSyntaxError where `node`, whose value is None and is wanted, is a call: of what returns nothing."""
+    if isinstance(node, ast.Call):
+        raise QuadrantsSyntaxError(
+            f"`{ast.unparse(node.func)}` returns nothing, so there is no value to use: end it with `return ...`, or "
+            f"call it on a line by itself, `{ast.unparse(node)}`."
+        )
 
 
 class Places:

@@ -31,6 +31,11 @@ def refuse_to_ask(name: str, function) -> None:
         )
 
 
+def in_python_only(name: str) -> str:
+    """What is said of the functions of containers and sessions that Python scope has alone."""
+    return f"{name} cannot be called in Quadrants-scope: call it in Python, before or after the call of the kernel."
+
+
 def answers_anew(function) -> bool:
     """Whether a function of Python has another answer each time: clocks, random numbers."""
     module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 
 from quadrants import banner
@@ -15,6 +16,7 @@ from quadrants.frontend.frame import Frame
 from quadrants.ir.nodes import Loc
 from quadrants.lang.described import plain_words
 
+_WIDEST = 64  # bits of a dtype
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -86,6 +88,17 @@ class Positions:
             k -= 1
         return Loc(self.loc().frames, banner.format_frame(frames[k]).rstrip("\n"))
 
+    def name_of(self, value) -> str:
+        """The name in the line under translation that stands for the number `value`; "" where none does."""
+        return next((name for name in self._names() if _is_number(self.frame.known(name), value)), "")
+
+    def _names(self) -> dict[str, None]:
+        """The names in the lines of the node under translation, which may be a part of what they are about."""
+        node = self.frame.node or self.frame.source.tree
+        lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        named = (x for x in ast.walk(self.frame.source.tree) if isinstance(x, ast.Name))
+        return dict.fromkeys(x.id for x in named if x.lineno in lines)
+
     # ------------------------------------------------------------ errors
 
     def error_frames(self) -> list:
@@ -109,9 +122,25 @@ class Positions:
         if getattr(error, "_qd_located", False):
             return error
         kind, message = told(error)
+        if isinstance(error, OverflowError):
+            message += self._too_large()
         frames = users([*self.error_frames(), *getattr(error, "_qd_inner", ())])
         located = kind(banner.format_banner(frames, plain_words(message)))
         return mark_located(located)
+
+    def _too_large(self) -> str:
+        """What follows on the error of Python about a number that is too large."""
+        large = [f"`{name}`" for name in self._names() if _is_large(self.frame.known(name))]
+        subject = " and ".join(large) or "A number of this line"
+        return f". {subject} is too large for every dtype: write a real number, as in `1e20`, or use larger units."
+
+
+def _is_number(x, value) -> bool:
+    return type(x) is type(value) and x == value
+
+
+def _is_large(x) -> bool:
+    return isinstance(x, int) and x.bit_length() > _WIDEST
 
 
 def users(frames: list) -> list:

@@ -11,7 +11,7 @@ from quadrants.frontend.containers import Containers
 from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.lookups import Lookups
 from quadrants.frontend.order import Operands
-from quadrants.frontend.places import Places, immutable_error
+from quadrants.frontend.places import Places, immutable_error, refuse_nothing
 from quadrants.frontend.realcall import RealCalls
 from quadrants.frontend.recognition import Recognition
 from quadrants.frontend.returns import Returns
@@ -19,6 +19,7 @@ from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import If
 from quadrants.lang import typed
+from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
 
 
@@ -26,7 +27,7 @@ class Statements:
     """Statements, except loops and regions."""
 
     __slots__ = (
-        "options", "names", "positions", "flow", "writer", "walker", "recognition", "evaluation", "places",
+        "options", "names", "positions", "reports", "flow", "writer", "walker", "recognition", "evaluation", "places",
         "containers", "returns", "assignment", "lookups", "real", "calls",
     )  # fmt: skip
 
@@ -47,6 +48,7 @@ class Statements:
         self.options = state.options
         self.names = state.names
         self.positions = state.positions
+        self.reports = state.reports
         self.flow = state.flow
         self.writer = state.writer
         self.walker = walker
@@ -86,10 +88,27 @@ class Statements:
         self.names.assigning = node.targets[0].id if isinstance(node.targets[0], ast.Name) else ""
         value = self.walker.eval(node.value)
         self.names.assigning = ""
+        if value is None and not static:
+            refuse_nothing(node.value)
+        if not static:
+            self._warn_of_hidden(node.targets[0])
         if len(node.targets) > 1 and isinstance(value, Value):
             value = self.writer.temp(value)
         for target in node.targets:
             self.assign_target(target, value, static)
+
+    def _warn_of_hidden(self, target) -> None:
+        """Tell of a variable that gets the name of a field, which is meant to be written more often."""
+        frame = self.positions.frame
+        if not isinstance(target, ast.Name) or frame.lookup_local(target.id) is not None:
+            return
+        hidden = frame.hidden_by(target.id)
+        if kind_of(hidden) in FIELD_KINDS and hidden.shape == ():
+            self.reports.warn_once(
+                f"`{target.id} = ...` makes a variable of the kernel, and the field `{target.id}` keeps its value. "
+                f"Write `{target.id}[None] = ...` to store to the field, or give the variable another name.",
+                SyntaxWarning,
+            )
 
     def _assign_pairwise(self, target, value) -> bool:
         """`a, b = b, a`: every right side is read before the first write."""
@@ -173,7 +192,7 @@ class Statements:
             with self.positions.frame.static_scope():
                 self.walker.exec_body(node.body if taken else node.orelse)
             return
-        cond = typed.condition(self.walker.eval(node.test), "if")
+        cond = typed.condition(self.walker.eval(node.test), "if", node.test)
         then: list = []
         orelse: list = []
         with self.flow.runtime_control():
@@ -194,6 +213,8 @@ class Statements:
                 "at the end."
             )
         value = self.walker.eval(node.value) if node.value is not None else None
+        if value is None and frame.kind == "kernel" and frame.has_return_annotation:
+            refuse_nothing(node.value)
         frame.result = self.returns.finish_return(value) if frame.kind == "kernel" else value
         frame.returned_by = node
         frame.returned = True

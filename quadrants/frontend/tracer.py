@@ -67,6 +67,7 @@ class Tracer:
         "default_fp", "default_ip", "debug", "check_bounds", "arch_name", "resolve_dtype", "emit", "declare",
         "temp", "check", "reported_loc", "assign_to", "atomic", "check_width", "check_tensor_index", "cell",
         "within", "extents", "builtin", "intrinsic", "declare_shared", "when", "repeat", "rename", "warn",
+        "name_of",
         "bind_struct_method", "call_func",
     )  # fmt: skip
 
@@ -213,6 +214,7 @@ class Tracer:
         self.arch_name, self.resolve_dtype = options.arch_name, options.resolve_dtype
         self.emit, self.declare, self.temp, self.check = writer.emit, writer.declare, writer.temp, writer.check
         self.reported_loc, self.warn = self.positions.reported_loc, self.reports.warn
+        self.name_of = self.positions.name_of
         self.assign_to, self.atomic = self.places.assign_to, self.atomics.atomic
         self.check_width, self.check_tensor_index = memory.check_width, memory.check_tensor_index
         self.cell, self.within, self.extents = memory.cell, memory.within, memory.extents

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from quadrants.errors import QuadrantsNameError
 
 _BLOCKS = {ast.If: "`if`", ast.For: "`for`", ast.While: "`while`", ast.With: "`with`"}
+_USUAL = {"np": "numpy as np", "numpy": "numpy", "qd": "quadrants as qd", "torch": "torch"}
 _COMPREHENSIONS = (ast.ListComp, ast.DictComp)
 
 
@@ -24,7 +26,18 @@ def not_defined(name: str, tree: ast.FunctionDef, used: Any, line0: int) -> Quad
     elif found:
         line = found[0][0].lineno + line0
         return QuadrantsNameError(f"{told} here: it is bound below, in line {line}. Bind it before it is used.")
-    return QuadrantsNameError(told)
+    return QuadrantsNameError(f"{told}{_meant(name)}")
+
+
+def _meant(name: str) -> str:
+    """What somebody meant who wrote a name that the module does not have."""
+    package: Any = sys.modules["quadrants"]
+    for module, owner in (("qd", package), ("qd.math", package.math)):
+        if not name.startswith("_") and hasattr(owner, name):
+            return f": write `{module}.{name}`."
+    if name in sys.stdlib_module_names or name in _USUAL:
+        return f": import it above the kernel, at the top of the file, as in `import {_USUAL.get(name, name)}`."
+    return ""
 
 
 def _ended(name: str, bound: ast.Name, block: ast.AST, line0: int) -> str:

@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from quadrants import spelling
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsIndexError,
@@ -40,6 +41,12 @@ class KernelMethod:
 
 # ---------------------------------------------------------------- indices
 
+_CUT = "; write `int(..)` around it, which cuts off what is behind the point"
+_NEGATIVE = (
+    "Negative indices are not supported in Quadrants kernels. Count from the first element: the last one is "
+    "`x[x.shape[0] - 1]`, or `v[v.n - 1]` of a vector."
+)
+
 
 def index_expr(x, axis: int):
     """One index as an i32 expression. A constant keeps its value, also where that is no i32: no cell has it."""
@@ -57,17 +64,18 @@ def index_value(x, axis: int):
     if isinstance(x, Value):
         e = x.expr
         if not isinstance(e.type, DType) or e.type.is_real:
-            raise QuadrantsTypeError(f"indices must be integers, however '{e.type}' is provided as index {axis}")
+            told = f"indices must be integers, however '{e.type}' is provided as index {axis}"
+            raise QuadrantsTypeError(told + (_CUT if isinstance(e.type, DType) else ""))
         if isinstance(e, Const) and e.value < 0:
-            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+            raise QuadrantsSyntaxError(_NEGATIVE)
         return e if _exceeds_i32(e.type) else typed.cast_expr(e, i32)
     if isinstance(x, (int, np.integer, np.bool_)):
         if x < 0:
-            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+            raise QuadrantsSyntaxError(_NEGATIVE)
         return Const(int(x), i32 if x <= i32.max else i64 if x <= i64.max else u64)
     if isinstance(x, (float, np.floating)):
         raise QuadrantsTypeError(
-            f"indices must be integers, however '{scope.default_fp()}' is provided as index {axis}"
+            f"indices must be integers, however '{scope.default_fp()}' is provided as index {axis}{_CUT}"
         )
     raise QuadrantsTypeError(f"indices must be integers, however '{type_name(x)}' is provided as index {axis}")
 
@@ -105,7 +113,7 @@ def _static_slice(s: slice, extent: int) -> list:
                 "Quadrants does not support variables in slice now, please use constant instead of it."
             )
         if bound is not None and bound < 0:
-            raise QuadrantsSyntaxError("Negative indices are not supported in Quadrants kernels.")
+            raise QuadrantsSyntaxError(_NEGATIVE)
     start, stop, step = s.start or 0, extent if s.stop is None else s.stop, s.step or 1
     if stop > extent or start > extent:
         raise QuadrantsIndexError(f"slice {start}:{stop} is out of range for an axis of extent {extent}")
@@ -291,8 +299,16 @@ def attribute(v: Value, name: str):
             return t.shape[1]
     result = _swizzle(v, name)
     if result is None:
-        raise QuadrantsCompilationError(f"A value of type {t} has no attribute '{name}'")
+        raise QuadrantsCompilationError(f"A value of type {t} has no attribute '{name}'{_meant(t, name)}")
     return result
+
+
+def _meant(t, name: str) -> str:
+    if name in ("astype", "to", "type"):
+        return "; write `qd.cast(x, qd.f32)`, with the dtype that is wanted"
+    if isinstance(t, TensorType):
+        return "; write `v.n`, the number of rows" if name in ("shape", "size") else spelling.hint(name, _METHODS)
+    return ""
 
 
 def iterate(v: Value) -> list:

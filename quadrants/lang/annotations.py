@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Generic, TypeVar
 
 from quadrants.lang.enums import BoundaryMode, Layout
@@ -71,7 +72,7 @@ class NdarrayType:
         if field_dim is not None:
             raise ValueError("The field_dim argument for ndarray type is already deprecated. Please use ndim instead.")
         self.dtype = _with_element_shape(dtype, element_dim, element_shape)
-        self.ndim = ndim
+        self.ndim = _checked_ndim(ndim)
         self.layout = Layout.AOS
         self.needs_grad = needs_grad
         self.boundary = int(boundary_mode(boundary))
@@ -146,6 +147,19 @@ def _element_matches(wanted: Any, found: Any) -> bool:
         return False
     extents = wanted.get_shape()
     return len(extents) == len(shape) and all(n in (None, m) for n, m in zip(extents, shape))
+
+
+def _checked_ndim(ndim: Any) -> int | None:
+    if ndim is None:
+        return None
+    try:
+        axes = operator.index(ndim)
+    except TypeError:
+        told = f"Invalid ndim {ndim!r} of qd.types.ndarray()"
+        raise TypeError(f"{told}: write the number of axes, as in ndim=2") from None
+    if axes < 0:
+        raise ValueError(f"Invalid ndim {axes} of qd.types.ndarray(): the number of axes is 0 or more, as in ndim=2")
+    return axes
 
 
 def _checked_dim(dim: Any) -> int:

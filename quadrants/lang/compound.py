@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from quadrants import caller
 from quadrants.errors import QuadrantsSyntaxError
 from quadrants.lang.struct_type import StructType
 from quadrants.lang.tensor_types import CompoundType, MatrixType, TensorTypeBase, VectorType
@@ -76,6 +77,13 @@ def dataclass(cls: type) -> StructType:
             )
         if not name.startswith("__") and not isinstance(value, type) and _is_method(value):
             methods[name] = value
+    bare = [name for name in vars(cls) if not name.startswith("_") and name not in methods]
+    if not members and bare:
+        caller.warn(
+            f"The struct {cls.__name__} has no members: those of a @qd.dataclass have annotations and no values. Write "
+            f"`{bare[0]}: qd.f32`, with the type of `{bare[0]}`.",
+            SyntaxWarning,
+        )
     try:
         return StructType(members, methods, name=cls.__name__)
     except ValueError as error:

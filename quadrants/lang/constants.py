@@ -11,6 +11,7 @@ from quadrants.ir.nodes import Const
 from quadrants.ir.types import DType, f16, f32, flushed, i32, i64, u1, u32, u64
 from quadrants.lang import scope
 
+_LEGIBLE = 128  # bits
 NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -63,12 +64,26 @@ def literal(value) -> Const:
     if isinstance(value, (int, np.integer)):
         value, t = int(value), scope.default_ip()
         if not t.min <= value <= t.max:
-            wider = [w.name for w in (u32, i64, u64) if w.min <= value <= w.max]
-            advice = f"; write qd.{wider[0]}({value}) to widen it." if wider else " and of every other type."
-            raise QuadrantsTypeError(f"Integer literal {value} exceeded the range of default_ip: {t}{advice}")
+            raise QuadrantsTypeError(_too_large(value, t))
         return Const(value, t)
     t = scope.default_fp()
     return Const(round_to(float(value), t), t)
+
+
+def _too_large(value: int, t: DType) -> str:
+    tracer = scope.current()
+    name = tracer.name_of(value) if tracer is not None else ""
+    whose = f" It is the value of `{name}`." if name else ""
+    told = f"Integer literal {shown(value)} exceeded the range of default_ip: {t}"
+    wider = [w.name for w in (u32, i64, u64) if w.min <= value <= w.max]
+    if wider:
+        return f"{told}; write qd.{wider[0]}({name or value}) to widen it.{whose}"
+    return f"{told} and of every other type. Write a real number, as in `1e20`, or compute in larger units.{whose}"
+
+
+def shown(value: int) -> str:
+    """An integer in a message: of those that no line holds, how long they are."""
+    return str(value) if value.bit_length() <= _LEGIBLE else f"of {value.bit_length()} bits"
 
 
 def of_type(value, t: DType) -> Const:

@@ -68,6 +68,9 @@ class KernelTracer(Protocol):
     def warn(self, text: str, category: type[Warning], /) -> None:
         """A Python warning at the user's line under translation."""
 
+    def name_of(self, value: Any, /) -> str:
+        """The name in the line under translation that stands for a Python number; "" where none does."""
+
     def reported_loc(self) -> Loc:
         """The place for a report that is printed while the kernel runs."""
 

@@ -20,6 +20,7 @@ from quadrants.ir.types import (
     u1,
 )
 from quadrants.lang import constants, debug_checks, scope
+from quadrants.lang.no_value import no_array, no_value
 from quadrants.lang.value import Value
 
 
@@ -36,7 +37,7 @@ def to_expr(x):
     if isinstance(x, np.ndarray):
         if x.ndim == 0:
             return constants.literal(x.item())
-        raise QuadrantsTypeError("Only 0-dimensional numpy array can be used to initialize a scalar expression")
+        raise QuadrantsTypeError(no_array(x))
     if getattr(x, "_qd_host_matrix", False):
         from quadrants.lang import tensor
 
@@ -49,10 +50,7 @@ def to_expr(x):
         return x.as_value().expr
     if isinstance(x, int):  # IntEnum and friends
         return constants.literal(int(x))
-    raise QuadrantsTypeError(
-        f"Invalid constant scalar data type: {type(x)}. Only numbers, vectors, matrices and structs are run-time "
-        "values; keep other objects in a compile-time name with `name = qd.static(...)`."
-    )
+    raise QuadrantsTypeError(no_value(x))
 
 
 def to_value(x) -> Value:
@@ -190,7 +188,9 @@ def binary(name: str, x, y) -> Value:
     shape = _shape_of(a, b, op.symbol)
     ta, tb = element_dtype(a.type), element_dtype(b.type)
     if op.operands == "int" and (ta.is_real or tb.is_real):
-        raise QuadrantsTypeError(f"unsupported operand type(s) for '{op.symbol}': '{_name(a)}' and '{_name(b)}'")
+        told = f"unsupported operand type(s) for '{op.symbol}': '{_name(a)}' and '{_name(b)}'"
+        cure = "powers are written `a ** b`, and" if name == "bit_xor" else "it takes integers:"
+        raise QuadrantsTypeError(f"{told}; {cure} `int(x)` cuts off what is behind the point.")
     if op.result == "left":
         computed = result = ta
     elif op.result == "atan2":
@@ -284,12 +284,24 @@ def truth(e):
     return Binary("ne", e, zero, e.type.with_dtype(u1) if isinstance(e.type, TensorType) else u1)
 
 
-def condition(x, what: str):
-    """The test of `if`, `while`, `and`, `or`: a scalar integer or u1, as a u1 expression."""
+def condition(x, what: str, node=None):
+    """The test of `if`, `while`, `and`, `or`: a scalar integer or u1, as a u1 expression. `node`: its AST."""
     e = to_expr(x)
     if not isinstance(e.type, DType) or e.type.is_real:
-        raise QuadrantsTypeError(f"`{what}` conditions must be an integer; found {_name(e)}. ")
+        told = f"`{what}` conditions must be an integer; found {_name(e)}. "
+        raise QuadrantsTypeError(told + _compared(e.type, node))
     return truth(e)
+
+
+def _compared(t, node) -> str:
+    """What to write instead of a condition of that type."""
+    import ast  # few kernels are wrong
+
+    written = ast.unparse(node) if node is not None else "x"
+    name = written if isinstance(node, (ast.Name, ast.Subscript, ast.Attribute, ast.Call)) else f"({written})"
+    if isinstance(t, TensorType):
+        return f"Write `{name}.any()` or `{name}.all()`."
+    return "Compare a member of it." if isinstance(t, StructType) else f"Write `{name} != 0`."
 
 
 def select(cond, x, y) -> Value:

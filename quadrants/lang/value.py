@@ -52,7 +52,10 @@ class Value:
         )
 
     def __index__(self):
-        raise QuadrantsTypeError("A run-time value was used where a compile-time integer is needed.")
+        raise QuadrantsTypeError(
+            "A run-time value was used where a compile-time integer is needed: pass it as an argument annotated with "
+            "qd.template(), or write a constant."
+        )
 
     __hash__ = object.__hash__
 

@@ -19,6 +19,7 @@ _INSTALL = (
     "Install one with the system's package manager (for example `apt install gcc`, `dnf install gcc`, "
     "`xcode-select --install`) or with `pip install ziglang`, or set QD_CC to the path of a compiler."
 )
+_USUAL = ("clang", "gcc", "cc")
 _LACKING = "a C compiler: `apt install gcc`, or `pip install ziglang`"
 FOR_HALVES = "install gcc 12 or clang 15, or newer ones, or set QD_CC to the path of one"
 _FIRST_WITH_HALVES = {"gcc": 12, "clang": 15}  # on x86
@@ -135,11 +136,14 @@ def _commands(variable: str) -> Iterator[tuple[str, ...]]:
         words = [chosen] if whole else _words(variable, chosen)
         path = which(words[0]) if words else None
         if path is None:
-            wrong = f"{variable}={chosen} names no executable file"
-            raise CompilerNotFound(f"{wrong}. Correct it, or unset it. {_INSTALL}", f"{_LACKING}; {wrong}")
+            wrong = f"{variable} names {words[0] if words else chosen}, which is not there"
+            there = next(filter(None, map(which, _USUAL)), "")
+            cure = f"Set it to the path of a compiler, as in {variable}={there or '/usr/bin/gcc'}, or unset it"
+            rest = "." if there else f", and install one. {_INSTALL}"
+            raise CompilerNotFound(f"{wrong}. {cure}{rest}", f"{_LACKING}; {wrong}")
         yield (path, *words[1:])
         return
-    for name in ("clang", "gcc", "cc"):
+    for name in _USUAL:
         path = which(name)
         if path is not None:
             yield (path,)

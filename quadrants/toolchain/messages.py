@@ -24,12 +24,22 @@ def failed(compiler: Compiler, name: str, source: str, status: int, log: str, di
     return CompileError(text, kernel=name, dialect=dialect, log=log)
 
 
-def of_kernel(error: CompileError, where: str, arch: str, tasks: Sequence[str], source: str) -> CompileError:
-    """The same failure for the user who called the kernel at `where` ("file:line"), with what was to be compiled."""
+def of_kernel(
+    error: CompileError, where: str, arch: str, tasks: Sequence[str], source: str, templates: Sequence[str] = ()
+) -> CompileError:
+    """The same failure for the user who called the kernel at `where` ("file:line"), with what was to be compiled.
+
+    templates: folders of the user with templates that the source was written by.
+    """
     text = (
         f"Kernel '{error.kernel}' ({where}) was not compiled for {arch}: {len(source.encode())} bytes of source, tasks "
         f"{', '.join(tasks) or 'none'}.\n{error}"
     )
+    if templates:
+        text += (
+            f"\nTemplates of {', '.join(templates)} took part in the source: `python -m quadrants templates check "
+            f"{templates[0]}` looks for what is wrong in them."
+        )
     return type(error)(text, kernel=error.kernel, dialect=error.dialect, source_path=error.source_path, log=error.log)
 
 

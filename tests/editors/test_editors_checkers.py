@@ -28,6 +28,8 @@ qd.math.crosss
 
 @qd.kernel(grahp=True)
 def k(): ...
+y = qd.field(qd.f32, shape=3)
+y[0].nothing
 """
 
 
@@ -86,9 +88,9 @@ def test_mypy_has_nothing_to_say(mypy, name):
 
 def test_mistakes_are_found(pyright, mypy):
     lines = {d["range"]["start"]["line"] + 1 for d in pyright if d["file"].endswith("mistakes.py")}
-    assert {5, 6, 9, 11} <= lines, pyright
+    assert {5, 6, 9, 11, 14} <= lines, pyright
     told = {int(line.split(":")[1]) for line in mypy if line.startswith("mistakes.py")}
-    assert {5, 6, 9, 11} <= told, mypy
+    assert {5, 6, 9, 11, 14} <= told, mypy
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -137,9 +137,9 @@ def test_sum_over_lists(arch):
 
     with raises(qd.QuadrantsTypeError, "use v.sum() for a vector"):
         of_vector()
-    with raises(qd.QuadrantsTypeError, "write a loop with += for a field or array"):
+    with raises(qd.QuadrantsTypeError, "write a loop with `total += x[i]` for a field or array"):
         of_field()
-    with raises(qd.QuadrantsTypeError, "write a loop with += for a field or array"):
+    with raises(qd.QuadrantsTypeError, "write a loop with `total += a[i]` for a field or array"):
         of_array(out)
 
 

@@ -56,6 +56,19 @@ def test_the_page_has_all_of_them():
     }
 
 
+@pytest.mark.parametrize("name", absent.EXPECTED)
+def test_a_name_of_other_packages_says_what_to_use(name):
+    with pytest.raises(AttributeError, match=f"^module 'quadrants' has no attribute '{name}'. Use ") as caught:
+        getattr(qd, name)
+    for path in re.findall(r"\bqd\.([a-zA-Z_0-9.]*[a-zA-Z_0-9])", str(caught.value)):
+        assert module_of(path) is not None
+
+
+def test_a_name_of_the_mathematics_says_where_it_is():
+    with pytest.raises(AttributeError, match="has no attribute 'cross'. Use `qd.math.cross`.$"):
+        qd.cross  # noqa: B018
+
+
 def test_in_a_kernel(arch):
     @qd.kernel
     def run():

@@ -61,7 +61,7 @@ def test_cells_with_a_magic(magic):
 def test_tracebacks_end_at_the_cell():
     told = told_by("@qd.kernel\ndef run():\n    nothing", "run()")
     shown = told[told.index("Traceback (most recent call last)") :]
-    assert "----> 1 run()" in shown and "line 3, in run:\n    nothing\n    ^^^^^^^" in shown
+    assert "----> 1 run()" in shown and "Cell In[2], line 3, in run:\n    nothing\n    ^^^^^^^" in shown
     assert "kernel.py" not in shown and "launcher" not in shown and "quadrants/" not in shown
 
 
@@ -78,4 +78,4 @@ def test_a_notebook(tmp_path):
     nbclient.NotebookClient(book, km=manager, allow_errors=True, timeout=120).execute()
     outputs = ["".join(o.get("text", "") for o in cell.outputs) for cell in book.cells]
     assert "result 1" in outputs[1] and "result 2" in outputs[2]
-    assert "line 3, in wrong" in book.cells[4].outputs[0]["evalue"]
+    assert "Cell In[4], line 3, in wrong:" in book.cells[4].outputs[0]["evalue"]

@@ -180,3 +180,22 @@ def test_a_program_that_catches_it_ends_well(tmp_path):
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "caught CompileError"), done.stderr
     assert done.stderr.count("was not compiled for") == 1
+
+
+def test_a_template_of_the_user_that_writes_wrong_text(tmp_path, capfd):
+    """The compiler's words are in the error alone: the log has one line."""
+    (tmp_path / "c").mkdir()
+    text = '{% extends "builtin/c/task.c.j2" %}\n{% block header %}#error by mistake\n{{ super() }}{% endblock %}\n'
+    (tmp_path / "c" / "task.c.j2").write_text(text)
+    qd.init(arch=qd.cpu, offline_cache=False, template_path=[str(tmp_path)])
+    _, broken, _ = kernels()
+    capfd.readouterr()
+    with pytest.raises(CompileError, match="by mistake") as caught:
+        broken()
+    os.unlink(caught.value.source_path)
+    check = f"Templates of {tmp_path} took part in the source: `python -m quadrants templates check {tmp_path}`"
+    assert check in str(caught.value)
+    logged = capfd.readouterr().err
+    assert "The compiler refused the source of kernel 'broken'" in logged and "which templates of yours wrote" in logged
+    assert "by mistake" not in logged
+    qd.reset()
