@@ -30,7 +30,9 @@ cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
     if is_real(op.code):
         if raw_is_float(value):
             store_real(op.code, at, raw_float_value(value))
-        elif raw_is_float_kind(value) or raw_is_int_kind(value) or is_numpy_number(value, True) or is_numpy_bool(value):
+        elif raw_is_int_kind(value):
+            store_real(op.code, at, integer_as_real(op, value, plan))
+        elif raw_is_float_kind(value) or is_numpy_number(value, True) or is_numpy_bool(value):
             store_real(op.code, at, raw_as_double(value))
         else:
             raise_not_convertible(op, value, plan)
@@ -70,6 +72,16 @@ cdef as_integer(Op *op, PyObject *value, Plan plan):
     if is_numpy_bool(value):
         return int(<object> value)
     raise_not_convertible(op, value, plan)
+
+
+cdef double integer_as_real(Op *op, PyObject *value, Plan plan) except? -1:
+    try:
+        return raw_as_double(value)
+    except OverflowError:
+        raise plan.called.wrong(OverflowError(
+            f"{plan.argument(op.source)}: {short_number(value)} is further from 0 than every real number; pass one "
+            "nearer to it, or math.inf"
+        )) from None
 
 
 cdef int pack_far_integer(Op *op, PyObject *value, char *at, Plan plan) except -1:

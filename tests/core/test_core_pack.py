@@ -337,3 +337,10 @@ def test_a_call_packer_must_be_callable():
 def test_a_plan_that_names_more_than_the_kernel_has(plan):
     with pytest.raises(ValueError, match="there is no"):
         Recorder([core.SCALAR], core.Plan(ECHO, bytes(16), **plan))(1)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_integers_that_no_real_number_reaches(dtype, value):
+    with pytest.raises(OverflowError, match=r"Argument \(0,\): an integer of 1329 bits is further from 0 than"):
+        ECHOES[dtype](value)
