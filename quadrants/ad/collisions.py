@@ -151,7 +151,7 @@ class _Search:
             begin, end = self._value(length.begin, side), self._value(length.end, side)
             length = None if begin is None or end is None else Length(Sum(end - begin, {}), begin, end)
         if length is None:
-            return 2 if var in self.collisions.indices.outer else 0
+            return 2
         number, open_ = length.sum.number, False
         for term, count in length.sum.terms.items():
             if term[0] == "step":

@@ -9,6 +9,7 @@ A form that cannot be told is None. A step counts the iterations of a loop from 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from quadrants.ad.components import component
 from quadrants.ad.versions import Versions
@@ -20,6 +21,7 @@ from quadrants.ir.nodes import (
     Extent,
     For,
     Load,
+    MatOp,
     Select,
     Unary,
     VarPlace,
@@ -34,7 +36,16 @@ COMPUTED = {
     "mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "min": min, "max": max, "abs": abs,
     "bit_and": lambda a, b: a & b, "bit_or": lambda a, b: a | b, "bit_xor": lambda a, b: a ^ b,
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "raw_div": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "raw_mod": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
+    "shl": lambda a, b: a << b if 0 <= b < 32 else None, "shr": lambda a, b: a >> b if 0 <= b < 32 else None,
+    "pow": lambda a, b: a**b if 0 <= b < 32 else None, "powi": lambda a, b: a**b if 0 <= b < 32 else None,
+    "i8": lambda a: (a + 128) % 256 - 128, "u8": lambda a: a % 256,
+    "i16": lambda a: (a + 32768) % 65536 - 32768, "u16": lambda a: a % 65536,
+    "ltu1": lambda a, b: int(a < b), "leu1": lambda a, b: int(a <= b), "gtu1": lambda a, b: int(a > b),
+    "geu1": lambda a, b: int(a >= b), "equ1": lambda a, b: int(a == b), "neu1": lambda a, b: int(a != b),
 }  # fmt: skip
+_DIVIDING = ("mod", "floordiv", "raw_div", "raw_mod")
 
 
 @dataclass
@@ -150,6 +161,8 @@ class Indices:
             return ("fixed", ("extent", e.array.id, e.axis))
         if isinstance(e, (Cast, Unary)) and not isinstance(e.type, TensorType):
             return self._unary(e)
+        if isinstance(e, MatOp):
+            return self._fold(e)
         return self._binary(e) if isinstance(e, Binary) and not isinstance(e.type, TensorType) else None
 
     def _unary(self, e: Cast | Unary):
@@ -173,13 +186,19 @@ class Indices:
         a, b = self.form(e.a), self.form(e.b)
         if a is None or b is None:
             return None
-        if not is_index(e):
-            return (e.op + e.type.name, a, b)
-        if e.op == "sub" and isinstance(b, int):
-            return shifted(a, -b)
-        if e.op == "add" and (isinstance(a, int) or isinstance(b, int)):
-            return shifted(a, b) if isinstance(b, int) else shifted(b, a)
-        return _folded(e.op, a, b)
+        return _joined(e.op, a, b) if is_index(e) else (e.op + e.type.name, a, b)
+
+    def _fold(self, e: MatOp):
+        """The sum, or an end, of the components of a vector."""
+        if e.op not in ("sum", "max", "min") or not is_index(e):
+            return None
+        (vector,) = e.args
+        parts = [component(vector, k, self.resolved) for k in range(vector.type.count)]
+        forms = [None if part is None else self.form(part) for part in parts]
+        if None in forms:
+            return None
+        op = "add" if e.op == "sum" else e.op
+        return reduce(lambda a, b: _joined(op, a, b), forms)
 
     def resolved(self, e):
         """What a variable was assigned, and what casts between counting numbers hold."""
@@ -286,9 +305,20 @@ def is_index(e) -> bool:
 
 def computed(op: str, *operands: int | None) -> int | None:
     """The number that an operation of `COMPUTED` makes of numbers, if these are known and it makes any."""
-    if None in operands or operands[-1] == 0 and op in ("mod", "floordiv"):
+    if None in operands or operands[-1] == 0 and op in _DIVIDING:
         return None
     return COMPUTED[op](*operands)
+
+
+def _joined(op: str, a, b):
+    """The form of an operation on two numbers that count as loops do."""
+    if op == "sub" and isinstance(b, int):
+        return shifted(a, -b)
+    if op == "add" and (isinstance(a, int) or isinstance(b, int)):
+        return shifted(a, b) if isinstance(b, int) else shifted(b, a)
+    if op == "shl" and isinstance(b, int) and 0 <= b < 31:
+        return _folded("mul", a, 1 << b)
+    return _folded(op, a, b)
 
 
 def _folded(op: str, *operands):

@@ -144,7 +144,19 @@ def _member_type(key: str, kind: Any) -> Any:
     try:
         return kept_dtype(kind)
     except ValueError as error:
-        raise ValueError(f"Member '{key}': {error}") from None
+        raise ValueError(f"Member '{key}': {_instead(key, kind) or error}") from None
+
+
+def _instead(key: str, kind: Any) -> str:
+    """What to write instead of a quantised member; "" for other kinds."""
+    from quadrants.ir.quant import QuantType  # imports of this package are counted
+
+    if not isinstance(kind, QuantType):
+        return ""
+    return (
+        f"the quantised type {kind} is one of fields, and a struct type is one of values. Make the field by "
+        f"qd.Struct.field({{'{key}': ..}}), and place `{key}` in a qd.BitpackedFields."
+    )
 
 
 def convert(value: Any, kind: Any, key: str) -> Any:

@@ -154,6 +154,19 @@ for I in qd.grouped(z): J = I; J = qd.Vector([I[1], I[0]]); z[I] += z[J] ** 2
 for I in qd.grouped(z): J = I; d = 1; d -= 1; J[d] += 1; z[I] += z[J] ** 2
 """
 STORED = """
+for i in range(4): w[i >> 1] = x[i]
+for i in range(4): w[(i << 1) & 2] = x[i]
+for i in range(4): w[i ** 2 % 3] = x[i]
+for i in range(4): w[int(i > 1)] = x[i]
+for i in range(4): w[qd.raw_div(i, 2)] = x[i]
+for i in range(4): w[qd.raw_mod(i, 2)] = x[i]
+for i in range(4):: k = i; k >>= 1; w[k] = x[i]
+for i in range(4): w[qd.Vector([i, 3 - i]).sum()] = x[i]
+for i in range(4): w[qd.Vector([i, 2]).max()] = x[i]
+for I in qd.grouped(qd.ndrange(3, 3)): w[I.sum()] = x[I[0]]
+for i in range(3):: for j in range(kind[0]): w[0] = x[i]
+for i in range(3):: for j in range(kind[i]): w[j] = x[i]
+for i in range(30):: for j in range(2): w[i + 9 * j] = x[i]
 for i in range(4): out[0] = x[i]
 for i in range(4): out[0] = x[3]
 for i in range(4): out[i // 2] = x[i]
@@ -173,6 +186,10 @@ for i in range(2):: v[1][1 - i] = x[i]; v[1][i] += x[i + 2]
 for i in range(2):: v[1][i] = x[i]; v[1] = [x[2], x[3]]
 """
 ACCEPTED = """
+for i in range(4): w[i << 1] += x[i] ** 2
+for i in range(4): w[(i << 1) + (i >> 5)] = x[i] ** 2
+for i in range(4):: for j in range(kind[i]): w[8 * i + j] = x[i] ** 2
+for I in qd.grouped(qd.ndrange(3, 3)): w[I.sum() * 2 + I[0]] += x[I.sum()] ** 2
 for i in range(4): out[0] = 3.0
 for i in range(4): out[i] = x[i] + x[0]
 for i in range(4): out[i // 2] += x[i]

@@ -346,3 +346,12 @@ def test_a_tree_beside_a_sparse_one(arch):
     builder.finalize()
     x[1], q[3] = 2.0, -5
     assert x.to_numpy().tolist() == [0, 2, 0, 0] and [q[k] for k in range(8)] == [0, 0, 0, -5, 0, 0, 0, 0]
+
+
+@pytest.mark.cpu_only
+def test_struct_types_have_no_quantised_members():
+    told = r"Member 'a': the quantised type qi5 .* qd.Struct.field\({'a': ..}\), and place `a`"
+    with pytest.raises(ValueError, match=told):
+        qd.types.struct(a=q.int(5))
+    with pytest.raises(ValueError, match=told):
+        qd.dataclass(type("S", (), {"__annotations__": {"a": q.int(5)}}))

@@ -122,6 +122,8 @@ class World:
             node = self.nodes[-1]
             node.place(self.y, offset=self.offset)
         self.shape = node.shape
+        # What `copy_from` reads; it makes every cell active.
+        self.sources = qd.field(self.dtype, self.shape), qd.Vector.field(2, qd.i32, self.shape)
         self.frames = []
         frame: dict = {}
         for level in chain:
@@ -335,6 +337,9 @@ class Kernels:
         return seen
 
 
+STEPS = "store store add host load drop drop make fill all double array sum copy".split()
+
+
 def step(world: World, kernels: Kernels, rng: random.Random) -> str:
     """One operation on both; returns what it was."""
     some = [tuple(rng.randrange(n) for n in world.shape) for _ in range(rng.choice((1, 3, 20)))]
@@ -342,9 +347,7 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
     index = np.array(some, np.int32).reshape(len(some), world.rank)
     values = np.array([rng.randint(1, 60) for _ in some], np.int32)
     sparse = world.sparse()
-    what = rng.choice(
-        ("store", "store", "add", "host", "load", "drop", "drop", "make", "fill", "all", "double", "array", "sum")
-    )
+    what = rng.choice(STEPS)
     if what == "store":
         kernels.store(index, values)
         for i, v in zip(some, values):
@@ -406,9 +409,15 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
                 world.values[i] = 2 * world.values.get(i, 0)
     else:
         array = np.array([rng.randint(0, 90) for _ in world.indices()]).reshape(world.shape)
-        world.x.from_numpy(array.astype(np.int32))
-        world.y.from_numpy(np.stack([array, -array], -1).astype(np.int32))
+        x, y = world.sources if what == "copy" else (world.x, world.y)
+        x.from_numpy(array.astype(np.int32))
+        y.from_numpy(np.stack([array, -array], -1).astype(np.int32))
+        if what == "copy":
+            world.x.copy_from(x)
+            world.y.copy_from(y)
         for i in world.indices():
+            if what == "copy":
+                world.touch(i)
             if world.is_active(i):
                 world.values[i] = int(array[i])
     return what

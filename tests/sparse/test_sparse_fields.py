@@ -243,3 +243,20 @@ def test_addresses(sparse):
         return qd.cast(qd.get_addr(x, [7]) - qd.get_addr(x, [6]), qd.i64)
 
     assert distance() == 8
+
+
+@pytest.mark.parametrize("below", [("pointer",), ("bitmasked", "pointer"), ("dense", "pointer"), ("pointer", "dense")])
+def test_copies_end_where_lists_do(sparse, below):
+    """The last chunk of the list has room for three entries that it does not have."""
+    x = qd.field(qd.i32)
+    builder = qd.FieldsBuilder()
+    node = builder.dynamic(qd.i, 5, chunk_size=4)
+    for kind in below:
+        node = getattr(node, kind)(qd.i, 2)
+    node.place(x)
+    builder.finalize()
+    source = qd.field(qd.i32, x.shape)
+    source.fill(7)
+    x.copy_from(source)
+    assert count(x) == x.shape[0] and (x.to_numpy() == 7).all()
+    assert count(node.parent()) <= x.shape[0]

@@ -157,6 +157,9 @@ def activate_all(node: SparseNode) -> None:
 def _activate_missing(node: SparseNode, entries: np.ndarray, ids) -> None:
     """Give every cell of a pointer node in some containers a container."""
     missing = np.argwhere(entries == 0)
+    coords = _coords_of(node, missing, ids)
+    inside = _inside_lists(node, coords)
+    missing, coords = missing[inside], coords[inside]
     pool = node.pool
     counters = numbers_of(pool.lists["counters"])
     begin = counters.item(LIVE)
@@ -167,22 +170,37 @@ def _activate_missing(node: SparseNode, entries: np.ndarray, ids) -> None:
     fresh = order[begin:] == 0
     order[begin:][fresh] = np.arange(begin, end, dtype=np.int32)[fresh] + FIRST
     numbers = order[begin:]
-    coords = np.zeros((len(missing), len(node.axes)), np.int64)
-    if node.holder is not None:
-        around = take(numbers_of(node.holder.pool.lists["coords"]), ids)[missing[:, 0]]
-        for k, (axis, divisor) in enumerate(axes_above(node, node.holder)):
-            coords[:, axis] += around[:, k].astype(np.int64) * divisor
-    for k, (axis, divisor, _) in enumerate(node.digits):
-        coords[:, axis] += missing[:, 1 + k] * divisor
-    rest = missing[:, -1]
-    for axis, extent in reversed(node.own):
-        coords[:, axis] += rest % extent
-        rest = rest // extent
     entries[tuple(missing.T)] = numbers
     _replace(pool.lists["order"], end, order)
     for name, values in (("place", np.arange(begin, end, dtype=np.int32)), ("coords", coords.astype(np.int32))):
         put(numbers_of(pool.lists[name]), numbers, values)
     counters[LIVE] = end
+
+
+def _coords_of(node: SparseNode, places: np.ndarray, ids) -> np.ndarray:
+    """Coordinates of the cells of a node at some places of its header in some containers."""
+    coords = np.zeros((len(places), len(node.axes)), np.int64)
+    if node.holder is not None:
+        around = take(numbers_of(node.holder.pool.lists["coords"]), ids)[places[:, 0]]
+        for k, (axis, divisor) in enumerate(axes_above(node, node.holder)):
+            coords[:, axis] += around[:, k].astype(np.int64) * divisor
+    for k, (axis, divisor, _) in enumerate(node.digits):
+        coords[:, axis] += places[:, 1 + k] * divisor
+    rest = places[:, -1]
+    for axis, extent in reversed(node.own):
+        coords[:, axis] += rest % extent
+        rest = rest // extent
+    return coords
+
+
+def _inside_lists(node: SparseNode, coords: np.ndarray) -> np.ndarray:
+    """Which cells are in entries of the lists around them: the last chunk of a list may have room for more."""
+    inside = np.ones(len(coords), bool)
+    for around in path(node):
+        if around.kind == "dynamic":
+            axis, divisor = axes_above(node, around)[around.own[0][0]]
+            inside &= coords[:, axis] // divisor < around.most
+    return inside
 
 
 def _replace(part: Memory, count: int, values: np.ndarray) -> None:
