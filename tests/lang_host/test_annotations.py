@@ -107,8 +107,8 @@ def test_other_annotations():
 
 def test_enumerations():
     assert str(enums.Layout.SOA) == repr(enums.Layout.SOA) == "Layout.SOA" and enums.Layout.NULL == 2
-    assert enums.Backend.NDARRAY == 1 and enums.Format.depth32f == len(enums.Format) - 1
-    assert pickle.loads(pickle.dumps(enums.Format.r8)) is enums.Format.r8
+    assert enums.Backend.NDARRAY == 1 and types.enums.Format.depth32f == len(types.enums.Format) - 1
+    assert pickle.loads(pickle.dumps(types.enums.Format.r8)) is types.enums.Format.r8
     assert types.enums.BoundaryMode.CLAMP == 1
 
 
