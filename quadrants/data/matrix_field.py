@@ -166,7 +166,7 @@ class MatrixField(NumpyExchange, Field):
             elements[...] = bulk.cast(array, elements.dtype).reshape(elements.shape)
             self._written()
             return
-        columns = array.reshape(*self.shape, len(self._leaves))
+        columns = np.asarray(array).reshape(*self.shape, len(self._leaves))
         for k, part in enumerate(self._components()):
             part._store_all(columns[..., k])
 

@@ -157,3 +157,16 @@ def test_a_dense_word_beside_sparse_nodes(sparse):
     qd.root.dense(qd.i, 8).place(bits)
     x[1], q[3] = 2.0, -5
     assert x.to_numpy().tolist() == [0, 2, 0, 0] and [q[k] for k in range(8)] == [0, 0, 0, -5, 0, 0, 0, 0]
+
+
+def test_copies_from_dense_fields(sparse):
+    """Where memory is a device's, what is copied is there too."""
+    v, x = qd.Vector.field(2, qd.types.quant.int(18)), qd.field(qd.types.quant.int(13))
+    in_word("pointer_dense", v, x, bits=64)
+    w, y = qd.Vector.field(2, qd.i32, 16), qd.field(qd.i32, 16)
+    numbers = np.arange(16, dtype=np.int32)
+    w.from_numpy(np.stack([numbers, -numbers], -1))
+    y.from_numpy(3 * numbers)
+    v.copy_from(w)
+    x.copy_from(y)
+    assert [(*v[i], x[i]) for i in range(16)] == [(i, -i, 3 * i) for i in range(16)]
