@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import MEMORY, PLACES, Atomic, Call, Choice, Intrinsic, Module, Place, Store, Task
+from quadrants.ir.nodes import MEMORY, Atomic, Call, Choice, Module, Place, Store, Task
 from quadrants.ir.sparse import Memory
 from quadrants.ir.types import element_dtype
 
@@ -56,13 +56,10 @@ def only_read(task: Task, candidates: Set[int]) -> Set[int]:
         for node in walk.walk(bodies.pop()):
             if isinstance(node, MEMORY) and called:
                 return set()
-            if isinstance(node, (Store, Atomic)):
-                written |= _numbers(node.place)
-            elif isinstance(node, Call) and id(node.func) not in seen:
+            written.update(number for place in walk.written_places(node) for number in _numbers(place))
+            if isinstance(node, Call) and id(node.func) not in seen:
                 seen.add(id(node.func))
                 bodies.append(node.func.body)
-            if isinstance(node, (Call, Intrinsic)):
-                written.update(k for a in node.args if isinstance(a, PLACES) for k in _numbers(a))
     return candidates - written
 
 

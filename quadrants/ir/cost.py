@@ -116,14 +116,7 @@ def _loops(task: Task) -> Iterator[For | While]:
     """Every loop of a task, also in the functions that it calls."""
     if task.loop is not None:
         yield task.loop
-    seen, bodies = set(), [task.body]
-    while bodies:
-        for node in walk.walk(bodies.pop()):
-            if isinstance(node, (For, While)):
-                yield node
-            elif isinstance(node, Call) and id(node.func) not in seen:
-                seen.add(id(node.func))
-                bodies.append(node.func.body)
+    yield from (node for node in walk.with_functions(task.body) if isinstance(node, (For, While)))
 
 
 def _is_known(loop: For) -> bool:

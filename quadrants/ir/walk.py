@@ -131,6 +131,25 @@ def _rewritten(x: Any, rewrite: Callable[..., Any], args: tuple[Any, ...]) -> An
     return x if all(map(is_, made, x)) else made
 
 
+def with_functions(body: Nodes) -> Iterator[n.Node]:
+    """The nodes of a body and of the functions that it calls, each function once."""
+    seen: set[int] = set()
+    bodies: list[Nodes] = [body]
+    while bodies:
+        for node in walk(bodies.pop()):
+            yield node
+            if isinstance(node, n.Call) and id(node.func) not in seen:
+                seen.add(id(node.func))
+                bodies.append(node.func.body)
+
+
+def written_places(node: n.Node) -> list[n.Place]:
+    """The places that a node itself may write to."""
+    if isinstance(node, (n.Store, n.Atomic)):
+        return [node.place]
+    return [a for a in node.args if isinstance(a, n.PLACES)] if isinstance(node, (n.Call, n.Intrinsic)) else []
+
+
 def root(place: n.Place) -> n.VarPlace | n.Cell | n.Slot | n.Choice:
     """The cell or variable that a place is part of."""
     while isinstance(place, (n.ElemPlace, n.MemberPlace)):

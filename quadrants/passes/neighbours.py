@@ -5,6 +5,7 @@ A device then does well to have the iterations of a block near each other in eve
 
 from __future__ import annotations
 
+from quadrants.ir import walk
 from quadrants.ir.nodes import (
     Binary,
     Builtin,
@@ -22,7 +23,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import TensorType
-from quadrants.passes.own_cells import Values, everything
+from quadrants.passes.own_cells import Values
 
 
 def find_neighbours(module: Module) -> Module:
@@ -37,7 +38,7 @@ def _is_near(task: Task, loop: For) -> bool:
     """Whether some array is read at two distances along an axis other than the last, which threads of a row do not
     share. Not so where it can be seen which thread does an iteration, or in which order they are numbered.
     """
-    nodes = everything(task.body)
+    nodes = list(walk.with_functions(task.body))
     if any(isinstance(node, (Builtin, Intrinsic, Rand)) for node in nodes):
         return False
     values = _Distances(nodes, loop.vars)

@@ -23,7 +23,6 @@ from quadrants.ir.nodes import (
     Make,
     Module,
     Node,
-    Stmt,
     Store,
     Task,
     Var,
@@ -44,7 +43,7 @@ def _own_cells(module: Module, task: Task, loop: For) -> None:
     atomics = [(atomic, cell.array) for atomic, cell in cells if cell is not None]
     if not atomics or not loop.vars:
         return
-    nodes = everything(task.body)
+    nodes = list(walk.with_functions(task.body))
     variables = loop.index or loop.vars
     values = Values(nodes, variables)
     accesses: dict[ArrayDecl, list[tuple[Expr, ...]]] = {}
@@ -77,20 +76,6 @@ def _may_share(a: ArrayDecl, b: ArrayDecl) -> bool:
     if a is b or "array" not in (a.kind, b.kind):
         return False
     return a.kind == b.kind or {a.kind, b.kind} == {"field", "array"} and element_dtype(a.type) is element_dtype(b.type)
-
-
-def everything(body: list[Stmt]) -> list[Node]:
-    """The nodes of a body and of the functions that it calls."""
-    nodes: list[Node] = []
-    seen: set[int] = set()
-    bodies = [body]
-    while bodies:
-        for node in walk.walk(bodies.pop()):
-            nodes.append(node)
-            if isinstance(node, Call) and id(node.func) not in seen:
-                seen.add(id(node.func))
-                bodies.append(node.func.body)
-    return nodes
 
 
 class Values:

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from quadrants.ir import walk
 from quadrants.ir.nodes import (
-    PLACES,
     ArrayDecl,
-    Atomic,
     Binary,
-    Call,
     Cell,
     Const,
     Declare,
@@ -23,12 +20,11 @@ from quadrants.ir.nodes import (
     Node,
     Place,
     Stmt,
-    Store,
     Task,
     Var,
     VarPlace,
 )
-from quadrants.passes.own_cells import Values, everything
+from quadrants.passes.own_cells import Values
 
 Memory = tuple[int, int]
 
@@ -53,10 +49,10 @@ def own_words(module: Module, task: Task) -> set[Memory]:
     loop = task.loop
     if loop is None or not loop.vars or any(region.kind in ("parallel", "stream") for region in module.regions):
         return set()
-    nodes = everything(task.body)
+    nodes = list(walk.with_functions(task.body))
     writes: dict[Memory, list[tuple[Expr, ...]]] = {}
     for node in nodes:
-        for place in written_places(node):
+        for place in walk.written_places(node):
             for cell in packed_cells(place):
                 writes.setdefault(memory(cell.array), []).append(_undivided(cell))
     for node in walk.walk(task.reductions):
@@ -108,13 +104,6 @@ def _digits(e: Expr, factor: int = 1) -> dict[int, int] | None:
         a, b = _digits(e.a, factor), _digits(e.b, factor)
         return {**a, **b} if a is not None and b is not None and a.keys().isdisjoint(b) else None
     return None
-
-
-def written_places(node: Node) -> list[Place]:
-    """The places that a node may write to."""
-    if isinstance(node, (Store, Atomic)):
-        return [node.place]
-    return [a for a in node.args if isinstance(a, PLACES)] if isinstance(node, Call) else []
 
 
 def _undivided(cell: Cell) -> tuple[Expr, ...]:

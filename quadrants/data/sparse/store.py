@@ -140,11 +140,7 @@ def placed(store: Store) -> tuple:
     at = store
     while at.kind not in ("pointer", "root"):
         offset += at.offset + at.inside
-        inner, stride = [], at.cell_bytes
-        for axis, extent in zip(reversed(at.axes), reversed(at.dims), strict=True):
-            inner.append((axis, extent, below.get(axis, 1), stride))
-            below[axis] = below.get(axis, 1) * extent
-            stride *= extent
+        inner = _digits(at, below, at.cell_bytes)
         levels.extend(inner if at.kind != "word" else [])
         at = at.up
     return at, offset, levels[::-1], below
@@ -153,11 +149,14 @@ def placed(store: Store) -> tuple:
 def bits_of(store: Store, bits: int) -> list:
     """Levels, from the outside in, of the cells in the word that `store` is, or is placed in; their strides in bits."""
     at = store if store.kind != "place" else store.up
-    inner: list = []
-    if at.kind == "word":
-        below: dict = {}
-        for axis, extent in zip(reversed(at.axes), reversed(at.dims), strict=True):
-            inner.append((axis, extent, below.get(axis, 1), bits))
-            below[axis] = below.get(axis, 1) * extent
-            bits *= extent
-    return inner[::-1]
+    return _digits(at, {}, bits)[::-1] if at.kind == "word" else []
+
+
+def _digits(at: Store, below: dict, stride: int) -> list:
+    """Levels of the axes of one piece, from the inside out; `below` counts its cells, too, from here on."""
+    levels = []
+    for axis, extent in zip(reversed(at.axes), reversed(at.dims), strict=True):
+        levels.append((axis, extent, below.get(axis, 1), stride))
+        below[axis] = below.get(axis, 1) * extent
+        stride *= extent
+    return levels

@@ -40,14 +40,8 @@ def find_containers(module: n.Module) -> n.Module:
 def _frees(tree: Tree, task: n.Task) -> bool:
     """Whether a task may make cells inactive, so that the container of an iteration need not stay its own."""
     makers = {id(tree.function_of("deactivate", node)) for node in tree.made("deactivate")}
-    seen: set[int] = set()
-    bodies: list[Any] = [task.body]
-    while bodies and makers:
-        for node in walk.walk(bodies.pop()):
-            if isinstance(node, n.Call) and id(node.func) not in seen:
-                seen.add(id(node.func))
-                bodies.append(node.func.body)
-    return bool(makers & seen)
+    nodes = walk.with_functions(task.body)
+    return bool(makers) and any(isinstance(node, n.Call) and id(node.func) in makers for node in nodes)
 
 
 class _Access:
@@ -264,15 +258,8 @@ def _swap(s: n.While) -> n.Atomic | None:
 
 def _assigned(body: list[n.Stmt]) -> set[int]:
     """The variables that are assigned behind their declaration."""
-    found: set[int] = set()
-    for node in walk.walk(body):
-        places: list[Any] = []
-        if isinstance(node, (n.Store, n.Atomic)):
-            places = [node.place]
-        elif isinstance(node, (n.Call, n.Intrinsic)):
-            places = [a for a in node.args if isinstance(a, n.PLACES)]
-        found.update(var.id for var in map(walk.root_var, places) if var is not None)
-    return found
+    places = (place for node in walk.walk(body) for place in walk.written_places(node))
+    return {var.id for var in map(walk.root_var, places) if var is not None}
 
 
 def _is(e: n.Expr, var: n.Var) -> bool:

@@ -105,17 +105,11 @@ def _freed_by_calls(tree: Tree, s: n.Stmt) -> list[SparseNode]:
     """The pointer nodes whose containers a statement may free."""
     verbs = {id(tree.function_of("deactivate", node)): node for node in tree.made("deactivate")}
     found: dict[int, SparseNode] = {}
-    seen: set[int] = set()
-    bodies: list[Any] = [s]
-    while bodies:
-        for node in walk.walk(bodies.pop()):
-            if isinstance(node, n.Call) and id(node.func) not in seen:
-                seen.add(id(node.func))
-                bodies.append(node.func.body)
-                sparse = verbs.get(id(node.func))
-                if sparse is not None:
-                    for one in (sparse, *sparse.tables) if sparse.kind == "pointer" else sparse.tables:
-                        found[id(one)] = one
+    for node in walk.with_functions(s):
+        sparse = verbs.get(id(node.func)) if isinstance(node, n.Call) else None
+        if sparse is not None:
+            for one in (sparse, *sparse.tables) if sparse.kind == "pointer" else sparse.tables:
+                found[id(one)] = one
     return list(found.values())
 
 
