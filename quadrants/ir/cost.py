@@ -34,6 +34,8 @@ from quadrants.ir.types import TensorType, ValueType
 ATOMIC = 25
 # Trips of a loop whose bounds are not known.
 TRIPS = 16
+# A call of a function that only looks whether something is done.
+LOOK = 8
 # Work that pays for waking another thread, about 7 microseconds.
 CHUNK = 20000
 
@@ -64,6 +66,8 @@ def of_task(task: Task) -> tuple[int, int]:
 
 
 def _node(node: Node, seen: tuple[int, ...]) -> tuple[int, int]:
+    if isinstance(node, Call) and node.func.settles:
+        return LOOK, 0
     if isinstance(node, Call) and id(node.func) not in seen:
         work, atomics = estimate(node.func.body, (*seen, id(node.func)))
         return work + 1, atomics

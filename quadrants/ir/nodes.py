@@ -368,6 +368,7 @@ class Function:
     doc: str = ""
     loc: Loc | None = None
     derivative: Function | None = None  # set while a kernel is differentiated: what does so for calls of this one
+    settles: bool = False  # most calls find done what it does, as activations do, and only look
 
 
 # Whether a thread of a task has no iteration; the skeleton of a task declares it.

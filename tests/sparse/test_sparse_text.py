@@ -73,3 +73,28 @@ def test_dense_fields_know_nothing_of_it():
 
     text = own.source()
     assert "container" not in text and "pool" not in text
+
+
+NODES = {
+    "pointer": lambda: qd.root.pointer(qd.i, 64).pointer(qd.i, 64),
+    "bitmasked": lambda: qd.root.pointer(qd.i, 64).bitmasked(qd.i, 64),
+    "dynamic": lambda: qd.root.dynamic(qd.i, 4096, chunk_size=64),
+}
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_loops_that_make_cells_active_run_on_all_threads(kind):
+    """What a first write costs, each of the later ones does not; it is no scatter with atomics."""
+    qd.init(arch=qd.cpu, cpu_max_num_threads=16)
+    x = qd.field(qd.f32)
+    NODES[kind]().place(x)
+
+    @qd.kernel
+    def write():
+        for i in range(4096):
+            x[i] = 1.0
+
+    text = write.source()
+    assert "qd_activate" in text and "rt->parallel(" in text
+    write()
+    assert x.to_numpy().sum() == 4096

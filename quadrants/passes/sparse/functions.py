@@ -28,7 +28,7 @@ def activate_function(tree: Tree, node: SparseNode) -> n.Function:
         container = _around(tree, node, coords, body)
         (_make if node.kind == "pointer" else _set_bit)(tree, node, coords, container, body)
     doc = "Makes a cell active, with all around it, and gives the container that it is in."
-    return n.Function("", params, body.statements, (i32,), pure=False, doc=doc)
+    return n.Function("", params, body.statements, (i32,), pure=False, doc=doc, settles=True)
 
 
 def activate(tree: Tree, node: SparseNode, coords: Coords) -> n.Call:
