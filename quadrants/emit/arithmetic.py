@@ -44,7 +44,9 @@ class SignedArithmetic:
         return self.ranges.overflows(e)
 
     def may_wrap(self, op: str, t: DType) -> bool:
-        return t.kind == "i" and t.bits >= 32 and op in (*WRAPPING, "neg") and not self.dialect.signed_wraps
+        if self.dialect.signed_wraps or t.kind != "i" or t.bits < 32:
+            return False
+        return op in WRAPPING or op == "neg" and t.name not in self.dialect.helped_negatives
 
     def wrapped(self, e: n.Binary | n.Unary) -> Text:
         """An expression that `wraps`."""

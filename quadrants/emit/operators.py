@@ -25,7 +25,7 @@ class Operators:
     cast: Callable[[str, Text], Text]
 
     def unary(self, op: str, t: DType, a: Text) -> Text:
-        if op == "neg" and t.name in self.dialect.unsafe_negatives:
+        if op == "neg" and t.name in self.dialect.helped_negatives:
             return call(self.need("scalar", "neg", t), a)
         if op == "neg":
             return a if t is u1 else self.narrowed("neg", t, prefix("-", a))

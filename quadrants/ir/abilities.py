@@ -15,8 +15,8 @@ class Abilities(NamedTuple):
     recursion: a function may call itself. half_arithmetic: there are operations on f16; else it is a format of
     memory. references: an argument by reference may be in any memory. long_loops: a thread may do
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
-    `ir.words`), and this says whether the device adds to real numbers by itself. lacks: what the device has not of the
-    rest.
+    `ir.words`), and this says whether the device adds to real numbers by itself. helped_negatives: names of integer
+    types of which helpers compute negatives, as compilers lose some. lacks: what the device has not of the rest.
     """
 
     arch: str = ""
@@ -31,4 +31,5 @@ class Abilities(NamedTuple):
     references: bool = True
     long_loops: bool = True
     word_sums: bool | None = None
+    helped_negatives: tuple[str, ...] = ()
     lacks: Lacks = Lacks()

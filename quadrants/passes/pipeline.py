@@ -17,6 +17,7 @@ from quadrants.passes.choices_by_branch import choices_by_branch
 from quadrants.passes.failures_as_singles import failures_as_singles
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
+from quadrants.passes.helped_negatives import helped_negatives
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
@@ -96,6 +97,8 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield breaks_by_flag
     if not able.half_arithmetic:
         yield halves_as_singles
+    if able.helped_negatives:
+        yield _told(helped_negatives, types=able.helped_negatives)
 
 
 def _adstacks(able: Abilities) -> Iterator[Step]:

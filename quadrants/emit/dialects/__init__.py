@@ -32,7 +32,7 @@ class Dialect:
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
-    unsafe_negatives: types of which compilers do not wrap the negative of the least number: a helper does.
+    helped_negatives: see `Abilities`; compilers do not wrap the negative of the least number of some types, either.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
@@ -74,7 +74,7 @@ class Dialect:
     assume_aligned: bool = False
     launch_in_frame: bool = False
     block_bytes: int = 0
-    unsafe_negatives: tuple[str, ...] = ()
+    helped_negatives: tuple[str, ...] = ()
     flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
     unroll: dict[str, str] = field(default_factory=dict)
@@ -123,6 +123,7 @@ class Dialect:
             references=self.references,
             long_loops=self.long_loops,
             word_sums=self.spelling.float_atomics if self.model == "reference" else None,
+            helped_negatives=self.helped_negatives,
             lacks=self.lacks,
         )
 

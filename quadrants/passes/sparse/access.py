@@ -10,9 +10,10 @@ from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
-from quadrants.ir.sparse import Within
+from quadrants.ir.sparse import SparseNode, Within
+from quadrants.ir.types import i32
 from quadrants.passes.address_arithmetic import plus
-from quadrants.passes.sparse.build import Body, load, part
+from quadrants.passes.sparse.build import Body, compare, const, load, part
 from quadrants.passes.sparse.functions import activate
 from quadrants.passes.sparse.tree import Tree, within_shape
 from quadrants.passes.sparse.where import axes_of
@@ -180,10 +181,18 @@ class _Access:
         key = (id(within.node), *(self.key(e) for e in coords))
         made = self.made.get(key)
         if made is None:
-            made = self.out.hold("made", activate(self.tree, within.node, coords))
+            made = self.out.hold("made", self.activated(within.node, coords))
             if not self.frees and None not in key:
                 self.made[key] = made
         return made if within.holder is not None else None
+
+    def activated(self, node: SparseNode, coords: list[n.Expr]) -> n.Expr:
+        """The container of a cell that is made active. Most are, so that it is looked up in place first."""
+        made: n.Expr = activate(self.tree, node, coords)
+        if node.kind != "pointer":
+            return made
+        found = self.out.hold("found", self.tree.find(node, coords))
+        return n.Select(compare("gt", found, const(0)), found, made, i32)
 
     @staticmethod
     def coords(decl: n.ArrayDecl, within: Within, indices: tuple[n.Expr, ...]) -> list[n.Expr]:

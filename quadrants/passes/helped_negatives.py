@@ -1,0 +1,93 @@
+"""Negatives in every guise, for compilers that lose some of them: they are written as such, which a helper computes.
+
+    0 - x, x * -1, x // -1, ~x + 1, ~(x - 1)        -x
+
+Numbers may be variables that are set once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.types import DType, element_dtype
+
+_QUOTIENTS = ("floordiv", "raw_div")
+
+
+def helped_negatives(module: n.Module, types: tuple[str, ...]) -> n.Module:
+    """Write as negatives what compilers see as such. types: the names of those that helpers compute."""
+    for task in module.tasks:
+        rewrite = _Rewrite(types, [task.pre, task.body, task.reductions])
+        for declare in task.pre:
+            walk.update(declare, rewrite)
+        for declare, final in task.reductions:
+            walk.update(declare, rewrite)
+            rewrite(final.then)
+        rewrite(task.body)
+    for function in module.functions:
+        _Rewrite(types, function.body)(function.body)
+    return module
+
+
+class _Rewrite:
+    """Rewrites what is in one task or function."""
+
+    def __init__(self, types: tuple[str, ...], bodies: Any):
+        self.types = types
+        self.known: dict[int, n.Const] = {}
+        again: set[int] = set()
+        for node in walk.walk(bodies):
+            if isinstance(node, n.Declare) and isinstance(node.init, n.Const):
+                again |= {node.var.id} & self.known.keys()
+                self.known[node.var.id] = node.init
+            again.update(var.id for var in map(walk.root_var, walk.written_places(node)) if var is not None)
+        for number in again:
+            self.known.pop(number, None)
+
+    def __call__(self, x: Any) -> Any:
+        if type(x) is list:
+            for s in x:
+                walk.update(s, self)
+            return x
+        x = walk.rebuilt(x, self)
+        if not isinstance(x, (n.Binary, n.Unary)) or element_dtype(x.type).name not in self.types:
+            return x
+        negated = self._negated(x)
+        if negated is None:
+            return x
+        # What reports overflows stays, and is negated twice.
+        checked = isinstance(x, n.Binary) and x.loc is not None
+        return n.Unary("neg", n.Unary("neg", x, x.type) if checked else negated, x.type)
+
+    def _negated(self, e: n.Binary | n.Unary) -> n.Expr | None:
+        """x where an expression is its negative in another guise."""
+        if isinstance(e, n.Unary):
+            below = e.a if e.op == "bit_not" else None
+            return below.a if isinstance(below, n.Binary) and self._is_less_by_one(below) else None
+        if e.exact:
+            return None
+        if e.op == "sub":
+            return e.b if self._is(e.a, 0) and e.b.type == e.type else None
+        if e.op == "add":
+            inner = e.a if self._is(e.b, 1) else None
+            return inner.a if isinstance(inner, n.Unary) and inner.op == "bit_not" else None
+        if e.op == "mul" and self._is(e.a, -1):
+            return e.b if e.b.type == e.type else None
+        if e.op == "mul" or e.op in _QUOTIENTS and element_dtype(e.type).kind == "i":
+            return e.a if self._is(e.b, -1) and e.a.type == e.type else None
+        return None
+
+    def _is_less_by_one(self, e: n.Binary) -> bool:
+        return not e.exact and (e.op == "sub" and self._is(e.b, 1) or e.op == "add" and self._is(e.b, -1))
+
+    def _is(self, e: n.Expr, value: int) -> bool:
+        """Whether a number, or every element of a tensor, is `value`: for unsigned types, has its bits."""
+        if isinstance(e, n.Make):
+            return bool(e.parts) and all(self._is(part, value) for part in e.parts)
+        if isinstance(e, n.Load) and isinstance(e.place, n.VarPlace):
+            e = self.known.get(e.place.var.id, e)
+        if not isinstance(e, n.Const) or not isinstance(e.type, DType) or e.type.is_real:
+            return False
+        return int(e.value) == value or e.type.kind == "u" and int(e.value) == value % 2**e.type.bits
