@@ -3,7 +3,7 @@
     python bench/run.py --peer quadrants==1.3.3 --peer taichi==1.7.4 [--only NAME] [--quick]
     python bench/run.py --arch cuda --peer quadrants==1.3.3 [--wheels DIR]
     python bench/run.py --arch opencl --beside cuda
-    python bench/run.py --before ../earlier/.venv/bin/python
+    python bench/run.py --before ../earlier/.venv/bin/python [--times 5]
 
 Every peer lives in a virtual environment under .bench-envs/. A case runs in one process per package; the processes
 take turns of a fraction of a second (A B C A B C ...), so that a busy machine disturbs all of them alike, and those
@@ -134,6 +134,13 @@ def measure_fresh(case: Case, plan: Plan, rounds: int) -> dict[str, Series]:
     return series
 
 
+def measure(case: Case, plan: Plan) -> dict[str, Series]:
+    """What each subject takes for a case."""
+    if case.kind == "steady":
+        return measure_steady(case, plan, min(2, case.rounds) if plan.quick else case.rounds)
+    return measure_fresh(case, plan, 1 if plan.quick else case.rounds)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -153,6 +160,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--no-ours", action="store_true", help="measure the peers only")
     parser.add_argument("--json", type=Path, default=ENVS / "last.json", help="where to write the samples")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds to wait for one answer of a package")
+    parser.add_argument(
+        "--times", type=int, default=1, metavar="N", help="each case N times, in new processes: some are slow by chance"
+    )
     parser.add_argument("--list", action="store_true", help="name the cases and leave")
     return parser.parse_args()
 
@@ -210,12 +220,10 @@ def main() -> int:
     for k, case in enumerate(selected):
         spent = time.monotonic() - start
         print(f"[{k + 1}/{len(selected)}, {spent:.0f} s] {case.title} ...", file=sys.stderr, flush=True)
-        rounds = min(2, case.rounds) if plan.quick else case.rounds
-        if case.kind == "steady":
-            results[case.name] = measure_steady(case, plan, rounds)
-        else:
-            results[case.name] = measure_fresh(case, plan, 1 if plan.quick else rounds)
-        row = results[case.name]
+        row = results[case.name] = measure(case, plan)
+        for _ in range(arguments.times - 1):
+            for label, more in measure(case, plan).items():
+                row[label].add(more)
         if reference is not None and "ours" in row:
             row["ours"].problem = row["ours"].problem or disagreement(row, reference)
         # Written after every case, so that a run that is cut off leaves what it has.
