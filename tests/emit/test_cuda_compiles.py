@@ -14,6 +14,7 @@ from quadrants.examples._catalogue import names
 from quadrants.examples._run import Run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", names())
 def test_kernels_of_the_examples(name):
     require_nvrtc()
@@ -22,6 +23,7 @@ def test_kernels_of_the_examples(name):
     compile_cuda(texts)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", program_names())
 def test_kernels_of_the_differential_programs(name, capfd):
     require_nvrtc()

@@ -222,6 +222,7 @@ def rendered(monkeypatch):
     return texts, refused
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", program_names())
 def test_what_is_not_refused_is_in_words_of_the_device(lacking, rendered, name):
     require_clang()
@@ -234,6 +235,7 @@ def test_what_is_not_refused_is_in_words_of_the_device(lacking, rendered, name):
         check_opencl(texts, without=EXTENSIONS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", names())
 def test_examples_run_there_but_for_what_says_f64(lacking, rendered, name):
     """Derivatives with stacks are among them."""

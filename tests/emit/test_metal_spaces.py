@@ -28,6 +28,7 @@ def clang():
     require_clang()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", names())
 def test_kernels_of_the_examples(name):
     with rendered_in("metal", unless=QuadrantsTypeError) as texts:
@@ -35,6 +36,7 @@ def test_kernels_of_the_examples(name):
     _check_those_that_metal_has(texts)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", program_names())
 def test_kernels_of_the_differential_programs(name, capfd):
     program = load(name)

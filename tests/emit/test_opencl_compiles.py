@@ -15,6 +15,7 @@ from quadrants.examples._catalogue import names
 from quadrants.examples._run import Run
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", names())
 def test_kernels_of_the_examples(name):
     require_clang()
@@ -23,6 +24,7 @@ def test_kernels_of_the_examples(name):
     check_opencl(texts)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", program_names())
 def test_kernels_of_the_differential_programs(name, capfd):
     require_clang()
