@@ -24,6 +24,7 @@ from quadrants.ir.nodes import (
     Stmt,
     Task,
     Unary,
+    VarPlace,
     While,
 )
 from quadrants.ir.ops import OPS
@@ -32,6 +33,8 @@ from quadrants.ir.types import TensorType, ValueType
 
 # An atomic update against a plain one: a locked read-modify-write, and the cache line that other threads want too.
 ATOMIC = 25
+# What each of many threads waits for an atomic update of one and the same cell: its line goes from core to core.
+ONE_BY_ONE = 200
 # Trips of a loop whose bounds are not known.
 TRIPS = 16
 # A call of a function that only looks whether something is done.
@@ -135,4 +138,12 @@ def runs_alone(task: Task, threads: int) -> bool:
     work, atomics = of_task(task)
     # The more threads there are, the more often the line of a cell is in the cache of another core.
     contended = ATOMIC * (1 + threads / 4)
-    return atomics > 0 and work * threads <= work + contended * atomics
+    waits = ONE_BY_ONE * sum(map(_is_of_one_cell, walk.walk(task.body)))
+    return atomics > 0 and work <= max((work + contended * atomics) / threads, waits)
+
+
+def _is_of_one_cell(node: Node) -> bool:
+    """Whether it is an atomic update of the same cell in every iteration, as of a counter or the length of a list."""
+    if not isinstance(node, Atomic) or node.plain or walk.root_cell(node.place) is None:
+        return False
+    return not any(isinstance(x, VarPlace) for x in walk.walk(node.place))

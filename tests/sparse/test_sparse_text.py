@@ -98,3 +98,20 @@ def test_loops_that_make_cells_active_run_on_all_threads(kind):
     assert "qd_activate" in text and "rt->parallel(" in text
     write()
     assert x.to_numpy().sum() == 4096
+
+
+def test_appends_to_one_list_run_on_one_thread():
+    """Each waits for the length that the one before it has written, whoever does it."""
+    qd.init(arch=qd.cpu, cpu_max_num_threads=16)
+    x = qd.field(qd.i32)
+    node = qd.root.dynamic(qd.i, 4096, chunk_size=64)
+    node.place(x)
+
+    @qd.kernel
+    def fill():
+        for i in range(4096):
+            qd.append(node, [], i)
+
+    assert "rt->parallel(" not in fill.source()
+    fill()
+    assert sorted(x.to_numpy()) == list(range(4096))
