@@ -136,10 +136,12 @@ def runs_alone(task: Task, threads: int) -> bool:
     if task.loop is None or config is not None and config.parallelize:
         return False
     work, atomics = of_task(task)
+    if not atomics:
+        return False
     # The more threads there are, the more often the line of a cell is in the cache of another core.
     contended = ATOMIC * (1 + threads / 4)
     waits = ONE_BY_ONE * sum(map(_is_of_one_cell, walk.walk(task.body)))
-    return atomics > 0 and work <= max((work + contended * atomics) / threads, waits)
+    return work <= max((work + contended * atomics) / threads, waits)
 
 
 def _is_of_one_cell(node: Node) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.types import DType, element_dtype
+from quadrants.passes.own_cells import Values
 
 _QUOTIENTS = ("floordiv", "raw_div")
 
@@ -36,15 +37,7 @@ class _Rewrite:
 
     def __init__(self, types: tuple[str, ...], bodies: Any):
         self.types = types
-        self.known: dict[int, n.Const] = {}
-        again: set[int] = set()
-        for node in walk.walk(bodies):
-            if isinstance(node, n.Declare) and isinstance(node.init, n.Const):
-                again |= {node.var.id} & self.known.keys()
-                self.known[node.var.id] = node.init
-            again.update(var.id for var in map(walk.root_var, walk.written_places(node)) if var is not None)
-        for number in again:
-            self.known.pop(number, None)
+        self.values = Values(list(walk.walk(bodies)), ())
 
     def __call__(self, x: Any) -> Any:
         if type(x) is list:
@@ -84,10 +77,9 @@ class _Rewrite:
 
     def _is(self, e: n.Expr, value: int) -> bool:
         """Whether a number, or every element of a tensor, is `value`: for unsigned types, has its bits."""
+        e = self.values.simpler(e)
         if isinstance(e, n.Make):
             return bool(e.parts) and all(self._is(part, value) for part in e.parts)
-        if isinstance(e, n.Load) and isinstance(e.place, n.VarPlace):
-            e = self.known.get(e.place.var.id, e)
         if not isinstance(e, n.Const) or not isinstance(e.type, DType) or e.type.is_real:
             return False
         return int(e.value) == value or e.type.kind == "u" and int(e.value) == value % 2**e.type.bits

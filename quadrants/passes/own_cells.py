@@ -11,7 +11,6 @@ from quadrants.ir import walk
 from quadrants.ir.nodes import (
     ArrayDecl,
     Atomic,
-    Call,
     Cell,
     Const,
     Declare,
@@ -90,12 +89,7 @@ class Values:
                 if node.var.id in self.once:
                     again.add(node.var.id)
                 self.once[node.var.id] = node.init
-            elif isinstance(node, (Store, Atomic)):
-                var = walk.root_var(node.place)
-                if var is not None:
-                    again.add(var.id)
-            elif isinstance(node, Call):
-                again.update(a.var.id for a in node.args if isinstance(a, VarPlace))
+            again.update(var.id for var in map(walk.root_var, walk.written_places(node)) if var is not None)
         for changed in again | self.variables:  # those of a loop over containers are declared in its body
             self.once.pop(changed, None)
 

@@ -67,29 +67,30 @@ def word_loop(task: n.Task, always: bool) -> WordLoop | None:
     if loop is None or task.reductions:
         return None
     asked = loop.config is not None and loop.config.bit_vectorize
-    if not asked and not (always and not any(isinstance(x, _THREADS) for x in walk.with_functions(task.body))):
+    if not (asked or always):
+        return None
+    nodes = list(walk.with_functions(task.body))
+    if not asked and any(isinstance(x, _THREADS) for x in nodes):
         return None
     bounds = [(b.value, e.value) for b, e in loop.bounds if isinstance(b, n.Const) and isinstance(e, n.Const)]
     if len(bounds) != len(loop.vars):
         return None
-    nodes = list(walk.with_functions(task.body))
     cells = [cell for x in nodes for place in walk.written_places(x) for cell in packed_cells(place)]
     cells = [cell for cell in cells if cell.array.packed is not None and cell.array.packed.levels]
     if not cells or any(cell.array.within is not None for cell in cells):  # whole words would make cells active
         return None
-    axes = _axes(cells[0], task, loop)
+    values = Values(nodes, loop.vars)
+    axes = _axes(cells[0], values, loop)
     own = {memory(cell.array): cell.array for cell in cells}
     if axes is None or len({(_lanes(array), array.shape, array.index_offset) for array in own.values()}) != 1:
         return None
-    values = Values(nodes, loop.vars)
     made = WordLoop(task, loop, axes, _lanes(cells[0].array), own, values)
     if any(not _is_own(cell, axes, values) for cell in cells) or not _covers(made, bounds):
         return None
     return made
 
 
-def _axes(cell: n.Cell, task: n.Task, loop: n.For) -> dict[int, n.Var] | None:
-    values = Values(list(walk.with_functions(task.body)), loop.vars)
+def _axes(cell: n.Cell, values: Values, loop: n.For) -> dict[int, n.Var] | None:
     by_id = {v.id: v for v in loop.vars}
     found = {axis: values.variable(e) for axis, e in enumerate(cell.indices)}
     if None in found.values() or len(set(found.values())) != len(loop.vars) or len(found) != len(loop.vars):
