@@ -60,7 +60,7 @@ def run(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"],
             cwd=tmp_path,
-            env={**os.environ, "QD_WANTED_ARCHS": "", **environment},
+            env={**os.environ, "QD_WANTED_ARCHS": "", "QD_TEST_SHARE": "", **environment},
             capture_output=True,
             text=True,
             timeout=120,
