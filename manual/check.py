@@ -1,4 +1,6 @@
-"""`python -m manual.check SITE`: every link of the built site leads somewhere, and every public name has its anchor."""
+"""`python -m manual.check SITE`: every link of the built site leads somewhere, every public name has its anchor, and no
+text shows a backslash that was meant for Markdown.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +34,15 @@ def missing_anchors(site: Path) -> list[str]:
     return [path for path in wanted if path not in there]
 
 
+def shown_backslashes(site: Path) -> list[str]:
+    """Where text, not code, has a backslash in front of what it should have hidden."""
+    found = []
+    for page in site.rglob("*.html"):
+        text = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found += [f"{page.relative_to(site)}: {m[0]}" for m in re.finditer(r".{0,20}\\(&\w+;|[*_|<>\[\]]).{0,20}", text)]
+    return found
+
+
 def check_links(site: Path) -> int:
     """The exit status of linkchecker, on a server of this process."""
     server = http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(_Quiet, directory=str(site)))
@@ -48,7 +59,10 @@ def main(site: Path) -> int:
     missing = missing_anchors(site)
     if missing:
         print(f"without an anchor: {', '.join(missing)}")
-    return check_links(site) or bool(missing)
+    shown = shown_backslashes(site)
+    for place in shown:
+        print(f"a backslash is shown: {place}")
+    return check_links(site) or bool(missing or shown)
 
 
 if __name__ == "__main__":

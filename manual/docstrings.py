@@ -79,7 +79,16 @@ def _quoted(found: re.Match) -> str:
     return found[1] + ", ".join(f"`{name}`" for name in found[2].split(", "))
 
 
+# What Markdown would take for markup; it knows no backslash in front of the two that have names.
+_MARKUP = re.compile(r"[*_<>|\[\]]")
+_ENTITIES = {"<": "&lt;", "|": "&#124;"}
+
+
 def plain(text: str) -> str:
     """Text in which nothing but code between backticks means something to Markdown."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if i % 2 else re.sub(r"([*_<>|\[\]])", r"\\\1", part) for i, part in enumerate(parts))
+    return "".join(part if i % 2 else _MARKUP.sub(_escaped, part) for i, part in enumerate(parts))
+
+
+def _escaped(found: re.Match) -> str:
+    return _ENTITIES.get(found[0], f"\\{found[0]}")

@@ -55,36 +55,43 @@ def _below(x: Any, env: dict[int, Var]) -> Any:
     return block(x, env) if type(x) is list else expression(x, env)
 
 
-def unique_names(body: list[Stmt], taken: set[str]) -> None:
-    """Rename the variables that `body` declares, so that no name is declared twice in nested blocks."""
-    names = set(taken)
+def unique_names(body: list[Stmt], taken: Set[str], outer: Iterable[Var] = ()) -> None:
+    """Rename the variables that `body` declares, so that no two have one name in nested blocks. outer: those that are
+    there all the time.
+    """
+    owners = dict.fromkeys(taken, -1)
+    for var in outer:
+        _name(var, owners)
+    _unique(body, owners)
+
+
+def _unique(body: list[Stmt], owners: dict[str, int]) -> None:
     for s in body:
         if isinstance(s, Declare):
-            _name(s.var, names)
+            _name(s.var, owners)
         elif isinstance(s, If):
-            unique_names(s.then, names)
-            unique_names(s.orelse, names)
+            _unique(s.then, owners)
+            _unique(s.orelse, owners)
         elif isinstance(s, For):
-            inner = set(names)
+            inner = dict(owners)
             for var in s.vars:
                 _name(var, inner)
-            unique_names(s.body, inner)
+            _unique(s.body, inner)
         elif isinstance(s, While):
-            inner = set(names)
-            unique_names([*s.pre, *s.body], inner)
+            inner = dict(owners)
+            _unique([*s.pre, *s.body], inner)
 
 
-def _name(var: Var, names: set[str]) -> None:
-    base, k = var.name, 1
-    if base.startswith("qd_"):
+def _name(var: Var, owners: dict[str, int]) -> None:
+    if var.shared:  # a member of the frame, where its name is unique
         return
-    if is_reserved(base):
+    base, k = var.name, 1
+    if is_reserved(base) and not base.startswith("qd_"):
         base = f"{base}_"
     name = base
-    while name in names:
+    while owners.setdefault(name, var.id) != var.id:
         name, k = f"{base}_{k}", k + 1
     var.name = name
-    names.add(name)
 
 
 def avoid(module: Module, taken: Set[str]) -> None:

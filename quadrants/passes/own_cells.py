@@ -83,14 +83,14 @@ class Values:
     def __init__(self, nodes: list[Node], variables: tuple[Var, ...]) -> None:
         self.variables = {v.id for v in variables}
         self.once: dict[int, Expr] = {}
-        again: set[int] = set()
+        self.changed: set[int] = set()  # what is written to behind its declaration, or declared twice
         for node in nodes:
             if isinstance(node, Declare):
                 if node.var.id in self.once:
-                    again.add(node.var.id)
+                    self.changed.add(node.var.id)
                 self.once[node.var.id] = node.init
-            again.update(var.id for var in map(walk.root_var, walk.written_places(node)) if var is not None)
-        for changed in again | self.variables:  # those of a loop over containers are declared in its body
+            self.changed.update(var.id for var in map(walk.root_var, walk.written_places(node)) if var is not None)
+        for changed in self.changed | self.variables:  # those of a loop over containers are declared in its body
             self.once.pop(changed, None)
 
     def own(self, accesses: list[tuple[Expr, ...]], variables: tuple[Var, ...]) -> bool:

@@ -14,6 +14,7 @@ from quadrants.passes.adstack_sizes import size_stacks
 from quadrants.passes.blocks import describe_blocks
 from quadrants.passes.breaks_by_flag import breaks_by_flag
 from quadrants.passes.choices_by_branch import choices_by_branch
+from quadrants.passes.distinct_names import distinct_names
 from quadrants.passes.failures_as_singles import failures_as_singles
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
@@ -99,6 +100,7 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
+    yield distinct_names
 
 
 def _adstacks(able: Abilities) -> Iterator[Step]:

@@ -95,4 +95,4 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path):
 
 
 def test_text_of_docstrings_means_nothing_to_markdown():
-    assert docstrings.plain("a*b_c `d*e` <f>") == r"a\*b\_c `d*e` \<f\>"
+    assert docstrings.plain("a*b_c `d*e` <f>") == r"a\*b\_c `d*e` &lt;f\>"

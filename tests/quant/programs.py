@@ -113,6 +113,7 @@ class Writer:
 
     def __init__(self, rng: random.Random, made: Packing):
         self.rng, self.made, self.lines = rng, made, []
+        self.locals: list[str] = []  # variables of the loop that is written
 
     def text(self) -> str:
         self.lines = ["def step():"]
@@ -131,8 +132,12 @@ class Writer:
         written = self.some(3)
         over = self.rng.choice(written).name if self.rng.random() < 0.7 else f"range({CELLS})"
         self.add(1, f"for i in {over}:")
+        for name in self.rng.sample([*(f"{m.name}_word" for m in written), "i_word", "i_lane"], self.rng.randint(0, 2)):
+            self.add(2, f"{name} = {self.rng.choice(['i % 3', 'i + 2', '7 - i'])}")
+            self.locals.append(name)
         for m in [*written, *written[:1]]:
             self.statement(2, m, "i", self.made.members, "i")
+        self.locals = []
 
     def moved(self) -> None:
         """Cells that other iterations share words with; nothing that is written is read."""
@@ -188,7 +193,7 @@ class Writer:
         if depth == 0 or self.rng.random() < 0.3:
             kind = self.rng.randrange(3)
             if kind == 0 or not found:
-                return self.rng.choice(["i", str(self.rng.randint(-40, 3000))])
+                return self.rng.choice(["i", *self.locals, str(self.rng.randint(-40, 3000))])
             return f"{self.rng.choice(found).name}[{at}]"
         a, b = self.whole(readable, at, depth - 1), self.whole(readable, at, depth - 1)
         return f"({a} {self.rng.choice('+-*&|')} {b})"
@@ -314,6 +319,9 @@ def _iteration(body: list, number: int, cells: dict) -> None:
         if line.startswith("    ") and not taken:
             continue
         target, value = line.strip().split("= ", 1)
+        if "[" not in target:
+            scope[target.strip()] = whole(eval(value, scope))  # noqa: S307
+            continue
         name, rest = target.split("[", 1)
         at, _, op = rest.rpartition("]")
         index = operator.index(eval(at, scope))  # noqa: S307

@@ -54,6 +54,30 @@ def test_neighbours_in_a_word_keep_their_bits(arch, bits):
     assert content(flags) == [i % 3 % 2 for i in range(flags.shape[0])]
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_variables_may_have_any_names(arch, asked):
+    """A loop that goes word by word names variables after the field and the loop's."""
+    x, found = array(q.int(5, False), 6), qd.field(qd.i32, 24)
+
+    @qd.kernel
+    def step():
+        qd.loop_config(bit_vectorize=asked)
+        for i in x:
+            x_word = i % 3
+            i_word = i % 5
+            i_lane = i % 2
+            x[i] = i_lane
+            if i % 4 == 1:
+                x_word += 1
+            x[i] += x_word + i_word
+            found[i] = x_word + 10 * i_word + 100 * i_lane
+
+    step()
+    expected = [(i % 3 + (i % 4 == 1), i % 5, i % 2) for i in range(24)]
+    assert content(x) == [sum(numbers) for numbers in expected]
+    assert found.to_numpy().tolist() == [a + 10 * b + 100 * c for a, b, c in expected]
+
+
 def test_augmented_assignments(arch):
     x, y = packed(q.int(8), q.fixed(8), shape=8)
     for i in range(8):

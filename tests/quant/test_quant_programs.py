@@ -58,7 +58,7 @@ def test_programs_do_what_the_model_says(init, first):
 
 @pytest.mark.cpu_only
 def test_programs_have_enough_of_everything():
-    found = [drawn(seed) for seed in range(150)]
+    found = [drawn(seed) for seed in range(200)]
     texts = "\n".join(text for _, text in found)
     for wanted in (
         "serialize=True",
@@ -70,6 +70,7 @@ def test_programs_have_enough_of_everything():
         "range(16)",
         "range(64)",
         "i * i % 16",
+        "_word = ",
         " | ",
     ):
         assert texts.count(wanted) >= 20, wanted

@@ -258,6 +258,22 @@ class Kernels:
                 x[at] = x[at] * 2
                 y[at] += y[at]
 
+        unit = qd.Vector([1 - min(a, 1) for a in range(rank)])
+
+        @qd.kernel
+        def guises(index: qd.types.ndarray(qd.i32, 2), bits: qd.types.ndarray(qd.f32, 1), value: qd.i32):
+            for n in range(1):
+                at = qd.Vector([index[0, a] + offset[a] for a in qd.static(range(rank))])
+                step = qd.Vector([index[1, a] - index[0, a] for a in qd.static(range(rank))])
+                x[at + step] = qd.cast(value, world.dtype)
+                y[at + step][1] = -value
+                row = at * (1 - unit)
+                for k in qd.static(range(2)):
+                    first = qd.bit_cast(bits[n], qd.i32) if k else qd.cast(bits[n], qd.i32)
+                    x[row + unit * (first + offset[0])] = qd.cast(value + k, world.dtype)
+                    y[row + unit * (first + offset[0])][1] = -value - k
+
+        self.guises = guises
         self.store, self.add, self.load, self._visit, self.double = store, add, load, visit, double
         self._read = read
         # A cell that the kernel knows, so that a loop could sum up first.
@@ -337,7 +353,7 @@ class Kernels:
         return seen
 
 
-STEPS = "store store add host load drop drop make fill all double array sum copy".split()
+STEPS = "store store add host load drop drop make fill all double array sum copy guises".split()
 
 
 def step(world: World, kernels: Kernels, rng: random.Random) -> str:
@@ -361,6 +377,12 @@ def step(world: World, kernels: Kernels, rng: random.Random) -> str:
         kernels.sum_up(count, value)
         if count:
             world.write(kernels.summed, world.values.get(kernels.summed, 0) + count * value)
+    elif what == "guises":  # sums that are one cell, and a number that is not the cell of its bits
+        pair, value = (some * 2)[:2], int(values[0])
+        bits = rng.randrange(world.shape[0])
+        kernels.guises(np.array(pair, np.int32), np.array([bits], np.int32).view(np.float32), value)
+        for first, index, v in ((None, pair[1], value), (0, pair[0], value), (bits, pair[0], value + 1)):
+            world.write(index if first is None else (first, *index[1:]), v)
     elif what == "host":
         for i, v in zip(some[:2], values):
             at = tuple(c + o for c, o in zip(i, world.offset))

@@ -1,5 +1,6 @@
 """What is emitted: look-ups that are shared, and loops that know their container."""
 
+import numpy as np
 import pytest
 
 import quadrants as qd
@@ -44,6 +45,40 @@ def test_writes_to_one_cell_activate_it_once():
                 x[cell] += 2.0
 
     assert scatter.source(3).count(": qd_activate") == 1
+
+
+def test_one_sum_of_indices_is_one_cell():
+    x, y = world()
+
+    @qd.kernel
+    def scatter(n: qd.i32):
+        for p in range(n):
+            base = qd.Vector([p * 7, p * 3]) % 100
+            for d in qd.static(qd.grouped(qd.ndrange(3, 3))):
+                x[base + d] += 1.0
+                y[base + d] += qd.Vector([1.0, 2.0])
+
+    assert scatter.source(3).count(": qd_activate") == 9
+    scatter(50)
+    expected = np.zeros((128, 128))
+    for p in range(50):
+        expected[p * 7 % 100 :, p * 3 % 100 :][:3, :3] += 1
+    assert (x.to_numpy() == expected).all() and (y.to_numpy()[..., 1] == 2 * expected).all()
+
+
+def test_a_number_and_its_bits_are_two_cells():
+    x, _ = world()
+
+    @qd.kernel
+    def write(f: qd.f32, g: qd.f32):
+        for _ in range(1):
+            x[qd.cast(f, qd.i32), 0] = 1.0
+            x[qd.bit_cast(f, qd.i32), 0] = 2.0
+            x[qd.bit_cast(g, qd.i32) & 64, 5] = 3.0
+
+    write(*np.array([70, 0], dtype=np.int32).view(np.float32))
+    found = x.to_numpy()
+    assert (found[0, 0], found[70, 0], found[0, 5], found.sum()) == (1, 2, 3, 6)
 
 
 def test_a_changed_index_is_another_cell():

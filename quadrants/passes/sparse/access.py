@@ -16,6 +16,7 @@ from quadrants.passes.address_arithmetic import plus
 from quadrants.passes.sparse.build import Body, compare, const, load, part
 from quadrants.passes.sparse.functions import activate
 from quadrants.passes.sparse.tree import Tree, within_shape
+from quadrants.passes.sparse.value_numbers import ValueNumbers
 from quadrants.passes.sparse.where import axes_of
 
 
@@ -57,21 +58,11 @@ class _Access:
         self.out = Body(unique=tree.unique)
         # What was activated in front of a statement, in its block and those around it: by node and coordinates.
         self.made: dict[tuple[Any, ...], n.Expr] = {}
-        self.assigned: set[int] = set()
-        self.copies: dict[int, n.Place] = {}  # what a variable was declared as
+        self.values = ValueNumbers([])
 
     def whole(self, body: list[n.Stmt]) -> list[n.Stmt]:
         """The body of a task or function."""
-        self.assigned = _assigned(body)
-        self.copies = {}
-        declared: set[int] = set()
-        for s in walk.walk(body):
-            if isinstance(s, n.Declare):
-                if s.var.id in declared:
-                    self.assigned.add(s.var.id)
-                declared.add(s.var.id)
-                if isinstance(s.init, n.Load):
-                    self.copies[s.var.id] = s.init.place
+        self.values = ValueNumbers(body)
         return self.block(body)
 
     def block(self, body: list[n.Stmt]) -> list[n.Stmt]:
@@ -178,7 +169,7 @@ class _Access:
         coords = self.coords(decl, within, indices)
         if not written:
             return self.tree.holder(within.node, coords)
-        key = (id(within.node), *(self.key(e) for e in coords))
+        key = (id(within.node), *(self.values.of(e) for e in coords))
         made = self.made.get(key)
         if made is None:
             made = self.out.hold("made", self.activated(within.node, coords))
@@ -200,31 +191,6 @@ class _Access:
         first = decl.index_offset or (0,) * decl.ndim
         zero_based = [plus(e, -offset) for e, offset in zip(indices, first)]
         return [part(zero_based, axis, divisor, 0) for axis, divisor in within.axes]
-
-    def key(self, e: n.Expr) -> Any:
-        """Equal for expressions that have one value wherever both can be computed; None where that cannot be told."""
-        if isinstance(e, n.Const):
-            return e.value, e.type
-        if isinstance(e, n.Load):
-            return self.key_of_place(e.place)
-        if isinstance(e, (n.Binary, n.Cast, n.Elem)):
-            parts = (e.a, e.b) if isinstance(e, n.Binary) else (e.a, *e.indices) if isinstance(e, n.Elem) else (e.a,)
-            found = tuple([self.key(x) for x in parts])
-            return None if None in found else (type(e), getattr(e, "op", ""), e.type, found)
-        return None
-
-    def key_of_place(self, place: n.Place) -> Any:
-        """The same for what is loaded: a variable that is never assigned again, or a component of one."""
-        if isinstance(place, n.VarPlace):
-            var = place.var
-            copied = self.copies.get(var.id)
-            if copied is not None and var.id not in self.assigned and isinstance(copied, n.VarPlace):
-                return self.key_of_place(copied) or ("var", var.id)
-            return None if var.id in self.assigned or var.shared or var.by_ref else ("var", var.id)
-        if isinstance(place, n.ElemPlace):
-            found = (self.key_of_place(place.base), *(self.key(e) for e in place.indices))
-            return None if None in found else ("component", found)
-        return None
 
     def is_own(self, decl: n.ArrayDecl, indices: tuple[n.Expr, ...], written: bool) -> bool:
         """Whether a cell is in the container of the iteration, and, where it is written, active."""
@@ -263,12 +229,6 @@ def _swap(s: n.While) -> n.Atomic | None:
     """The exchange of a loop that changes some bits of a word."""
     made = [d.init for d in s.pre if isinstance(d, n.Declare) and isinstance(d.init, n.Atomic)]
     return made[0] if len(made) == 1 and made[0].op == "cas" else None
-
-
-def _assigned(body: list[n.Stmt]) -> set[int]:
-    """The variables that are assigned behind their declaration."""
-    places = (place for node in walk.walk(body) for place in walk.written_places(node))
-    return {var.id for var in map(walk.root_var, places) if var is not None}
 
 
 def _is(e: n.Expr, var: n.Var) -> bool:

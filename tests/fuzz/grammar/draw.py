@@ -46,6 +46,7 @@ VARIABLES = (
     "far", "unix", "linux", "errno", "environ", "i32", "u8", "f32", "result", "out", "self_", "const", "static", "auto",
     "default", "switch", "case", "goto", "typedef", "enum", "extern", "sizeof", "short", "long", "unsigned", "void",
     "template", "class_", "operator", "private", "public", "namespace", "using", "delete", "friend", "virtual", "bool_",
+    "t", "t_1", "v0_1", "x0_1", "x0_word", "i0_word", "i0_lane", "x0_value", "x0_shape0_1", "bound", "acc", "trips",
 )  # fmt: skip
 FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
