@@ -39,7 +39,8 @@ def shown_backslashes(site: Path) -> list[str]:
     found = []
     for page in site.rglob("*.html"):
         text = re.sub(r"<(pre|code|script|style)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        found += [f"{page.relative_to(site)}: {m[0]}" for m in re.finditer(r".{0,20}\\(&\w+;|[*_|<>\[\]]).{0,20}", text)]
+        shown = re.finditer(r".{0,20}\\(&\w+;|[*_|<>\[\]]).{0,20}", text)
+        found += [f"{page.relative_to(site)}: {m[0]}" for m in shown]
     return found
 
 

@@ -8,6 +8,7 @@ import sys
 import types
 import warnings
 
+_shown: dict[str, dict] = {}  # by file, in the form that `warnings` keeps
 _PASSED = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
 
 
@@ -28,5 +29,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def warn_at(file: str, line: int, text: str, category: type[Warning] = UserWarning) -> None:
-    """A Python warning at a line of a kernel."""
-    warnings.warn_explicit(text, category, file, line)
+    """A Python warning at a line of a kernel. As with all of Python's, the filters decide how often it is shown: by
+    default once, though a kernel is translated again for a derivative or other arguments.
+    """
+    warnings.warn_explicit(text, category, file, line, registry=_shown.setdefault(file, {}))

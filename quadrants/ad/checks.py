@@ -66,6 +66,9 @@ def _structure(s, loc, top: bool, refusals: Refusals, stacks: bool) -> None:
     elif isinstance(s, Continue):
         refusals.construct("`continue`", loc)
     elif isinstance(s, For) and not top and not stacks and s.kind == "range_for":
+        for inner in walk(s.body):  # what no stack helps
+            if isinstance(inner, (While, Break, Continue)):
+                _structure(inner, inner.loc or loc, False, refusals, stacks)
         refusals.dynamic_loop(loc)
 
 

@@ -42,7 +42,10 @@ from quadrants.ir.types import TensorType, u1, u8
 from quadrants.ir.walk import children, root
 
 READ, NEEDED = 1, 2
-_LAUNCH = "after it was read in this launch. Split the kernel between the two, or write to another field."
+_LAUNCH = (
+    "after it was read in this launch, and the derivative needs the value it had. Write to another field or to another "
+    "cell of it, such as that of the next time step."
+)
 _EARLIER = (
     "while the derivative of an earlier launch of the tape needs the value it had. Write to another field or cell, or "
     "run the earlier part again on the way back (qd.ad.grad_replaced)."

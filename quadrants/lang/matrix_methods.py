@@ -80,7 +80,7 @@ class MatrixMethods:
         return _fold(np.multiply(self._data, self._data))
 
     def norm(self, eps: float = 0) -> Any:
-        """sqrt(norm_sqr() + eps)."""
+        """sqrt(norm_sqr() + eps). Without eps the derivative at zero is nan."""
         return np.sqrt(self.norm_sqr() + eps)
 
     def norm_inv(self, eps: float = 0) -> Any:
@@ -89,7 +89,9 @@ class MatrixMethods:
             return np.float64(1.0) / np.sqrt(self.norm_sqr() + eps)
 
     def normalized(self, eps: float = 0) -> Any:
-        """The vector times 1 / (norm() + eps). A zero vector gives nan; a matrix QuadrantsCompilationError."""
+        """The vector times 1 / (norm() + eps). A zero vector gives nan where eps is 0, and its derivative is nan in any
+        case: write `v * v.norm_inv(eps)` where there may be one. A matrix gives QuadrantsCompilationError.
+        """
         if self._data.ndim != 1:
             raise QuadrantsCompilationError(f"expected a vector, got a matrix of shape {self._data.shape}")
         with np.errstate(divide="ignore", invalid="ignore"):

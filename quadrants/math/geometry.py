@@ -25,7 +25,7 @@ def dot(x, y):
 
 @qd.func
 def length(x):
-    """Euclidean norm of a vector, Frobenius norm of a matrix.
+    """Euclidean norm of a vector, Frobenius norm of a matrix. Its derivative at zero is NaN, that of `x.norm(eps)` 0.
 
     y = qd.math.length(v)
     """
@@ -34,7 +34,8 @@ def length(x):
 
 @qd.func
 def distance(x, y):
-    """Norm of `x - y` of two tensors of one shape.
+    """Norm of `x - y` of two tensors of one shape. Where they are equal its derivative is NaN, and that of
+    `(x - y).norm(eps)` is 0.
 
     y = qd.math.distance(x, y)
     """
@@ -43,7 +44,8 @@ def distance(x, y):
 
 @qd.func
 def normalize(v):
-    """`v / |v|`. There is no epsilon: a zero vector gives NaN. Matrices are scaled by their Frobenius norm.
+    """`v / |v|`. There is no epsilon: a zero vector gives NaN, for which there is `v * v.norm_inv(eps)`. Matrices are
+    scaled by their Frobenius norm.
 
     y = qd.math.normalize(v)
     """

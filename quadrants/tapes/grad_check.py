@@ -70,6 +70,7 @@ class GradCheck:
     def _agrees(self, number: int, gradient: np.ndarray, calls: Callable[[], list], loss, random) -> bool:
         """Along a direction of positive numbers, and along one of both signs, in which a wrong element stands out."""
         x = self._fields[number]
+        said = f"variable {number} ({x._name})" if x._name else f"variable {number}"
         self._rewind()
         start = x.to_numpy().astype(np.float64)
         gradient = gradient.astype(np.float64)
@@ -78,9 +79,9 @@ class GradCheck:
             expected = float((gradient * direction).sum())
             best = self._closest(x, start, direction, expected, least, calls, loss)
             if best is not None:
-                print(f"variable {number} fails grad check: gradient {expected!r}, closest finite difference {best!r}")
+                print(f"{said} fails grad check: gradient {expected!r}, closest finite difference {best!r}")
                 return False
-        print(f"variable {number} passes grad check")
+        print(f"{said} passes grad check")
         return True
 
     def _closest(self, x: Field, start: np.ndarray, direction, expected: float, least: float, calls, loss):

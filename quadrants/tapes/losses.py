@@ -21,8 +21,10 @@ class FieldLoss:
     def check(self) -> None:
         """`RuntimeError` for a field that has no shape `()` or no gradient."""
         if isinstance(self.field, StructField) or self.field.shape != ():
+            found = "of structs" if isinstance(self.field, StructField) else f"of shape {self.field.shape}"
             raise QuadrantsRuntimeError(
-                "The loss of `Tape` must be a 0-D field, i.e. scalar: qd.field(qd.f32, shape=())"
+                f"The loss of `Tape` must be a 0-D field, i.e. scalar: qd.field(qd.f32, shape=(), needs_grad=True), "
+                f"not one {found}. An ndarray or torch tensor of one element may have any shape."
             )
         if not self.field.has_grad():
             raise QuadrantsRuntimeError(

@@ -383,6 +383,29 @@ def test_dynamic_loops_without_the_option(init, shape):
             assert "fails" in str(caught.value) and re.search(r'test_errors\.py", line \d+', str(caught.value))
 
 
+@pytest.mark.parametrize("statement", ["break", "continue", "while"])
+def test_what_no_stack_helps_is_told_first(init, statement):
+    init(default_fp=qd.f64)
+    x, y = field(POINTS), field(np.zeros(4))
+
+    @qd.kernel
+    def leaves():
+        for i in x:
+            for j in range(4):
+                if x[i] > j:
+                    if qd.static(statement == "break"):
+                        break
+                    elif qd.static(statement == "continue"):
+                        continue
+                    else:
+                        while y[i] < 0:
+                            y[i] += x[i]
+                y[i] += x[i]
+
+    with pytest.raises(RuntimeError, match=f"`{statement}` is not supported in AutoDiff. .*"):
+        leaves.grad()
+
+
 @pytest.mark.runtime(exclude=("cpu", "opencl"))
 def test_blocks_and_subgroups(init):
     """E-12 of what only devices have."""

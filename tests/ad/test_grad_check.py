@@ -13,7 +13,7 @@ def place(shape, dtype=qd.f64, **options):
 
 
 def test_right_gradients_pass(arch, capfd):
-    x, y, loss = place((3,)), place((2,)), place(())
+    x, y, loss = place((3,)), place((2,), name="y"), place(())
     x.from_numpy(np.array([0.3, -1.2, 2.0]))
     y.fill(0.7)
 
@@ -26,7 +26,7 @@ def test_right_gradients_pass(arch, capfd):
         k(2.0)
         k(1.0)
     assert [line for line in capfd.readouterr().out.splitlines() if "variable" in line] == [
-        "variable 0 passes grad check", "variable 1 passes grad check"
+        "variable 0 passes grad check", "variable 1 (y) passes grad check"
     ]  # fmt: skip
     np.testing.assert_allclose(x.grad.to_numpy(), 3 * 0.7 * np.cos(x.to_numpy()), rtol=1e-12)
     assert loss[None] == pytest.approx(3 * 0.7 * np.sin(x.to_numpy()).sum()) and loss.grad[None] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -222,10 +223,10 @@ def test_a_loss_that_is_a_tensor(arch):
 
 BAD_LOSSES = {
     "no loss": (lambda: None, "needs a loss"),
-    "not 0-D": (lambda: qd.field(qd.f32, (3,), needs_grad=True), "must be a 0-D field"),
+    "not 0-D": (lambda: qd.field(qd.f32, (3,), needs_grad=True), r"must be a 0-D field.* not one of shape \(3,\). An"),
     "no gradient": (lambda: qd.field(qd.f32, ()), "Gradients of loss are not allocated"),
     "integer": (lambda: qd.field(qd.i32, ()), "Gradients of loss are not allocated"),
-    "struct": (lambda: qd.Struct.field({"a": qd.f32}, shape=(), needs_grad=True), "must be a 0-D field"),
+    "struct": (lambda: qd.Struct.field({"a": qd.f32}, shape=(), needs_grad=True), "must be a 0-D field.* of structs"),
     "long ndarray": (lambda: qd.ndarray(qd.f32, (2,), needs_grad=True), "ndarray with only one element"),
     "ndarray without gradient": (lambda: qd.ndarray(qd.f32, (1,)), "Gradients of loss are not allocated"),
     "numpy": (lambda: np.zeros(1, np.float32), "not ndarray"),
@@ -411,3 +412,20 @@ def test_clearing_many_fields_says_nothing(arch, recwarn):
     qd.ad.clear_all_gradients()
     assert not any(x.grad.to_numpy().any() for x in fields)
     assert not [w for w in recwarn if issubclass(w.category, SyntaxWarning)]
+
+
+def test_a_warning_is_shown_once_though_derivatives_translate_again(arch):
+    x, loss = qd.field(qd.f32, 3, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def k():
+        for i in x:
+            for j in qd.static(range(40)):
+                loss[None] += x[i] * j
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        with qd.ad.Tape(loss=loss):
+            k()
+    assert len([w for w in told if issubclass(w.category, SyntaxWarning)]) == 1
+    assert x.grad.to_numpy().tolist() == [780] * 3
