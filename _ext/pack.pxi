@@ -125,8 +125,9 @@ cdef bint pack_array(Op *op, PyObject *value, char *block, Plan plan, Frame *fra
     # False if that is left to the packer.
     cdef ArrayBase array
     cdef External *external
-    value = unwrapped(value)
-    if is_instance(value, <PyObject *> ArrayBase):
+    if not is_array(value):
+        value = unwrapped(value)
+    if is_array(value):
         array = <ArrayBase> value
         write_array(op, block, plan, live_data(array, op, plan), array.ndim, array.shape)
         if op.grad_offset >= 0 and array.grad is not None:

@@ -57,6 +57,28 @@ cdef inline PyObject *unwrapped(PyObject *value) noexcept:
     return value
 
 
+cdef PyObject *_usual_array = NULL  # the first class of an array that was passed; it stays alive
+
+
+cdef inline bint is_array(PyObject *value) noexcept:
+    # Nearly all are of one class, which is faster to compare with than to look for among the bases of a class.
+    return type_of(value) == _usual_array or is_other_array(value)
+
+
+cdef bint is_other_array(PyObject *value) noexcept:
+    global _usual_array
+    if not is_instance(value, <PyObject *> ArrayBase):
+        return False
+    if _usual_array == NULL:
+        _usual_array = type_of(value)
+        raw_incref(_usual_array)
+    return True
+
+
+cdef inline bint has_token(PyObject *value, int kind) noexcept:
+    return is_array(value) or kind != KIND_ARRAY and is_instance(value, <PyObject *> TokenBase)
+
+
 cdef struct Memo:
     # The last object that a slow path answered for, and its token. At most one of the two references is set.
     PyObject *constant
@@ -133,13 +155,12 @@ cdef int64_t token_of(
     PyObject *value, int kind, int index, int32_t source, Called called, Memo *memo, Frame *frame
 ) except? -2:
     # `index` is what slow_token is told: the parameter, or -1 for a member.
-    cdef PyObject *base = <PyObject *> (ArrayBase if kind == KIND_ARRAY else TokenBase)
     cdef int64_t token
-    if is_instance(value, base):
+    if has_token(value, kind):
         return live_token(value, index, called)
     if is_instance(value, <PyObject *> WrapperBase):
         value = unwrapped(value)
-        if is_instance(value, base):
+        if has_token(value, kind):
             return live_token(value, index, called)
     if index < 0 and (type_of(value) == <PyObject *> list or type_of(value) == <PyObject *> tuple):
         token = fields_token(value, called)

@@ -30,8 +30,9 @@ cdef class Writes:
 
 cdef inline Writes writes_of(PyObject *value):
     # Of an argument or member that may be an array, a view or a wrapper of one; None if nobody counts.
-    value = unwrapped(value)
-    if is_instance(value, <PyObject *> ArrayBase):
+    if not is_array(value):
+        value = unwrapped(value)
+    if is_array(value):
         return (<ArrayBase> value)._writes
     if is_instance(value, <PyObject *> ViewBase):
         return (<ViewBase> value).arr._writes
