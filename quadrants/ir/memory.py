@@ -38,7 +38,7 @@ class Loc:
         return self.frames[-1][1]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Var:
     """A variable of a function or task. `shared` is set by task splitting: it lives in the kernel's frame."""
 
@@ -53,7 +53,7 @@ class Var:
     id: int = field(default_factory=lambda: next(_ids))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ArrayDecl:
     """Memory a kernel can index: a dense field, an array argument or an array shared by the threads of a block.
 
@@ -98,13 +98,15 @@ class ArrayDecl:
 # ---------------------------------------------------------------- places
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class VarPlace:
+    """A variable."""
+
     var: Var
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Cell:
     """containers: of an array below a sparse node, the container of the cell, or of each component's (None for
     that of the root); set by `passes.sparse.access`."""
@@ -115,7 +117,7 @@ class Cell:
     containers: tuple[Expr | None, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ElemPlace:
     """A component of a tensor place; one index per axis."""
 
@@ -124,14 +126,16 @@ class ElemPlace:
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class MemberPlace:
+    """A member of a struct place."""
+
     base: Place
     name: str
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Slot:
     """Where `passes.lower_places` finds a cell: the element `index` of what the array's pointer points to.
 
@@ -146,7 +150,7 @@ class Slot:
 MEMORY = (Cell, Slot)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Choice:
     """The place whose number is `index`: a component, chosen at run time, of a tensor that is in several arrays."""
 

@@ -2,6 +2,9 @@
 
 Expressions have no side effects except `Call` of an impure function, `Atomic` and `Rand`; the frontend binds those to a
 `Declare` or an `Eval`, so that evaluation order is the order of statements. Places are in `ir.memory`.
+
+`ir.printer` shows nodes. They have no `repr` of their own, and all have a docstring: to generate either for fifty
+classes takes a tenth of the time of the first kernel.
 """
 
 from __future__ import annotations
@@ -30,26 +33,32 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- expressions
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Const:
+    """A number known at compile time, as a Python value."""
+
     value: Any
     type: DType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Load:
+    """The content of a place."""
+
     place: Place
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Unary:
+    """An operation of one operand, elementwise where it is a tensor."""
+
     op: str
     a: Expr
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Binary:
     """`exact`: integers that do not overflow, or only where the index that they are part of is out of range anyway."""
 
@@ -61,7 +70,7 @@ class Binary:
     exact: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Select:
     """`a if cond else b`. A scalar condition with `lazy` evaluates one side only."""
 
@@ -72,14 +81,16 @@ class Select:
     lazy: bool = True
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Cast:
+    """A conversion to another type; `bits`: the same bits, read as that type."""
+
     a: Expr
     type: ValueType
     bits: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Make:
     """A tensor (row-major elements) or struct (member order) built from parts."""
 
@@ -87,21 +98,25 @@ class Make:
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Elem:
+    """An element of a tensor that is no place."""
+
     a: Expr
     indices: tuple[Expr, ...]
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Member:
+    """A member of a struct that is no place."""
+
     a: Expr
     name: str
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class MatOp:
     """A whole-tensor operation kept as one node: matmul, dot, cross, transpose, norm_sqr, sum, inverse, ..."""
 
@@ -110,7 +125,7 @@ class MatOp:
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
     """type: None where a function that has no result is called, which only an `Eval` does."""
 
@@ -119,20 +134,24 @@ class Call:
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Extent:
+    """The length of an array along one axis, at run time."""
+
     array: ArrayDecl
     axis: int
     type: DType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Rand:
+    """The next random number of the iteration."""
+
     type: DType
     op: str = "random"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Builtin:
     """A per-thread value of the execution model, by name: `thread_index`, or "family.helper" of the prelude."""
 
@@ -141,7 +160,7 @@ class Builtin:
     args: tuple[Expr, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Intrinsic:
     """An operation of threads on one another or on the machine: a barrier, fence, shuffle, vote, tile operation, clock.
 
@@ -156,7 +175,7 @@ class Intrinsic:
     params: tuple[Any, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Volatile:
     """A load that happens where it stands, each time it is reached; bound to a Declare, as an Intrinsic is."""
 
@@ -164,7 +183,7 @@ class Volatile:
     type: ValueType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Atomic:
     """Read-modify-write; the value is the old content. `plain`: no other thread touches the place meanwhile."""
 
@@ -183,36 +202,46 @@ Expr: TypeAlias = (
 # ---------------------------------------------------------------- statements
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Declare:
+    """A variable begins, with a value."""
+
     var: Var
     init: Expr
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Store:
+    """A value goes to a place."""
+
     place: Place
     value: Expr
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Eval:
+    """An expression is evaluated for what it does."""
+
     value: Expr
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class If:
+    """One of two blocks, by a scalar condition."""
+
     cond: Expr
     then: list[Stmt]
     orelse: list[Stmt]
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LoopConfig:
+    """What the user asked for in `qd.loop_config`."""
+
     block_dim: int | None = None
     serialize: bool = False
     parallelize: int | None = None
@@ -220,7 +249,7 @@ class LoopConfig:
     bit_vectorize: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class For:
     """Product of ranges, the last axis fastest unless `order` says otherwise; one `(begin, end)` per variable.
 
@@ -246,7 +275,7 @@ class For:
     index: tuple[Var, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class While:
     """`pre` is evaluated before the condition in every round."""
 
@@ -256,31 +285,37 @@ class While:
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Break:
+    """The end of a loop: of `loop`, or of the innermost one."""
+
     loop: For | None = None
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Continue:
+    """The end of an iteration of the innermost loop."""
+
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Return:
+    """The end of a function or kernel, with its results."""
+
     values: tuple[Expr, ...]
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Leave:
     """The end of a thread's work on a task."""
 
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Check:
     """Fails the launch unless `cond` holds. `site` numbers the message; `values` are handed to it."""
 
@@ -290,7 +325,7 @@ class Check:
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Print:
     """parts: literal strings and (expression, printf conversion, "" for the usual one)."""
 
@@ -298,7 +333,7 @@ class Print:
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StopGrad:
     """Loads of `array` in this block and below pass no derivative on. Only where a kernel is differentiated."""
 
@@ -306,13 +341,15 @@ class StopGrad:
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Comment:
+    """A line of the text that says something to its reader."""
+
     text: str
     loc: Loc | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Region:
     """A stretch of the top of a kernel with an order of its own; only there or in another region.
 
@@ -332,7 +369,7 @@ class Region:
     parent: int = -1
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StackDepth:
     """Slots of a stack, the `source` of its declaration: a 64-bit expression, and what the launch runs on the host to
     set the variable in it. `size` is the expression that this was made from, for whoever evaluates it otherwise.
@@ -358,7 +395,7 @@ Node: TypeAlias = "Expr | Place | Stmt"
 # ---------------------------------------------------------------- functions, tasks, module
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Function:
     name: str
     params: list[Var]
@@ -375,7 +412,7 @@ class Function:
 IDLE = Var("qd_idle", u1)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Task:
     """One launch: `serial` runs its body once; otherwise `loop` is a parallel For.
 
@@ -404,7 +441,7 @@ class Task:
     cost: tuple[int, int] | None = None  # what `ir.cost.estimate` says of the body, before addresses are part of it
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Gate:
     """Of a task whose threads claim rows of stacks; the task in front of it counts. passing: how many iterations get
     behind the condition. claimed: how many rows are taken. row: that of this thread, below 0 as long as it has none;
@@ -418,7 +455,7 @@ class Gate:
     text: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Sizing:
     """Tasks `begin` to `end` of a module, which find the depths that the tasks behind them need before a device
     launches these. depths: the variables that they set. maxima: those in which parallel loops collect.
@@ -430,7 +467,7 @@ class Sizing:
     maxima: list[Var]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Module:
     """One kernel specialisation."""
 

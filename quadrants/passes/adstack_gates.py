@@ -35,10 +35,9 @@ def claim_gates(module: n.Module) -> n.Module:
 def count_gates(module: n.Module, claims: bool = False) -> n.Module:
     """Put a counting task in front of every task with a gate."""
     tasks: list[n.Task] = []
-    written = _written(module.tasks)
     for task in module.tasks:
         loop = task.loop
-        found = _gate(task, loop, written, claims) if loop is not None else None
+        found = _gate(task, loop, module.tasks, claims) if loop is not None else None
         if loop is not None and found is not None:
             number = sum(t.gate is not None for t in tasks)
             gate = task.gate = _gate_of(number, found)
@@ -65,10 +64,12 @@ class _Found:
         self.text = text
 
 
-def _gate(task: n.Task, loop: n.For, written: set[n.ArrayDecl], claims: bool) -> _Found | None:
+def _gate(task: n.Task, loop: n.For, tasks: list[n.Task], claims: bool) -> _Found | None:
     """The one condition around all stacks of real numbers, where it compares a cell with a number."""
     stacks = split(of_task(task))[1] if claims else of_task(task)
     own = {d.id for d in stacks if kind_of(d) == FLOAT}
+    if not own:
+        return None
     holders = [s for s in task.body if _uses([s], own)]
     if len(holders) != 1 or not isinstance(holders[0], n.If):
         return None
@@ -89,7 +90,7 @@ def _gate(task: n.Task, loop: n.For, written: set[n.ArrayDecl], claims: bool) ->
     load = next((e for e in sides if isinstance(e, n.Load)), None)
     if load is None or not any(isinstance(e, n.Const) for e in sides) or load.type not in (f32, f64, i32):
         return None
-    if not isinstance(load.place, n.Cell) or any(is_same_memory(load.place.array, array) for array in written):
+    if not isinstance(load.place, n.Cell) or any(is_same_memory(load.place.array, array) for array in _written(tasks)):
         return None
     if not _finds_each_once(load.place, loop, values, declared):
         return None
