@@ -69,7 +69,10 @@ def _expected(module: str, name: str, known: Callable[[], Iterable[str]]) -> str
         return ""  # `from quadrants import fields` asks for the name before it imports the module
     if "math" in known():
         package: Any = sys.modules["quadrants"]
-        return f"Use `qd.math.{name}`." if name in dir(package.math) else ""
+        for module in ("math", "ad"):
+            if name in dir(getattr(package, module)):
+                return f"Use `qd.{module}.{name}`."
+    return ""
     return ""
 
 

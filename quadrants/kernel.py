@@ -15,6 +15,7 @@ from quadrants.calls.tokens import member_token
 from quadrants.errors import (
     QuadrantsCompilationError,
     QuadrantsRuntimeError,
+    QuadrantsRuntimeTypeError,
     QuadrantsSyntaxError,
 )
 from quadrants.lang import func as funcs
@@ -347,8 +348,8 @@ def _forget_kernels(module: str) -> None:
 
 def _tell_of_lost_bits(place: tuple, number: int, dtype: str) -> None:
     caller.warn(
-        f"Argument {place}: {number} does not fit in the type {dtype} of the parameter, which gets its low bits. "
-        "Declare the parameter with a wider type, or pass a smaller number."
+        f"{QuadrantsRuntimeTypeError.place(place)}: {number} does not fit in the type {dtype} of the parameter, which "
+        "gets its low bits. Declare the parameter with a wider type, or pass a smaller number."
     )
 
 

@@ -167,5 +167,5 @@ def element(a, k: int):
     if isinstance(a, MatOp) and a.op == "splat":
         return a.args[0]
     if isinstance(a, Load):
-        return Load(ElemPlace(a.place, at, a.type.dtype), a.type.dtype)
+        return Load(ElemPlace(a.place, at, a.type.dtype), a.type.dtype, a.origin)
     return Elem(a, at, a.type.dtype)

@@ -98,6 +98,7 @@ def _reverse(module: Module, body: list, returned: list, refusals: Refusals, opt
     body = _without_asserts(body, module.sites)
     gradients = {a.grad.id for a in module.arrays if a.kind == "array" and a.grad is not None}
     module.beside = frozenset(_beside(module))
+    overwrites.number(body)
     reverse = Reverse(activity, refusals, body)
     env = {v.id: v for v in module.params}
     made = prune(returned + reverse.block(body, env))

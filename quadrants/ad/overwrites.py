@@ -3,22 +3,21 @@
     x[i] = sin(x[i])            x_grad[i] = x_grad[i] * cos(x[i])       by then of the new x[i]
 
 Gradients of a tape run when all launches are done, so these are wrong. A warning says so where one and the same index
-shows it: read, written later in the same loops, not read behind that, and read by the derivative. What other indices
-lead to is not compared; `Tape(validation=True)` finds it out.
+shows it: read, written later, in the same loops or in later ones, and the derivative has a copy of that read. What
+other indices lead to is not compared; `Tape(validation=True)` finds it out.
 
 A program that calls `k.grad()` by itself may have put back what was there, so only a tape asks for the warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 
 from quadrants.ad.refusals import users_frame
 from quadrants.caller import warn_at
-from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, ElemPlace, Load, Store, Unary, Var, VarPlace
+from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, ElemPlace, For, Load, Store, Unary, VarPlace
 from quadrants.ir.walk import root, walk
 
 _asked: ContextVar[bool] = ContextVar("overwrites asked", default=False)
@@ -34,24 +33,32 @@ def asked(value: bool) -> Iterator[None]:
         _asked.reset(token)
 
 
+def number(primal: list) -> None:
+    """Give the loads of a kernel the numbers that their copies in its derivative keep, if a tape asked."""
+    if _asked.get():
+        loads = {id(x): x for x in walk(primal) if isinstance(x, Load) and isinstance(root(x.place), Cell)}
+        for k, x in enumerate(loads.values(), 1):
+            x.origin = k
+
+
 def tell(primal: list, derivative: list) -> None:
     """A warning at the line of each such write, if a tape asked for it."""
     if not _asked.get():
         return
     loads, stores = _accesses(primal)
-    changed = {place.var.id for place, _, _ in stores if isinstance(place, VarPlace)}
-    same = partial(_key, called=lambda var: None if var.id in changed else var.id)
-    alike = partial(_key, called=lambda var: var.name)  # the derivative has copies of variables
-    last_read = {same(place): number for place, number, _ in loads}  # in the order of execution
-    lost = {}
+    names = _Names(primal, {place.var.id for place, _, _ in stores if isinstance(place, VarPlace)})
+    written: dict[tuple, list] = {}
     for place, at, loc in stores:
-        key = same(place)
-        if key is not None and last_read.get(key, at) < at and loc is not None:
-            lost[alike(place)] = place, loc
-    needed = {alike(x.place) for x in walk(derivative) if isinstance(x, Load)} if lost else ()
-    told = {
-        (root(place).array.id, users_frame(loc)): (place, loc) for key, (place, loc) in lost.items() if key in needed
-    }
+        key = names.of(place)
+        if key is not None and loc is not None:
+            written.setdefault(key, []).append((place, at, loc))
+    last_read = {x.origin: (x.place, at) for x, at in loads if x.origin}  # in the order of execution
+    needed = {x.origin for x in walk(derivative) if isinstance(x, Load)} if written else set()
+    told = {}
+    for place, read in (last_read[k] for k in sorted(needed & last_read.keys())):
+        later = [(place, loc) for place, at, loc in written.get(names.of(place), ()) if at > read]
+        for place, loc in later[:1]:
+            told.setdefault((root(place).array.id, users_frame(loc)), (place, loc))
     for place, loc in told.values():
         _warn(place, loc)
 
@@ -69,40 +76,52 @@ def _warn(place, loc) -> None:
 
 
 def _accesses(body: list) -> tuple[list, list]:
-    """(place, number in the order of execution, line) of what is loaded, and of what is written."""
+    """(load, number in the order of execution), and (place, number, line) of what is written."""
     loads, stores, seen, loc = [], [], set(), None
-    for number, node in enumerate(walk(body)):
+    for at, node in enumerate(walk(body)):
         loc = getattr(node, "loc", None) or loc
         if isinstance(node, (Store, Atomic)):
             inner = [x for x in walk(node) if isinstance(x, Load)]
             seen.update(map(id, inner))
-            loads += [(x.place, number, loc) for x in inner]
-            stores.append((node.place, number + 0.5, loc))
+            loads += [(x, at) for x in inner]
+            stores.append((node.place, at + 0.5, loc))
         elif isinstance(node, Load) and id(node) not in seen:
-            loads.append((node.place, number, loc))
+            loads.append((node, at))
     return loads, stores
 
 
-def _key(place, called: Callable[[Var], object]) -> tuple | None:
-    """What tells a cell, or an element of one; None where that is not known."""
-    at = root(place)
-    if not isinstance(at, Cell):
+class _Names:
+    """What tells a cell, or an element of one. changed: variables that are assigned, so that they name nothing.
+
+    Loops of the top level follow one another: where two have the same bounds, their variables name the same cells.
+    """
+
+    def __init__(self, body: list, changed: set[int]) -> None:
+        self.changed = changed
+        self.loops: dict[int, object] = {}
+        for loop in body:
+            if isinstance(loop, For) and all(isinstance(e, Const) for pair in loop.bounds for e in pair):
+                bounds = tuple((begin.value, end.value) for begin, end in loop.bounds)
+                self.loops |= {var.id: (axis, bounds) for axis, var in enumerate(loop.vars)}
+
+    def of(self, place) -> tuple | None:
+        at = root(place)
+        if not isinstance(at, Cell):
+            return None
+        inside = place.indices if isinstance(place, ElemPlace) and place.base is at else ()
+        forms = [self._form(e) for e in (*at.indices, *inside)]
+        return None if None in forms else (at.array.id, len(inside), *forms)
+
+    def _form(self, e) -> tuple | None:
+        if isinstance(e, Const):
+            return ("number", e.value)
+        if isinstance(e, Load) and isinstance(e.place, VarPlace):
+            var = e.place.var.id
+            return None if var in self.changed else ("variable", self.loops.get(var, var))
+        if isinstance(e, (Unary, Cast)):
+            a = self._form(e.a)
+            return a and (type(e).__name__, getattr(e, "op", e.type), a)
+        if isinstance(e, Binary):
+            a, b = self._form(e.a), self._form(e.b)
+            return a and b and (e.op, a, b)
         return None
-    inside = place.indices if isinstance(place, ElemPlace) and place.base is at else ()
-    forms = [_form(e, called) for e in (*at.indices, *inside)]
-    return None if None in forms else (at.array.id, len(inside), *forms)
-
-
-def _form(e, called: Callable[[Var], object]) -> tuple | None:
-    if isinstance(e, Const):
-        return ("number", e.value)
-    if isinstance(e, Load) and isinstance(e.place, VarPlace):
-        found = called(e.place.var)
-        return None if found is None else ("variable", found)
-    if isinstance(e, (Unary, Cast)):
-        a = _form(e.a, called)
-        return a and (type(e).__name__, getattr(e, "op", e.type), a)
-    if isinstance(e, Binary):
-        a, b = _form(e.a, called), _form(e.b, called)
-        return a and b and (e.op, a, b)
-    return None

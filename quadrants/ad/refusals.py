@@ -86,8 +86,8 @@ class Refusals:
         self.raise_(
             f"Cross-iteration read-after-write of '{array.label or array.name}': one iteration of a parallel loop "
             "reads a cell that another one writes, so the order of the derivative is not known. Read and write "
-            "different arrays; or put the loop inside `for _ in range(1):` to run it in order, if no derivative needs "
-            "a value that is overwritten (`x[i] += x[i - 1]`, not `x[i] *= x[i - 1]`).",
+            "different arrays; or run the loop in order, by qd.loop_config(serialize=True) in front of it, if no "
+            "derivative needs a value that is overwritten (`x[i] += x[i - 1]`, not `x[i] *= x[i - 1]`).",
             loc,
         )
 
@@ -95,8 +95,8 @@ class Refusals:
         self.raise_(
             f"Cross-iteration stores to '{array.label or array.name}': two iterations of a parallel loop write to one "
             "cell, and not both add to it, so the order of the derivative is not known. Write to different cells; or "
-            "put the loop inside `for _ in range(1):` to run it in order, if no derivative needs a value that is "
-            "overwritten.",
+            "run the loop in order, by qd.loop_config(serialize=True) in front of it, if no derivative needs a value "
+            "that is overwritten.",
             loc,
         )
 

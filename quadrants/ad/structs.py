@@ -78,7 +78,7 @@ class _Split:
         if isinstance(value, Make):
             return value.parts[[k for k, _ in value.type.members].index(name)]
         if isinstance(value, Load):
-            return Load(MemberPlace(value.place, name, t), t)
+            return Load(MemberPlace(value.place, name, t), t, value.origin)
         return Member(value, name, t)
 
     def rewrite(self, x):
@@ -99,7 +99,7 @@ class _Split:
             place = self.rewrite(x.place)
             if isinstance(place, dict):
                 return self.whole(place, x.type)
-            return x if place is x.place else Load(place, x.type)
+            return x if place is x.place else Load(place, x.type, x.origin)
         if kind is Member:
             return self.member(self.rewrite(x.a), x.name, x.type)
         return walk.rebuilt(x, self.rewrite)

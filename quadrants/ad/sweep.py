@@ -173,7 +173,7 @@ class Sweep:
     def _load(self, e: Load):
         fixed = self.fixed_place(e.place)
         if isinstance(root(e.place), Cell):
-            copy = Load(fixed, e.type)
+            copy = Load(fixed, e.type, e.origin)
             cell = self.companion_place(fixed)
             return copy, lambda g, out: out.atomic(cell, g)
         return self.plain(e), lambda g, out: out.accumulate(fixed, g)

@@ -43,8 +43,8 @@ from quadrants.ir.walk import children, root
 
 READ, NEEDED = 1, 2
 _LAUNCH = (
-    "after it was read in this launch, and the derivative needs the value it had. Write to another field or to another "
-    "cell of it, such as that of the next time step."
+    "after it was read in this launch, so that the derivative may not find a value that it needs. Write to another "
+    "field or to another cell of it, such as that of the next time step."
 )
 _EARLIER = (
     "while the derivative of an earlier launch of the tape needs the value it had. Write to another field or cell, or "

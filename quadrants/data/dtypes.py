@@ -57,7 +57,7 @@ def field_dtype(dtype) -> DType | QuantType:
     """As `scalar`, or a quantised type as it is; raises `ValueError` (`Invalid data type`)."""
     found = dtype if isinstance(dtype, QuantType) else scalar(dtype)
     if found is None:
-        raise ValueError(f"Invalid data type {dtype}")
+        raise ValueError(f"Invalid data type {dtype!r}: write one of the package, such as qd.f32 or qd.i32")
     return found
 
 

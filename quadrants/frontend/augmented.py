@@ -56,7 +56,10 @@ class Augmented:
         found = self.positions.frame.lookup_local(name)
         if found is None:
             self.positions.frame.lookup_outer(name)
-            raise QuadrantsSyntaxError(f'"{name}" is a global name; it cannot be changed in a kernel.')
+            raise QuadrantsSyntaxError(
+                f'"{name}" is a global name; it cannot be changed in a kernel. Of a field, write to its cells: '
+                f"`{name}[None]`, `{name}[i]`."
+            )
         if found.kind == "argument":
             raise immutable_error(name)
         if found.kind != "var" and not isinstance(found.value, KernelObject):

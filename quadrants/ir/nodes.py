@@ -43,10 +43,11 @@ class Const:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Load:
-    """The content of a place."""
+    """The content of a place. origin: in a derivative, the number of the load of the kernel that it is a copy of."""
 
     place: Place
     type: ValueType
+    origin: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)

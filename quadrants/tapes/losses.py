@@ -114,5 +114,5 @@ def loss_of(obj):
         raise QuadrantsRuntimeError("A tape needs a loss to start from: qd.ad.Tape(loss=field)")
     raise QuadrantsRuntimeError(
         "The loss of `Tape` must be a 0-D field, an ndarray with only one element or a torch tensor, "
-        f"not {type(obj).__name__}"
+        f"not {type(obj).__module__}.{type(obj).__name__}"
     )

@@ -92,7 +92,68 @@ def an_inlined_function(f):
     return run
 
 
-TOLD = (in_place, steps, no_loop, components, a_condition, an_update, an_inlined_function)
+def read_again(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.x[i] = qd.sin(f.x[i])  # told
+            f.loss[None] += f.x[i]
+
+    return run
+
+
+def set_and_read_again(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] = f.x[i]
+            f.y[i] = qd.sin(f.y[i])  # told
+            f.loss[None] += 2.0 * f.y[i]
+
+    return run
+
+
+def a_bounce(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.v[1, i] = f.x[i] * f.x[i] - 0.2
+            if f.v[1, i] < 0:
+                f.v[1, i] *= -0.8  # told
+            f.y[i] = f.v[1, i] ** 2
+
+    return run
+
+
+def a_vector_by_its_norm(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i] *= qd.exp(-f.w[i].norm())  # told
+            f.loss[None] += f.w[i][1]
+
+    return run
+
+
+def a_later_loop(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] = f.x[i]
+        for i in f.x:
+            f.v[1, i] = f.y[i] * f.y[i]
+        for k in f.x:
+            f.y[k] = 2.0  # told
+        for i in f.x:
+            f.loss[None] += f.v[1, i]
+
+    return run
+
+
+TOLD = (
+    in_place, steps, no_loop, components, a_condition, an_update, an_inlined_function, read_again, set_and_read_again,
+    a_bounce, a_vector_by_its_norm, a_later_loop,
+)  # fmt: skip
 
 
 def linear(f):
@@ -134,7 +195,29 @@ def another_field(f):
     return run
 
 
-SILENT = (linear, read_behind_it, another_cell, another_field)
+def scaled_and_read_again(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            f.y[i] = f.x[i]
+            f.y[i] *= 3.0
+            f.v[1, i] = f.y[i] * f.y[i]
+
+    return run
+
+
+def other_bounds(f):
+    @qd.kernel
+    def run():
+        for i in range(N // 2):
+            f.y[i] = f.x[i] * f.x[i]
+        for i in range(N // 2, N):
+            f.x[i] = 2.0
+
+    return run
+
+
+SILENT = (linear, read_behind_it, another_cell, another_field, scaled_and_read_again, other_bounds)
 
 
 def said(run, f) -> list:

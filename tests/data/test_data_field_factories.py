@@ -36,7 +36,7 @@ def test_python_types_follow_the_defaults_of_init(init):
 
 @pytest.mark.parametrize("bad", [np.float32, "f32", None, np.dtype("f4"), StructType({"a": i32})], ids=repr)
 def test_invalid_dtype(bad):
-    with pytest.raises(ValueError, match="Invalid data type"):
+    with pytest.raises(ValueError, match="Invalid data type.*such as qd.f32"):
         factories.field(bad, 3)
 
 

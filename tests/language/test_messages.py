@@ -226,7 +226,7 @@ def test_arguments_that_lose_bits(arch):
     line = call.__code__.co_firstlineno + 1
     for number in (2**40, -(2**40), 2**32):
         (told,) = told_of(lambda: call(number))
-        assert f"Argument ('x',): {number} does not fit in the type i32 of the parameter" in str(told.message)
+        assert f"Argument x: {number} does not fit in the type i32 of the parameter" in str(told.message)
         assert (told.filename, told.lineno) == (__file__, line)
     for number in (2**31 - 1, -(2**31), 2**32 - 1):  # the bits of u32 are often meant
         assert told_of(lambda: call(number)) == []

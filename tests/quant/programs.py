@@ -193,7 +193,7 @@ class Writer:
         if depth == 0 or self.rng.random() < 0.3:
             kind = self.rng.randrange(3)
             if kind == 0 or not found:
-                return self.rng.choice(["i", *self.locals, str(self.rng.randint(-40, 3000))])
+                return self.rng.choice(["i", *self.locals, str(self.rng.randint(-40, 200))])
             return f"{self.rng.choice(found).name}[{at}]"
         a, b = self.whole(readable, at, depth - 1), self.whole(readable, at, depth - 1)
         return f"({a} {self.rng.choice('+-*&|')} {b})"

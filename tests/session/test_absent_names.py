@@ -65,6 +65,8 @@ def test_a_name_of_other_packages_says_what_to_use(name):
 
 
 def test_a_name_of_the_mathematics_says_where_it_is():
+    with pytest.raises(AttributeError, match="has no attribute 'Tape'. Use `qd.ad.Tape`.$"):
+        qd.Tape  # noqa: B018
     with pytest.raises(AttributeError, match="has no attribute 'cross'. Use `qd.math.cross`.$"):
         qd.cross  # noqa: B018
 
