@@ -191,6 +191,7 @@ cdef class Launcher:
         cdef int at
         cdef int own_externals
         cdef Selector *selector
+        cdef uint64_t generation = _generation
         cdef Py_ssize_t key_bytes = self.selector_count * sizeof(int64_t)
         if not frame.tokens.reserve(self.selector_count):
             raise MemoryError()
@@ -211,7 +212,11 @@ cdef class Launcher:
                 if plan.match(args, self.called, frame):
                     return plan
                 frame.externals.count = own_externals
-        return self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
+        plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
+        if generation != _generation:  # a thread ended the runtime meanwhile: what the arguments were is over
+            frame.externals.count = 0
+            return self.select(args, positional, frame)
+        return plan
 
     def plan_of(self, tuple args):
         """The plan that a launch with these arguments runs; a new specialisation is compiled."""

@@ -35,17 +35,22 @@ def beside_start(work: Callable[[Any], None]) -> None:
 def current() -> Backend:
     """The backend of the runtime in force."""
     runtime = session.require_runtime()
-    assert runtime.arch is not None, "a runtime has an arch"
-    key = (runtime.arch.name, session.generation())
-    found = _current.get(key)
+    found = _current.get(_incarnation(runtime))
     if found is None:
         with runtime.compilation_lock:
+            runtime = session.require_runtime()  # a reset of another thread may have been waited for
+            key = _incarnation(runtime)
             found = _current.get(key)
             if found is None:
                 found = _maker(runtime)()
                 _current.clear()
                 _current[key] = found
     return found
+
+
+def _incarnation(runtime: Any) -> tuple[str, int]:
+    arch = runtime.arch  # None where another thread is ending the runtime
+    return arch.name if arch is not None else "", session.generation()
 
 
 def with_device() -> DeviceBackend:

@@ -27,6 +27,12 @@ def require() -> None:
         _attach(session)
 
 
+def generation() -> int:
+    """Which of the runtimes of this process is live: another number after each `qd.init` and `qd.reset`."""
+    number: int = _session().generation()
+    return number
+
+
 def on_first_container(register: Callable[[Any], None]) -> None:
     """Call `register(session)` when the first container is made: before, there is nothing to allocate or to clear."""
     with _attach_lock:

@@ -43,6 +43,7 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     def __init__(self, dtype, element_shape: tuple, shape, needs_grad: bool = False, layout=None):
         context.require()
+        generation = context.generation()
         dtype = dtypes.ndarray_dtype(dtype)
         shape = shapes.ndarray_shape(shape)
         layout = shapes.tensor_layout(layout, len(shape))
@@ -65,6 +66,8 @@ class Ndarray(NumpyExchange, ArrayBase):
         self._items: Any = _canonical_view(buffer, dtype, physical + element_shape, layout)
         self.token = intern_token(("ndarray", str(self.element_type), len(shape), needs_grad, layout))
         context.live_ndarrays().add(self)
+        if generation != context.generation():  # a thread ended the runtime meanwhile, and may not have seen the array
+            self._kill()
         if math.prod(shape + element_shape) > shapes.MAX_EXTENT:
             caller.warn(f"Ndarray index might be out of int32 boundary: shape {shape + element_shape}")
 

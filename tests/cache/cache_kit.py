@@ -13,7 +13,7 @@ from quadrants.toolchain import build
 ROOT = Path(__file__).resolve().parents[2]
 # Settings of the machine and of the run, which no test clears.
 KEPT = ("QD_CC", "QD_EMULATE", "QD_OPENCL_DEVICE")
-MACHINE_CODE = (".so", ".o", ".cubin", ".ptx", ".hsaco", ".clbin")
+MACHINE_CODE = (".so", ".o", ".cubin", ".ptx", ".hsaco", ".clbin", ".spv", ".msl")
 
 
 class Cache:

@@ -197,6 +197,9 @@ class CompileOptions:
         self.fast = on
 
 
+_loaded: list = []  # command buffers hold their pipelines, and so hold code that the package has let go of
+
+
 def _compiled(source: str):
     from quadrants._ext import simt
     from quadrants.toolchain import build, cc, cxx, errors
@@ -212,6 +215,7 @@ def _compiled(source: str):
         wrong = f"program_source:{place[1]}:{place[2]}: error: {place[3]}" if place else error.log
         return None, Described(f"Compilation failed: \n\n{wrong}\n")
     build.statistics.compiled = compiled  # that of the package counted this text already
+    _loaded.append(code)
     made = [simt.make_function(code.address(name), cxx.lanes_of("metal"), code.cooperative, name) for name in names]
     texts = (ctypes.c_char_p * len(names))(*(name.encode() for name in names))
     tasks = (ctypes.c_void_p * len(names))(*made)
