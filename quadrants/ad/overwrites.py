@@ -17,7 +17,8 @@ from contextvars import ContextVar
 
 from quadrants.ad.refusals import users_frame
 from quadrants.caller import warn_at
-from quadrants.ir.nodes import Atomic, Binary, Cast, Cell, Const, ElemPlace, For, Load, Store, Unary, VarPlace
+from quadrants.ir.forms import form
+from quadrants.ir.nodes import Atomic, Cell, Const, ElemPlace, For, Load, Store, VarPlace
 from quadrants.ir.walk import root, walk
 
 _asked: ContextVar[bool] = ContextVar("overwrites asked", default=False)
@@ -113,15 +114,9 @@ class _Names:
         return None if None in forms else (at.array.id, len(inside), *forms)
 
     def _form(self, e) -> tuple | None:
-        if isinstance(e, Const):
-            return ("number", e.value)
-        if isinstance(e, Load) and isinstance(e.place, VarPlace):
-            var = e.place.var.id
-            return None if var in self.changed else ("variable", self.loops.get(var, var))
-        if isinstance(e, (Unary, Cast)):
-            a = self._form(e.a)
-            return a and (type(e).__name__, getattr(e, "op", e.type), a)
-        if isinstance(e, Binary):
-            a, b = self._form(e.a), self._form(e.b)
-            return a and b and (e.op, a, b)
-        return None
+        return form(e, self._variable)
+
+    def _variable(self, place) -> tuple | None:
+        if not isinstance(place, VarPlace) or place.var.id in self.changed:
+            return None
+        return ("variable", self.loops.get(place.var.id, place.var.id))

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from quadrants.ad.build import is_differentiated, variable
 from quadrants.ir import walk
+from quadrants.ir.forms import form
 from quadrants.ir.nodes import (
     Atomic,
     Binary,
     Call,
     Cast,
     Cell,
-    Const,
     Declare,
     Elem,
     ElemPlace,
@@ -114,20 +114,7 @@ class _Sharing:
         return None if at.array.grad is None or at.array.id in self.excluded else self._place(e.place)
 
     def _index(self, e):
-        """An index as a value that equals that of the same expression elsewhere; None where it may change."""
-        kind = type(e)
-        if kind is Const:
-            return ("number", e.value, e.type)
-        if kind is Load and isinstance(root(e.place), VarPlace):
-            return self._place(e.place)
-        if kind is Binary:
-            parts: tuple = (self._index(e.a), self._index(e.b))
-        elif kind is Unary or kind is Cast:
-            parts = (self._index(e.a),)
-        else:
-            return None
-        how = e.op if kind is not Cast else "bits" if e.bits else "cast"
-        return None if None in parts else (how, e.type, *parts)
+        return form(e, lambda place: self._place(place) if isinstance(root(place), VarPlace) else None)
 
     def _place(self, p):
         if isinstance(p, VarPlace):

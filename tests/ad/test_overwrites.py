@@ -217,7 +217,20 @@ def other_bounds(f):
     return run
 
 
-SILENT = (linear, read_behind_it, another_cell, another_field, scaled_and_read_again, other_bounds)
+def the_bits_of_a_number(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            one = 1.0
+            f.y[i] = qd.sin(f.v[qd.cast(one, qd.i32) & 1, i])
+            f.v[qd.bit_cast(one, qd.i32) & 1, i] = 2.0
+
+    return run
+
+
+SILENT = (
+    linear, read_behind_it, another_cell, another_field, scaled_and_read_again, other_bounds, the_bits_of_a_number,
+)  # fmt: skip
 
 
 def said(run, f) -> list:
