@@ -120,5 +120,5 @@ class Adstack:
             p = printer()
             p.depth = 0
             depths, heaps = adstack_rows.preparation(p, found, self._kept)
-            out[task] = StackPreparation(prologue.arguments(p, restrict), depths, heaps)
+            out[task] = StackPreparation(prologue.arguments(p, restrict), depths, heaps, p.uses_lane)
         return out

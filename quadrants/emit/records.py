@@ -144,11 +144,13 @@ class Depth(NamedTuple):
 
 
 class StackPreparation(NamedTuple):
-    """What the entry function of a CPU does before a task with stacks: it finds the bytes of a row in each heap."""
+    """What the entry function of a CPU does before a task with stacks: it finds the bytes of a row in each heap. lane:
+    whether that calls functions that take one."""
 
     locals: list[Local]
     depths: list[Depth]
     heaps: list[Heap]
+    lane: bool
 
 
 class TripCount(NamedTuple):

@@ -22,6 +22,7 @@ from quadrants.passes.helped_negatives import helped_negatives
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
+from quadrants.passes.narrowed_loops import narrow_loops
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.packed_places import lower_packed_places, lower_packed_sizes
@@ -41,6 +42,7 @@ Step = Callable[[Module], Module]
 ALL = Abilities()
 PASSES = (
     sparse_loops,
+    narrow_loops,
     split_tasks,
     compute_at_use,
     recognise_reductions,

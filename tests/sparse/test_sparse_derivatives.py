@@ -166,3 +166,39 @@ def test_validation_and_structs(init):
     with qd.ad.Tape(loss, validation=True):
         product()
     assert loss[None] == 12.0 and s.grad[1].a == 4.0 and s.grad[1].v.to_list() == [0.0, 3.0]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "words"])
+@pytest.mark.parametrize("over", ["dense", "sparse"])
+def test_bounds_of_loops_below_sparse_nodes(init, kind, over):
+    init(ad_stack_experimental_enabled=True)
+    if kind == "words":
+        times, word = qd.field(qd.types.quant.int(5, True)), qd.BitpackedFields(32)
+        word.place(times)
+        qd.root.pointer(qd.i, 32).place(word)
+    else:
+        times = qd.field(qd.i32)
+        KINDS[kind]().place(times)
+    x, loss = qd.field(qd.f32, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+    (qd.root.dense(qd.i, 32) if over == "dense" else qd.root.pointer(qd.i, 32)).place(x, x.grad)
+    for i in range(0, 32, 3):
+        x[i] = 1.5
+    times[3], times[9] = 2, 1
+
+    @qd.kernel
+    def powers():
+        for i in x:
+            t = x[i]
+            for _ in range(times[i]):
+                t = t * t
+            loss[None] += t
+
+    for _ in range(2):  # the second one knows the depth
+        with qd.ad.Tape(loss):
+            powers()
+        gradient = x.grad.to_numpy()
+        assert gradient[3] == 4 * 1.5**3 and gradient[9] == 2 * 1.5 and gradient[6] == 1
+    times[6] = 3
+    with qd.ad.Tape(loss):
+        powers()
+    assert x.grad.to_numpy()[6] == 8 * 1.5**7

@@ -10,6 +10,7 @@ from typing import Any
 
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
+from quadrants.ir.adstack_heaps import depths_of, of_task
 from quadrants.ir.sparse import SparseNode, Within
 from quadrants.ir.types import i32
 from quadrants.passes.address_arithmetic import plus
@@ -26,6 +27,9 @@ def find_containers(module: n.Module) -> n.Module:
     if tree is None:
         return module
     for task in module.tasks:
+        for depth in depths_of(of_task(task)):
+            # The launch finds the depth, in front of all iterations.
+            depth.statements = _Access(tree, None, True, module.beside).whole(depth.statements)
         access = _Access(tree, task.loop, _frees(tree, task), module.beside)
         for declare in task.pre:
             walk.update(declare, access.read)

@@ -60,7 +60,18 @@ class Kernels:
                 approximate=approximate,
                 top=False, loop=True, own_loop=True,
             )  # fmt: skip
+            if not copies and self.draw.chance(0.15):
+                lines = [f"if {self.guard(axes)}:", *indented(lines)]
         return [*header, head, *indented([*copies, *lines])]
+
+    def guard(self, axes: list) -> str:
+        """A condition on the place of the iteration, as loops over the inside of a grid have it."""
+        terms = []
+        for _ in range(self.draw.number(1, 3)):
+            text, low, high = self.draw.pick(axes)
+            at, op = self.draw.number(low - 1, high + 1), self.draw.pick(("<", "<=", ">", ">=", ">", "<"))
+            terms.append(f"{at} {op} {text}" if self.draw.chance(0.3) else f"{text} {op} {at}")
+        return " and ".join(terms)
 
     def copies(self, axes: list) -> list:
         """Copies of loop indices that change: the indices do not."""
