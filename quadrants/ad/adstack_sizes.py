@@ -33,7 +33,7 @@ from quadrants.ir.adstack_size_trees import (
     times,
     walk,
 )
-from quadrants.ir.nodes import Binary, Cast, Cell, Const, ElemPlace, Extent, Load, Select, Unary, VarPlace
+from quadrants.ir.nodes import Binary, Cast, Cell, Const, ElemPlace, Extent, Intrinsic, Load, Select, Unary, VarPlace
 from quadrants.ir.walk import root
 
 
@@ -130,7 +130,8 @@ class Sizing:
             return most(self.of(e.a))
         if isinstance(e, Cast):
             raise Unresolved(f"it comes from a number of type {e.a.type}")
-        raise Unresolved(f"it is computed by {type(e).__name__.lower()}")
+        asked = isinstance(e, Intrinsic) and e.op == "sparse.length"
+        raise Unresolved("it is the length of a list" if asked else f"it is computed by {type(e).__name__.lower()}")
 
     def _load(self, e: Load) -> Size:
         at = root(e.place)

@@ -58,6 +58,10 @@ def _block(body: list, loc, top: bool, activity: Activity, refusals: Refusals, s
             _node(node, here, activity, refusals)
 
 
+# What a derivative finds as its kernel did: it makes nothing active or inactive.
+_COUNTS = ("sparse.is_active", "sparse.length")
+
+
 def _structure(s, loc, top: bool, refusals: Refusals, stacks: bool) -> None:
     if isinstance(s, While):
         refusals.construct("`while`", loc)
@@ -75,6 +79,8 @@ def _structure(s, loc, top: bool, refusals: Refusals, stacks: bool) -> None:
 def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
     if isinstance(node, Rand):
         refusals.random(loc)
+    elif isinstance(node, Intrinsic) and node.op in _COUNTS:
+        return
     elif isinstance(node, Intrinsic) or isinstance(node, Builtin) and "." in node.name:
         name = (node.op if isinstance(node, Intrinsic) else node.name).replace("clock.counter", "clock_counter")
         name = name.replace("sparse.around", "append").removeprefix("sparse.")

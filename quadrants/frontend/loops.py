@@ -364,8 +364,6 @@ class Loops:
             raise QuadrantsCompilationError(_wrong_targets(node.iter, len(names), len(bounds)))
         for name, _ in names:
             self._refuse_taken(name)
-        if self.flow.loop_config is not None and self.flow.loop_config.serialize and kind == "struct_for":
-            self.reports.log_warning("serialize is ignored on a loop over a field")
         self.product_for(node, names, bounds, axes, grouped, kind, assignable=False, levels=levels)
         if over is not None:
             loop = self.writer.block[-1]

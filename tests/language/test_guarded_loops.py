@@ -13,7 +13,8 @@ I32_MIN, I32_MAX = -(2**31), 2**31 - 1
 CONDITIONS = (
     "i > 0", "0 < i", "i >= 2", "2 <= i", "i < 5", "5 > i", "i <= 4", "4 >= i", "j > 3", "j < 8", "j == 3",
     "i != 2", "0 < i < 6", "not i > 3", "i > 6", "i > 100", "i < 0", "i < -5", "i > -5", "i < j", "y[i, j] > 2",
-    "y[i - 1, j] > 1", "i + 1 > 2", "i > 1.5", f"i <= {I32_MAX}", f"i > {I32_MAX}", f"i >= {I32_MIN}", f"i < {I32_MIN}", "i > 2 or j > 4",
+    "y[i - 1, j] > 1", "i + 1 > 2", "i > 1.5", f"i <= {I32_MAX}", f"i > {I32_MAX}", f"i >= {I32_MIN}", f"i < {I32_MIN}",
+    "i > 2 or j > 4",
 )  # fmt: skip
 LAYOUTS = ("plain", "blocked", "columns")
 PAIRS = list(itertools.product(CONDITIONS, CONDITIONS))

@@ -202,3 +202,32 @@ def test_bounds_of_loops_below_sparse_nodes(init, kind, over):
     with qd.ad.Tape(loss):
         powers()
     assert x.grad.to_numpy()[6] == 8 * 1.5**7
+
+
+@pytest.mark.parametrize("mode", ["needs_grad", "needs_dual"])
+def test_a_derivative_asks_for_lengths_and_activity_as_its_kernel_does(sparse, mode):
+    x, gate = qd.field(qd.f32, **{mode: True}), qd.field(qd.i32)
+    y, loss = (qd.field(qd.f32, shape, **{mode: True}) for shape in (3, ()))
+    qd.root.dense(qd.i, 3).dynamic(qd.j, 6).place(x, x.grad if mode == "needs_grad" else x.dual)
+    node = qd.root.pointer(qd.i, 3)
+    node.place(gate)
+    x[0, 2], x[1, 0], x[0, 0], gate[2] = 1, 2, 3, 1
+    y.fill(2)
+
+    @qd.kernel
+    def total():
+        for i in range(3):
+            for j in range(x[i].length()):
+                loss[None] += x[i, j] ** 2
+            if qd.is_active(node, [i]):
+                loss[None] += 5 * y[i]
+
+    if mode == "needs_grad":
+        with qd.ad.Tape(loss):
+            total()
+        assert x.grad.to_numpy()[:2, :3].tolist() == [[6, 0, 2], [4, 0, 0]] and y.grad.to_numpy().tolist() == [0, 0, 5]
+    else:
+        with qd.ad.FwdMode(loss=loss, param=y, seed=[1.0, 1.0, 1.0]):
+            total()
+        assert loss.dual[None] == 5
+    assert loss[None] == 9 + 1 + 4 + 10
