@@ -68,8 +68,10 @@ def own_words(module: Module, task: Task) -> set[Memory]:
 
 def _counters(body: list[Stmt], loop: For) -> tuple[Var, ...]:
     """Variables that together have other values in each iteration: those of the loop, or where it goes block by block
-    the indices that the body puts together of them, as `i = i_0 * 4 + i_1`.
+    the indices that the body puts together of them, as `i = i_0 * 4 + i_1`; of a loop over active cells their indices.
     """
+    if loop.index:
+        return loop.index
     extents = {
         v.id: end.value
         for v, (begin, end) in zip(loop.vars, loop.bounds)

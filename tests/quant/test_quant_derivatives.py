@@ -172,3 +172,36 @@ def test_gradients_that_have_no_place(arch):
     qd.root.dense(qd.i, 4).place(word)
     with pytest.raises(qd.QuadrantsRuntimeError, match="needs_grad=True and write bits.place\\(x, x.grad\\)"):
         qd.root.lazy_grad()
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked", "below a pointer"])
+@pytest.mark.parametrize("width", [32, 64])
+def test_words_of_a_value_and_its_gradient_below_sparse_nodes(init, kind, width):
+    """Each belongs to the iteration of its cell: 64 bits need no exchange that an arch may lack."""
+    init()
+    y = qd.field(qd.types.quant.float(5, 10))
+    word = qd.BitpackedFields(width)
+    word.place(y, y.grad)
+    node = qd.root.pointer(qd.i, 4).dense(qd.i, 4) if kind == "below a pointer" else getattr(qd.root, kind)(qd.i, 16)
+    node.place(word)
+    loss = qd.field(qd.f32, shape=(), needs_grad=True)
+    for i in (1, 2, 9):
+        y[i] = i
+
+    @qd.kernel
+    def total():
+        for i in y:
+            loss[None] += 2 * y[i]
+
+    @qd.kernel
+    def move():
+        for i in y:
+            y[i] += 1
+            y.grad[i] = y.grad[i] + 0.5
+
+    for _ in range(2):
+        with qd.ad.Tape(loss=loss):
+            total()
+        assert loss[None] == 24 and [y.grad[i] for i in (1, 2, 9)] == [2, 2, 2]
+    move()
+    assert [y[i] for i in (1, 2, 9)] == [2, 3, 10] and [y.grad[i] for i in (1, 2, 9)] == [2.5] * 3

@@ -205,7 +205,8 @@ def test_bounds_of_loops_below_sparse_nodes(init, kind, over):
 
 
 @pytest.mark.parametrize("mode", ["needs_grad", "needs_dual"])
-def test_a_derivative_asks_for_lengths_and_activity_as_its_kernel_does(sparse, mode):
+def test_a_derivative_asks_for_lengths_and_activity_as_its_kernel_does(init, mode):
+    init(ad_stack_experimental_enabled=True)
     x, gate = qd.field(qd.f32, **{mode: True}), qd.field(qd.i32)
     y, loss = (qd.field(qd.f32, shape, **{mode: True}) for shape in (3, ()))
     qd.root.dense(qd.i, 3).dynamic(qd.j, 6).place(x, x.grad if mode == "needs_grad" else x.dual)
