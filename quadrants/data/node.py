@@ -160,7 +160,10 @@ class SNode(TreeBuilding):
 
     def _node(self) -> SNode:
         if self.tree.frozen:
-            raise QuadrantsRuntimeError("FieldsBuilder finalized: this tree has its memory and takes no more nodes")
+            raise QuadrantsRuntimeError(
+                "FieldsBuilder finalized: this tree has its memory and takes no more nodes. Begin another one, by qd.root "
+                "or qd.FieldsBuilder()"
+            )
         if self.kind == "place":
             raise QuadrantsRuntimeError("A place node has no children; place under its parent instead")
         return self
@@ -176,7 +179,9 @@ class SNode(TreeBuilding):
         if len(axes) != 1:
             raise AssertionError(f"A dynamic node has one axis, not {len(axes)}.")
         if axes[0] in self.extents():
-            raise QuadrantsRuntimeError("Dynamic SNode must have a standalone dimensionality.")
+            raise QuadrantsRuntimeError(
+                "Dynamic SNode must have a standalone dimensionality. Give it one axis that no node above it has."
+            )
         chunk = dims[0] if chunk_size is None else operator.index(chunk_size)
         if chunk <= 0:
             raise QuadrantsRuntimeError(f"The chunk_size of a dynamic node is a number of entries, not {chunk}.")
