@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import BuiltinFunctionType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from quadrants import caller
 from quadrants._ext.core import intern_token, set_array_producers
-from quadrants.data import dtypes, interop_torch, memory, staging
+from quadrants.data import copies, dtypes, interop_torch, memory, staging
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import PRIMITIVES
 from quadrants.lang.kinds import is_cuda_array, is_opencl_array
@@ -190,7 +190,7 @@ def placed(described: External, written: bool = True) -> External:
     """The same in memory that kernels see: itself, or a copy on the device that `finish` copies back if `written`."""
     if described.reached:
         return described
-    nbytes = int(np.prod(described.shape, dtype=np.int64)) * PRIMITIVES[described.dtype_name].size
+    nbytes = _bytes_of(described)
     copy = staging.send(described.pointer, nbytes)
     keepalive = (described.keepalive, copy)
     if not written:
@@ -202,6 +202,16 @@ def placed(described: External, written: bool = True) -> External:
             described.finish()
 
     return described._replace(pointer=copy.buffer.ptr, keepalive=keepalive, finish=finish, reached=True)
+
+
+def _bytes_of(described: External) -> int:
+    return int(np.prod(described.shape, dtype=np.int64)) * PRIMITIVES[described.dtype_name].size
+
+
+def _copied(made: External, array: object, address: Hashable, *order: Hashable) -> External:
+    """`made`, which is a copy of an array, or the copy that another argument of the launch has of that memory."""
+    nbytes = _bytes_of(made)
+    return copies.one_of((address, nbytes, *order), array, made, nbytes)
 
 
 def flags_of(obj: Any) -> Any:
@@ -239,7 +249,8 @@ def _describe_numpy(array: np.ndarray, dtype, written: bool) -> External:
         return External(dtype.name, array.shape, _address(array), array, None, reached)
     copy = np.array(array, order="C", copy=True)
     finish = (lambda: np.copyto(array, copy)) if written else None
-    return External(dtype.name, array.shape, _address(copy), copy, finish, reached)
+    made = External(dtype.name, array.shape, _address(copy), copy, finish, reached)
+    return _copied(made, array, ("host", _address(array)), array.shape, array.strides)
 
 
 def _address(array: np.ndarray) -> int:
@@ -276,16 +287,25 @@ def _describe_plain(tensor, dtype, written: bool) -> External:
     if tensor.data_ptr() == 0 and tensor.numel() and tensor.device.type != "meta":
         raise TypeError(f"a {type(tensor).__name__} without memory cannot be passed to a kernel")
     if tensor.is_neg():
-        # Its memory holds the numbers with the other sign.
-        made = _describe_plain(tensor.detach().resolve_neg(), dtype, written)
-        return made._replace(finish=_chained(made.finish, _send_back(tensor, made.keepalive) if written else None))
+        return _describe_negative(tensor, dtype, written)
     if on_device and interop_torch.is_home(tensor.device):
         return _shared(dtype, shape, tensor.data_ptr(), tensor)
     if tensor.device.type == "cpu":
         return External(dtype.name, shape, tensor.data_ptr(), tensor, None, not on_device)
     host = tensor.detach().cpu()
     finish = _send_back(tensor, host) if written else None
-    return External(dtype.name, shape, host.data_ptr(), host, finish, not on_device)
+    made = External(dtype.name, shape, host.data_ptr(), host, finish, not on_device)
+    return _copied(made, tensor, (str(tensor.device), tensor.data_ptr()))
+
+
+def _describe_negative(tensor, dtype, written: bool) -> External:
+    """A tensor whose memory holds the numbers with the other sign."""
+    resolved = tensor.detach().resolve_neg()
+    made = _describe_plain(resolved, dtype, written)
+    made = made._replace(finish=_chained(made.finish, _send_back(tensor, resolved) if written else None))
+    if memory.on_device() and interop_torch.is_home(tensor.device):
+        return made
+    return _copied(made, tensor, ("negative", str(tensor.device), tensor.data_ptr()))
 
 
 def _chained(first, then):
@@ -347,7 +367,8 @@ def _describe_cuda(array, dtype, written: bool, param: str) -> External:
             f"{host.shape}, but it says that it has {interface['typestr']} values of shape {shape}"
         )
     finish = (lambda: array.set(host)) if written else None
-    return External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
+    made = External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
+    return _copied(made, array, ("cuda", pointer))
 
 
 def _is_row_major(interface: dict) -> bool:
@@ -380,7 +401,20 @@ def _describe_opencl(array, dtype, written: bool, param: str) -> External:
     whole = _addressable(array)
     host = whole.get()
     finish = (lambda: whole.set(host)) if written else None
-    return External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
+    made = External(dtype.name, shape, _address(host), host, finish, not memory.on_device())
+    return _copied(made, array, _place_of(array))
+
+
+def _place_of(array) -> Hashable:
+    """What tells where the memory of an array begins from other places, while it is kept."""
+    owner = array.base_data
+    address = getattr(owner, "svm_ptr", None)
+    if address is not None:
+        return "shared", address + array.offset
+    # A region of a buffer is an object of its own.
+    whole = getattr(owner, "associated_memobject", None)
+    handle = getattr(whole or owner, "int_ptr", 0)
+    return "buffer", handle, array.offset + (owner.offset if whole else 0)
 
 
 def _addressable(array):

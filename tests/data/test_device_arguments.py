@@ -197,6 +197,42 @@ class Readable(Foreign):
         self.array[...] = values
 
 
+@qd.kernel
+def add_then_scale(a: qd.types.ndarray(), b: qd.types.ndarray()):
+    for I in qd.grouped(a):
+        a[I] += 1
+    for I in qd.grouped(b):
+        b[I] *= 10
+
+
+def test_an_array_that_is_copied_by_its_package_is_one_where_it_is_passed_twice():
+    whole = np.ones(6, np.float32)
+    first, second = Readable(whole[:4]), Readable(whole[:4])
+    stored: list = []
+    for one in (first, second):
+        one.set = lambda values, one=one: stored.append(one) or Readable.set(one, values)
+    add_then_scale(first, second)
+    assert whole.tolist() == [20, 20, 20, 20, 1, 1] and len(stored) == 1
+    add_then_scale(second, second)
+    assert whole.tolist() == [210, 210, 210, 210, 1, 1] and len(stored) == 2
+
+
+def test_a_copy_of_the_last_launch_does_not_serve_the_next():
+    array = Readable(np.ones(4, np.float32))
+    add_then_scale(array, array)
+    array.array[:] = 2
+    add_then_scale(array, array)
+    assert array.array.tolist() == [30] * 4
+
+
+def test_an_array_in_the_order_of_fortran_is_one_where_it_is_passed_twice():
+    array = np.ones((2, 3), np.float32, order="F")
+    add_then_scale(array, array)
+    assert (array == 20).all()
+    add_then_scale(array, array[:])
+    assert (array == 210).all()
+
+
 @pytest.fixture
 def used(monkeypatch):
     """What the arrays' packages are told of launches."""

@@ -118,6 +118,21 @@ def test_dtypes(arch, name):
         assert tensor.tolist() == [2] * 3
 
 
+def test_a_tensor_of_negated_memory_is_one_where_it_is_passed_twice(arch):
+    @qd.kernel
+    def add_then_scale(a: qd.types.ndarray(dtype=qd.f32, ndim=1), b: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+        for i in a:
+            a[i] += 1
+        for i in b:
+            b[i] *= 10
+
+    tensor = torch._neg_view(torch.ones(4))
+    add_then_scale(tensor, tensor)
+    assert tensor.tolist() == [0] * 4
+    add_then_scale(tensor, tensor)
+    assert tensor.tolist() == [10] * 4
+
+
 REFUSED = {
     "columns": (lambda: torch.ones(2, 3).T, ValueError, "Non contiguous tensors"),
     "every second": (lambda: torch.ones(6)[::2], ValueError, "Non contiguous tensors"),
