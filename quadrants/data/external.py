@@ -418,9 +418,9 @@ def _place_of(array) -> Hashable:
 
 
 def _addressable(array):
-    """The same array with memory that can be copied from any offset on: shared memory cannot, but as a buffer."""
+    """The same array with memory of which a part can be copied: of shared memory it cannot, but as a buffer."""
     shared = array.base_data
-    if array.offset == 0 or not hasattr(shared, "as_buffer"):
+    if not hasattr(shared, "as_buffer") or (array.offset == 0 and array.nbytes == shared.size):
         return array
     buffer = shared.as_buffer(array.context)
     return type(array)(array.queue, array.shape, array.dtype, data=buffer, offset=array.offset, events=array.events)

@@ -182,13 +182,28 @@ def test_arrays_of_another_context_are_copied(opencl, queue, memory):
     assert total(x, 100) == values.sum() / 2
 
 
-def test_a_part_of_shared_memory_of_another_context(opencl, queue):
-    opencl()
-    x = shared(queue, np.arange(100, dtype=np.float32))
-    halve(x[50:])
+@pytest.mark.parametrize("part", [slice(0, 40), slice(50, None), slice(20, 60), slice(None)], ids=str)
+@pytest.mark.parametrize("kind", ["allocation", "pool", "without a queue"])
+@pytest.mark.parametrize("arch", ["own context", "cpu"])
+@pytest.mark.filterwarnings("ignore:Array has different queue")
+def test_a_part_of_shared_memory_of_another_context(opencl, queue, arch, kind, part):
+    qd.init(arch=qd.cpu) if arch == "cpu" else opencl()
+    x = shared(queue, np.arange(100, dtype=np.float32), allocators(queue)[kind])
+    halve(x[part])
     expected = np.arange(100, dtype=np.float32)
-    expected[50:] /= 2
+    expected[part] /= 2
     assert (x.get() == expected).all()
+    qd.reset()
+
+
+def test_a_part_of_memory_that_wraps_an_array_of_numpy_in_another_context(opencl, queue):
+    opencl()  # in a context of its own
+    host = cl.csvm_empty(queue.context, 8, np.int32)
+    x = cl_array.Array(queue, (8,), np.int32, data=cl.SVM(host))
+    x.set(np.arange(8, dtype=np.int32) * 10)
+    halve(x[:4])
+    halve(x[6:])
+    assert x.get().tolist() == [0, 5, 10, 15, 40, 50, 30, 35]
 
 
 def test_the_cpu_takes_them_as_copies(queue):
