@@ -1,5 +1,7 @@
 """The kernel profiler sees every task of every launch."""
 
+import time
+
 import pytest
 
 import quadrants as qd
@@ -46,3 +48,27 @@ def test_kernels_without_result_are_seen_too(profiled):
 
     nothing()
     assert profiler.query_kernel_profiler_info("nothing_0_range_for").counter == 1
+
+
+def test_a_trace_tells_when_tasks_of_several_launches_began(profiled, capsys):
+    f = qd.field(qd.f32, shape=1000)
+
+    @qd.kernel
+    def two_loops():
+        for i in f:
+            f[i] = i
+        for i in f:
+            f[i] *= 2
+
+    two_loops()
+    profiler.clear_kernel_profiler_info()
+    for _ in range(3):
+        two_loops()
+        time.sleep(0.05)
+    starts = [launch.start for launch in profiler.kernel_records]
+    assert starts == sorted(starts) and len(starts) == 6
+    assert min(starts[2] - starts[0], starts[4] - starts[2]) > 0.04
+    capsys.readouterr()
+    profiler.print_kernel_profiler_info("trace")
+    shown = [float(line[1:10]) for line in capsys.readouterr().out.splitlines()[5:11]]
+    assert shown == sorted(shown) and shown[0] == 0 and shown[-1] > 80
