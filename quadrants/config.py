@@ -163,8 +163,10 @@ def _rows() -> Iterable[Option]:
             "device",
             int,
             -1,
-            "Number of the GPU among those that the process can see; -1 takes the first.",
+            "Number of the GPU among those that the process can see, with OpenCL of the device among those of all "
+            "platforms; -1 takes the first.",
             check=_device_number,
+            archs=("cuda", "amdgpu", "metal", "vulkan", "opencl"),
         ),
         plain("vk_api_version", str, "", "Vulkan version to ask for, as 1.3.0; empty chooses."),
         plain("external_metal_command_queue", int, 0, "Address of a foreign MTLCommandQueue.", check=_not_negative),

@@ -46,7 +46,8 @@ def probe() -> bool:
 
 def probe_among() -> bool:
     """The same where OpenCL is one of `qd.gpu`: a processor like the host's is none."""
-    return probe() and not _chosen().is_cpu
+    found = opencl.chosen() if probe() else None
+    return found is not None and not found.is_cpu
 
 
 def lacking() -> list[str]:
@@ -62,7 +63,21 @@ def lacking() -> list[str]:
 
 
 def _chosen() -> opencl.Found:
-    found = opencl.chosen()
+    """The device of the option `device`, else that of QD_OPENCL_DEVICE, else that of QD_VISIBLE_DEVICE."""
+    number = session.cfg_in_force().device
+    visible = "" if os.environ.get("QD_OPENCL_DEVICE") else os.environ.get("QD_VISIBLE_DEVICE", "")
+    if number >= 0:
+        found: opencl.Found | None = opencl.numbered(number, f"device={number}")
+    elif visible:
+        if not visible.isdigit():
+            raise ValueError(f"Invalid QD_VISIBLE_DEVICE={visible}, should be the number of a device, such as 0")
+        found = opencl.numbered(int(visible), f"QD_VISIBLE_DEVICE={visible}")
+    else:
+        found = opencl.chosen()
+    return _able(found)
+
+
+def _able(found: opencl.Found | None) -> opencl.Found:
     if found is None or found.lacking:
         raise QuadrantsRuntimeError("there is no OpenCL device that can run kernels: " + "; ".join(lacking()))
     return found
@@ -78,6 +93,7 @@ class OpenClBackend(BinaryBackend):
     def __init__(self) -> None:
         found, queue = _given() if session.cfg_in_force().external_opencl_command_queue else (_chosen(), None)
         self.place = found.place
+        opencl.take(self.place)
         opencl.give_back(self.place)
         if queue is not None:
             opencl.borrow(self.place, queue.context)

@@ -53,6 +53,15 @@ def devices() -> tuple[Found, ...]:
     )
 
 
+def numbered(number: int, told: str) -> Found:
+    """The device of that number among `devices`. told: how it was asked for. ValueError where there is none."""
+    found = devices()
+    if number >= len(found):
+        places = ", ".join(f"{k} ({one.device.name.strip()})" for k, one in enumerate(found))
+        raise ValueError(f"Invalid {told}, should be a number below {len(found)}: {places}")
+    return found[number]
+
+
 def chosen() -> Found | None:
     """The device that QD_OPENCL_DEVICE names, or the first that can run kernels, processors like the host's last.
 
@@ -71,6 +80,7 @@ def chosen() -> Found | None:
 
 _own: dict[str, Any] = {}  # the contexts of devices, by place
 _borrowed: dict[str, Any] = {}  # those of others that are used instead
+_taken: list[str] = []  # the place of the device that kernels run on, which others may be like
 
 
 def context(place: str) -> Any:
@@ -80,6 +90,11 @@ def context(place: str) -> Any:
     if place in _borrowed:
         return _borrowed[place]
     return _own.get(place) or _own.setdefault(place, pyopencl.Context([_at(place).device]))
+
+
+def take(place: str) -> None:
+    """From now on kernels run on that device: what is compiled for its like is for its own context."""
+    _taken[:] = [place]
 
 
 def borrow(place: str, of: Any) -> None:
@@ -255,11 +270,10 @@ def _at(place: str) -> Found:
 
 
 def _of_chip(chip: str) -> Found:
-    one = chosen()
-    if one is not None and one.chip == chip and not _borrowed:
-        return one
     alike = [one for one in devices() if one.chip == chip]
-    found = min(alike, key=lambda one: one.place not in _borrowed, default=None)
-    if found is None:
+    if len(alike) > 1:
+        first = _taken or [one.place for one in (chosen(),) if one is not None]
+        alike.sort(key=lambda one: (one.place not in _borrowed, one.place not in first))
+    if not alike:
         raise ToolchainError(f"there is no OpenCL device '{chip}' here")
-    return found
+    return alike[0]

@@ -501,13 +501,51 @@ assert len(devices) == 2
 """
 
 
+NUMBERED = """
+import os
+import numpy as np
+import pyopencl as cl
+import quadrants as qd
+from quadrants.backends import registry
+from quadrants.toolchain import opencl
+
+@qd.kernel
+def halve(x: qd.types.ndarray(ndim=1)):
+    for i in x:
+        x[i] /= 2
+
+def taken(**options):
+    qd.init(arch=qd.opencl, enable_fallback=False, offline_cache=False, **options)
+    x = np.ones(4, np.float32)
+    halve(x)
+    assert (x == 0.5).all()
+    backend = registry.current()
+    assert backend.context.devices == [opencl.devices()[int(backend.place[2:])].device]
+    return backend.place
+
+for number in (1, 0, 1):
+    assert taken(device=number) == f"0:{number}"
+os.environ["QD_VISIBLE_DEVICE"] = "1"
+assert taken() == "0:1" and taken(device=0) == "0:0"
+os.environ["QD_OPENCL_DEVICE"] = "0:0"
+assert taken() == "0:0" and taken(device=1) == "0:1"
+"""
+
+
 @pytest.mark.slow
-def test_a_context_of_several_devices(opencl, tmp_path):
+@pytest.mark.parametrize(
+    "program, devices",
+    [(SEVERAL, "basic pthread"), (NUMBERED, "basic pthread"), (NUMBERED, "pthread pthread")],
+    ids=["in a context", "by number", "alike"],
+)
+def test_several_devices(opencl, tmp_path, program, devices):
     if "pocl" not in compiler.chosen().device.version.lower():
         pytest.skip("needs PoCL, which makes several devices of one processor: apt install pocl-opencl-icd")
     file = tmp_path / "program.py"
-    file.write_text(SEVERAL)
-    environment = {**os.environ, "POCL_DEVICES": "basic pthread"}
+    file.write_text(program)
+    environment = {**os.environ, "POCL_DEVICES": devices}
+    for variable in ("QD_DEVICE", "QD_VISIBLE_DEVICE", "QD_OPENCL_DEVICE"):
+        environment.pop(variable, None)
     done = subprocess.run([sys.executable, file], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -279,6 +279,21 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch, opencl):
         qd.init(arch=[qd.opencl, qd.cpu])
 
 
+def test_a_number_of_no_device_is_refused(monkeypatch, opencl):
+    for variable in ("QD_DEVICE", "QD_VISIBLE_DEVICE", "QD_OPENCL_DEVICE"):
+        monkeypatch.delenv(variable, raising=False)
+    count = len(compiler.devices())
+    with pytest.raises(ValueError, match=rf"Invalid device=7, should be a number below {count}: 0 \("):
+        opencl(device=7)
+    monkeypatch.setenv("QD_VISIBLE_DEVICE", "7")
+    with pytest.raises(ValueError, match=f"Invalid QD_VISIBLE_DEVICE=7, should be a number below {count}"):
+        opencl()
+    monkeypatch.setenv("QD_VISIBLE_DEVICE", "first")
+    with pytest.raises(ValueError, match="Invalid QD_VISIBLE_DEVICE=first, should be the number of a device"):
+        opencl()
+    opencl(device=0)
+
+
 def test_a_processor_is_no_gpu(opencl):
     if not compiler.chosen().is_cpu:
         pytest.skip("there is a GPU")

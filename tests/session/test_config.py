@@ -233,6 +233,8 @@ def test_template_path_is_a_path_or_a_list_of_paths(tmp_path, monkeypatch):
 def test_what_has_no_effect_is_told():
     with pytest.warns(UserWarning, match="external_opencl_command_queue has no effect on arch .*; it is for qd.opencl"):
         session.init(external_opencl_command_queue=1)
+    with pytest.warns(UserWarning, match="device has no effect on arch .*; it is for qd.cuda or .* or qd.opencl"):
+        session.init(device=1)
     with pytest.warns(UserWarning, match="emulate=True has no effect on arch"):
         session.init(emulate=True)
 
