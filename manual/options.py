@@ -25,7 +25,11 @@ VARIABLES = [
     ("QD_LOAD_IR", "Ignored, with a warning", "start"),
     ("OMP_NUM_THREADS", "The most threads of a rank that `quadrants.distributed` starts on", "devices"),
     ("QD_VISIBLE_DEVICE", "The device to use, where neither the option `device` nor `QD_DEVICE` names one", "devices"),
-    ("QD_OPENCL_DEVICE", "Part of the name of the OpenCL device to use", "devices"),
+    (
+        "QD_OPENCL_DEVICE",
+        "The OpenCL device to use, `<platform>:<device>` as `clinfo -l` numbers them; goes before `QD_VISIBLE_DEVICE`",
+        "devices",
+    ),
     ("LOCAL_RANK", "Of launchers of several processes: a warning where all would share one GPU", "devices"),
     ("CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES", "Of the vendors: which GPUs a process can see", "devices"),
     ("QD_GRAPH", "0: CUDA kernels are launched task by task, never as a graph of the driver", "devices"),

@@ -59,7 +59,9 @@ def describe(name: names.Name) -> str:
         return f"The level {value!r} of the log, for `qd.set_logging_level`."
     if type(value).__name__ == "DType":
         width = f"{value.bits} bit{'s' * (value.bits > 1)}"
-        return f"A dtype: {_KINDS[value.kind]} of {width}. Called, it converts: `{name.path}(1)`."
+        literal = "1.0" if value.is_real else "1"
+        called = f"In kernels `{name.path}(x)` converts a value, and `{name.path}({literal})` is a literal of that type"
+        return f"A dtype: {_KINDS[value.kind]} of {width}. {called}; `qd.cast(x, {name.path})` converts everywhere."
     if isinstance(value, list) and value and type(value[0]).__name__ == "Axis":
         axes = ", ".join(str(axis.number if hasattr(axis, "number") else axis) for axis in value)
         return f"Axes, for `qd.root.dense(qd.{name.short}, ..)`: {axes}."

@@ -314,7 +314,7 @@ def typed_literal(x, t: DType):
     if isinstance(x, (int, np.integer)):
         if t.is_real:
             told = "Integer literals must be annotated with a integer type"
-            raise QuadrantsTypeError(f"{told}. For type casting, use `qd.cast({constants.shown(int(x))}, {t})`.")
+            raise QuadrantsTypeError(f"{told}. For type casting, use `qd.cast({constants.shown(int(x))}, qd.{t})`.")
         if not t.min <= int(x) <= t.max:
             told = f"Integer literal {constants.shown(int(x))} exceeded the range of specified dtype"
             raise QuadrantsTypeError(f"{told}: {t}")
@@ -322,7 +322,7 @@ def typed_literal(x, t: DType):
     if not t.is_real:
         raise QuadrantsTypeError(
             "Floating-point literals must be annotated with a floating-point type. "
-            f"For type casting, use `qd.cast({x}, {t})`."
+            f"For type casting, use `qd.cast({x}, qd.{t})`."
         )
     return Const(constants.round_to(float(x), t), t)
 

@@ -35,3 +35,8 @@ def test_every_variable_that_is_read_has_a_row():
 def test_every_option_has_a_meaning_and_a_default():
     for row in OPTIONS.values():
         assert row.doc.endswith((".", "..")) and options.default(row)
+
+
+def test_the_page_says_how_an_opencl_device_is_named():
+    (row,) = re.findall(r"^\|.*QD_OPENCL_DEVICE`? \|.*$", options.page(), re.MULTILINE)
+    assert "`<platform>:<device>`" in row

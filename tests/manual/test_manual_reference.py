@@ -147,3 +147,20 @@ def _has_sparse_trees(arch_name: str) -> bool:
 def test_every_setting_is_used():
     used = {settings.setting(path) for path in EXAMPLES}
     assert used == {path.stem for path in settings.FOLDER.glob("*.py")}
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64", "i8", "i32", "u64", "u1"])
+def test_what_is_said_of_a_dtype_holds(dtype, tmp_path):
+    about = reference.describe(names.Name(f"qd.{dtype}", getattr(qd, dtype)))
+    expressions = re.findall(r"`(qd\.\w+\(.*?\))`", about)
+    assert len(expressions) == 3
+    file = tmp_path / "program.py"
+    body = "".join(f"    kept[None] = {one}\n" for one in expressions)
+    file.write_text(
+        f"import quadrants as qd\nqd.init(arch=qd.cpu)\nkept = qd.field(qd.{dtype}, shape=())\n"
+        f"@qd.kernel\ndef run(x: qd.f32):\n{body}\nrun(1.0)\nassert kept[None] == 1\n"
+        f"x = 1\nassert {expressions[-1]} == 1\n"
+    )
+    runpy.run_path(str(file))
+    qd.reset()

@@ -89,8 +89,10 @@ def scratch(shape: Any, dtype: Any, name: str) -> SharedArray:
 def _extents(shape: Any) -> tuple:
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     if not items or any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) for n in items):
+        told = "a value known only at run time" if any(isinstance(n, Value) for n in items) else f"{shape!r}"
         raise ValueError(
-            f"SharedArray: shape must be an integer or a tuple of integers, known at compile time, not {shape!r}"
+            f"SharedArray: shape must be an integer or a tuple of integers, known at compile time, not {told}; write a "
+            "number, or annotate the parameter that it comes from with qd.template()"
         )
     if any(n <= 0 for n in items):
         raise ValueError(f"SharedArray: every extent of the shape must be positive, got {shape!r}")
