@@ -356,6 +356,27 @@ def test_host_tensors_are_copied(device):
 
 
 @pytest.mark.cpu_only
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_tensor_of_another_device_is_one_where_it_is_passed_twice(device, negated):
+    torch = pytest.importorskip("torch", reason="needs torch")
+
+    class Elsewhere(torch.Tensor):
+        device = torch.device("xpu", 0)
+
+        def cpu(self):
+            return self.as_subclass(torch.Tensor).clone()
+
+    values = torch.ones(4)
+    tensor = (torch._neg_view(values) if negated else values).as_subclass(Elsewhere)
+    before = set_array_producers(None)  # the launch core would see the host's memory
+    try:
+        add_then_scale(tensor, tensor)
+    finally:
+        set_array_producers(before)
+    assert values.tolist() == ([0] * 4 if negated else [20] * 4)
+
+
+@pytest.mark.cpu_only
 def test_tensors_of_the_device_are_passed_by_pointer(runtime, monkeypatch, used):
     torch = pytest.importorskip("torch", reason="needs torch")
     device = install(monkeypatch, dlpack=(1, 0))
