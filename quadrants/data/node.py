@@ -161,8 +161,8 @@ class SNode(TreeBuilding):
     def _node(self) -> SNode:
         if self.tree.frozen:
             raise QuadrantsRuntimeError(
-                "FieldsBuilder finalized: this tree has its memory and takes no more nodes. Begin another one, by qd.root "
-                "or qd.FieldsBuilder()"
+                "FieldsBuilder finalized: this tree has its memory and takes no more nodes. Begin another one, by "
+                "qd.root or qd.FieldsBuilder()"
             )
         if self.kind == "place":
             raise QuadrantsRuntimeError("A place node has no children; place under its parent instead")
