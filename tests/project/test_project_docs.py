@@ -54,6 +54,7 @@ def programs(page) -> list[Program]:
 ALL = [program for page in PAGES for program in programs(page)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.place)
 def test_a_program_of_the_documentation_runs(arch_name, program, tmp_path):
     for package in PACKAGES:
