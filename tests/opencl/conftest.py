@@ -1,1 +1,1 @@
-from opencl_device import opencl  # noqa: F401
+from opencl_device import opencl, queue  # noqa: F401

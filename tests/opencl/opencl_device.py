@@ -16,3 +16,13 @@ def opencl(monkeypatch, tmp_path):
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
     yield lambda **options: qd.init(arch=qd.opencl, enable_fallback=False, **options)
     qd.reset()
+
+
+@pytest.fixture
+def queue(opencl):
+    """A queue of pyopencl in a context of the test's own, without a runtime."""
+    import pyopencl
+
+    from quadrants.toolchain import opencl as compiler
+
+    return pyopencl.CommandQueue(pyopencl.Context([compiler.chosen().device]))
