@@ -212,7 +212,7 @@ cdef class Launcher:
                 if plan.match(args, self.called, frame):
                     return plan
                 frame.externals.count = own_externals
-        plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame)
+        plan = self.find(args, (<char *> frame.tokens.data)[:key_bytes], positional, frame, generation)
         if generation != _generation:  # a thread ended the runtime meanwhile: what the arguments were is over
             frame.externals.count = 0
             return self.select(args, positional, frame)
@@ -228,12 +228,13 @@ cdef class Launcher:
         cdef Frame frame
         return self.select(tuple_items(<PyObject *> args), _known_alone, &frame)
 
-    cdef Plan find(self, PyObject *const *args, bytes key, tuple positional, Frame *frame):
+    cdef Plan find(
+        self, PyObject *const *args, bytes key, tuple positional, Frame *frame, uint64_t generation
+    ):
         # The plan of these tokens whose members match too, compiled if there is none. Leaves the members in the frame.
         cdef Specialisation known
         cdef Plan plan
         cdef int own_externals = frame.externals.count
-        cdef uint64_t generation = _generation
         candidates = self.plans.get(key)
         if candidates is not None:
             for known in tuple(candidates):

@@ -9,7 +9,8 @@ from quadrants.emit.batches import Batch, batch_of
 from quadrants.emit.layout import ArgsLayout
 from quadrants.emit.tiles import tile_of
 from quadrants.emit.trip_counts import count_of
-from quadrants.ir.nodes import Task
+from quadrants.ir import cost, walk
+from quadrants.ir.nodes import Intrinsic, Task
 
 if TYPE_CHECKING:
     from quadrants.emit.dialects import Dialect
@@ -21,9 +22,9 @@ _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 
 @dataclass(slots=True)
 class Form:
-    """name: "serial", "flat" or "stride", see `TaskLaunch`; "" where there is no device. block_dim: threads of a block.
-    count: iterations, and threads: those that the host starts, both as in `TaskLaunch`. tile: of a block, or batch: of
-    a thread, where they are not rows of iterations and single ones.
+    """name: "serial", "flat", "stride" or "chunk", see `TaskLaunch`; "" where there is no device. block_dim: threads of
+    a block. count: iterations, and threads: those that the host starts, both as in `TaskLaunch`. tile: of a block, or
+    batch: of a thread, where they are not rows of iterations and single ones.
     """
 
     name: str = ""
@@ -55,6 +56,8 @@ def form_of(
     largest = dialect.lacks.block_threads or 1024
     usual, larger = min(usual, largest), min(2 * usual, largest)
     count = count_of(loop, layout, task.pre) if trips is None else trips
+    if dialect.processor and loop.vars and not heap and not _sees_threads(task):
+        return Form("chunk", 1, count, None if count is None else _shared(count, cost.grain_of(task)))
     if not loop.vars:
         return Form("stride" if task.reductions or count is None or heap else "flat", chosen or 1, count, count)
     if task.reductions:
@@ -76,6 +79,13 @@ def form_of(
         return Form("stride", block_dim, count, count)
     batch = batch_of(task, loop, count) if dialect.batches else None
     return Form("flat", block_dim, count, count if batch is None else _shared(count, batch.times), batch=batch)
+
+
+def _sees_threads(task: Task) -> bool:
+    """Whether a task knows of the threads and blocks that do it."""
+    if task.collective or task.shared_arrays:
+        return True
+    return any(isinstance(node, Intrinsic) for node in walk.with_functions(task.body))
 
 
 def _shared(count: int | Program, times: int) -> int | Program:

@@ -163,18 +163,18 @@ class Renderer:
         p.joins = bool(t.reductions)
         p.leaves_by_return = form.name == "flat" and form.batch is None
         if t.loop is not None:
-            p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop)
+            p.depth = 1 if p.leaves_by_return else self.body_depth(t.loop, form.name == "chunk")
         registers, loads = print_loads(p, form.batch) if form.batch is not None else ([], [])
         opening = prologue.accumulators(p, t.reductions)
         p.statements(t.body if form.batch is None else form.batch.body)
-        count, p.depth = len(p.lines), 2 if form.name else 0
+        count, p.depth = len(p.lines), 0 if not form.name else 1 if form.name == "chunk" else 2
         for _, final in t.reductions:
             p.statement(final)
         lines, closing = p.lines[:count], p.lines[count:]
         axes = prologue.axes(p, t.loop) if t.loop is not None else None
         before = prologue.computed(p, t.pre)
         uses = features.features(t.body)
-        if self.module.cut_site >= 0 and form.name == "stride":
+        if self.module.cut_site >= 0 and form.name in ("stride", "chunk"):
             p.need("check", "fail", "")
             uses["check"] = True
         lane = p.uses_lane or uses["random"] or uses["check"]
@@ -215,6 +215,8 @@ class Renderer:
 
     def complete(self, task: EmittedTask, t: Task) -> None:
         """What the skeleton of a device's parallel loop needs besides its body."""
+        if task.form == "chunk":
+            return
         lanes = min(task.block_dim, self.prelude.spelling.lanes)
         for declare, final in t.reductions:
             (update,) = final.then
@@ -231,8 +233,8 @@ class Renderer:
         if len(axes) > 1 and not (_is_narrow(task.count) and prologue.constant_count(axes) is not None):
             task.take_axis = self.prelude.need("index", "take_axis")
 
-    def body_depth(self, loop: For) -> int:
-        return 3 if self.dialect.chunks and len(loop.vars) > 1 else 2
+    def body_depth(self, loop: For, chunk: bool) -> int:
+        return 3 if (chunk or self.dialect.chunks) and len(loop.vars) > 1 else 2
 
     # ------------------------------------------------------------ the whole text
 
@@ -330,6 +332,8 @@ def element_dtype_named(name: str) -> DType:
 
 # Threads of a multiprocessor that hide the latency of memory.
 _RESIDENT = 2048
+# Threads for each core of a processor, so that one that takes longer does not keep all waiting.
+_CHUNKS = 8
 
 
 def _number(module: Module, k: int) -> int:
@@ -339,7 +343,7 @@ def _number(module: Module, k: int) -> int:
 
 
 def _launch(task: EmittedTask) -> TaskLaunch:
-    blocks = max(1, _RESIDENT // task.block_dim) if task.form == "stride" else 0
+    blocks = {"stride": max(1, _RESIDENT // task.block_dim), "chunk": _CHUNKS}.get(task.form, 0)
     return TaskLaunch(
         task.name,
         task.kind,

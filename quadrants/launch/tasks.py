@@ -45,7 +45,8 @@ class TaskLaunch:
     form: "serial": one block of one thread. "flat": `count` threads, in ceil(count / block_dim) blocks; none: do not
     launch. Thread k does iteration k, unless a block does a tile (see `emit.tiles`) or a thread several iterations (see
     `emit.batches`). "stride": `count` iterations, and any grid is right; more than `blocks` blocks on each
-    multiprocessor gain nothing, and where the count is known more than ceil(count / block_dim) do nothing.
+    multiprocessor gain nothing, and where the count is known more than ceil(count / block_dim) do nothing. "chunk": the
+    same of `count` threads, each of which does iterations that are neighbours, and gains nothing by fewer.
     count: a number, a program, or None where only the device knows; never None for "flat". shared_bytes: dynamic shared
     memory. local: it only sets variables of the kernel, and is not left out by a launch that begins at a later
     checkpoint. stacks: those in the heaps; a task with any is launched with 65536 threads at most. number: of the task,

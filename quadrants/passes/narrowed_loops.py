@@ -53,25 +53,24 @@ def _guard(loop: n.For) -> n.If | None:
 
 
 def _narrow(loop: n.For) -> bool:
-    """Take the first term of the condition into the bounds; whether that is possible."""
+    """Take the first terms of the condition into the bounds; whether all of them could be."""
     guard = _guard(loop)
     if guard is None:
         return False
-    first, *rest = _terms(guard.cond)
-    found = _limit(first, loop)
-    if found is None:
-        return False
-    axis, op, value = found
+    terms = list(_terms(guard.cond))
     pairs = list(loop.bounds)
-    pairs[axis] = _cut(*pairs[axis], op, value)
+    while terms and (found := _limit(terms[0], loop)) is not None:
+        axis, op, value = found
+        pairs[axis] = _cut(*pairs[axis], op, value)
+        del terms[0]
     loop.bounds = tuple(pairs)
-    if rest:
-        guard.cond = rest[0]
-        for term in rest[1:]:
-            guard.cond = n.Binary("logic_and", guard.cond, term, term.type)
-    else:
+    if not terms:
         loop.body = guard.then
-    return True
+        return True
+    guard.cond = terms[0]
+    for term in terms[1:]:
+        guard.cond = n.Binary("logic_and", guard.cond, term, term.type)
+    return False
 
 
 def _terms(cond: n.Expr) -> Iterator[n.Expr]:

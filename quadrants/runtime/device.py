@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 _GRAPH_AFTER = 8
 
 
+def visible_device() -> int:
+    """The number of the device that QD_VISIBLE_DEVICE names, -1 where it is not set."""
+    named = os.environ.get("QD_VISIBLE_DEVICE", "")
+    if named and not named.isdigit():
+        raise ValueError(f"Invalid QD_VISIBLE_DEVICE={named}, should be the number of a device, such as 0")
+    return int(named or -1)
+
+
 def chosen_device(vendor: str) -> int:
     """The number of the device that the options ask for, the first one where they name none.
 
@@ -36,11 +44,9 @@ def chosen_device(vendor: str) -> int:
     number: int = session.cfg_in_force().device
     if number >= 0:
         return number
-    visible = os.environ.get("QD_VISIBLE_DEVICE", "")
-    if visible:
-        if not visible.isdigit():
-            raise ValueError(f"Invalid QD_VISIBLE_DEVICE={visible}, should be the number of a device, such as 0")
-        return int(visible)
+    visible = visible_device()
+    if visible >= 0:
+        return visible
     rank = os.environ.get("LOCAL_RANK", "")
     if rank.isdigit() and int(rank) > 0 and device_count(vendor) > 1:
         logging.warn(
@@ -172,7 +178,7 @@ class DeviceBackend(Backend):
         raise NotImplementedError
 
     def _task(self, launch: TaskLaunch, handle: int) -> tuple[Any, ...]:
-        most = self._most_blocks(launch, handle) if launch.form == "stride" else 0
+        most = self._most_blocks(launch, handle) if launch.form in ("stride", "chunk") else 0
         if launch.stacks and launch.form == "stride":
             most = min(most, max(1, MOST_ROWS // launch.block_dim))
         return (launch.name, handle, launch.block_dim, launch.shared_bytes, most, launch.count)

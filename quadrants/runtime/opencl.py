@@ -17,7 +17,7 @@ from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.lacks import Lacks, all_atomics
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
-from quadrants.runtime.device import BinaryBackend
+from quadrants.runtime.device import BinaryBackend, visible_device
 from quadrants.toolchain import opencl
 from quadrants.toolchain.errors import CompilerNotFound
 
@@ -65,16 +65,10 @@ def lacking() -> list[str]:
 def _chosen() -> opencl.Found:
     """The device of the option `device`, else that of QD_OPENCL_DEVICE, else that of QD_VISIBLE_DEVICE."""
     number = session.cfg_in_force().device
-    visible = "" if os.environ.get("QD_OPENCL_DEVICE") else os.environ.get("QD_VISIBLE_DEVICE", "")
     if number >= 0:
-        found: opencl.Found | None = opencl.numbered(number, f"device={number}")
-    elif visible:
-        if not visible.isdigit():
-            raise ValueError(f"Invalid QD_VISIBLE_DEVICE={visible}, should be the number of a device, such as 0")
-        found = opencl.numbered(int(visible), f"QD_VISIBLE_DEVICE={visible}")
-    else:
-        found = opencl.chosen()
-    return _able(found)
+        return _able(opencl.numbered(number, f"device={number}"))
+    visible = -1 if os.environ.get("QD_OPENCL_DEVICE") else visible_device()
+    return _able(opencl.numbered(visible, f"QD_VISIBLE_DEVICE={visible}") if visible >= 0 else opencl.chosen())
 
 
 def _able(found: opencl.Found | None) -> opencl.Found:
@@ -105,7 +99,7 @@ class OpenClBackend(BinaryBackend):
         self.arch = found.chip
         self.is_cpu = found.is_cpu
         if found.is_cpu:  # which walks through memory in order best
-            self.dialect = replace(self.dialect, batches=False)
+            self.dialect = replace(self.dialect, batches=False, processor=True)
 
     def close(self) -> None:
         """The runtime ends, and with it the use of a context of somebody else."""
@@ -138,7 +132,8 @@ class OpenClBackend(BinaryBackend):
         return [module.function(launch.name) for launch in recipe.launches], module
 
     def _most_blocks(self, launch: TaskLaunch, handle: int) -> int:
-        if not self.is_cpu or launch.count is None or session.cfg_in_force().saturating_grid_dim > 0:
+        chosen = session.cfg_in_force().saturating_grid_dim > 0
+        if not self.is_cpu or launch.form == "chunk" or launch.count is None or chosen:
             return super()._most_blocks(launch, handle)
         return _BLOCKS_OF_CPU
 

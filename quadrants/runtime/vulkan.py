@@ -18,7 +18,7 @@ from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.lacks import Lacks, all_atomics
 from quadrants.lang.impl import register_device_query
 from quadrants.launch.recipe import Recipe
-from quadrants.runtime.device import BinaryBackend
+from quadrants.runtime.device import BinaryBackend, visible_device
 from quadrants.toolchain import build, glslang, spirv
 from quadrants.toolchain.errors import CompilerNotFound
 from quadrants.toolchain.pipelines import Pipelines
@@ -86,11 +86,8 @@ def devices() -> tuple[tuple[Found, ...], str]:
 def _chosen() -> Found:
     able, why = devices()
     number = session.cfg_in_force().device
-    visible = os.environ.get("QD_VISIBLE_DEVICE", "")
-    if number < 0 and visible:
-        if not visible.isdigit():
-            raise ValueError(f"Invalid QD_VISIBLE_DEVICE={visible}, should be the number of a device, such as 0")
-        number = int(visible)
+    if number < 0:
+        number = visible_device()
     if number >= 0:
         able = tuple(one for one in able if one.number == number)
         why = why or f"there is no device {number}"

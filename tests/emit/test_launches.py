@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import quadrants as qd
 from quadrants.emit import batches, dialects
 from quadrants.emit.render import render
 from quadrants.fastcache import entry
+from quadrants.ir import cost
 from quadrants.launch.recipe import Recipe
 from quadrants.launch.tasks import TaskLaunch
 
@@ -133,6 +135,28 @@ def test_a_count_that_only_the_device_knows(launches):
     found, _, _ = launches(decided_on_the_device, np.zeros(2, np.int32))
     loop = found[-1]
     assert loop.form == "stride" and loop.count is None and loop.blocks * loop.block_dim == 2048
+
+
+@pytest.mark.parametrize("extent", [0, 1, 4000, 10**6])
+def test_chunks_of_a_processor(monkeypatch, launches, extent):
+    """A thread does neighbouring iterations, enough to be worth its while; what knows its thread has one of its own."""
+    cuda = dialects.get("cuda")
+    monkeypatch.setattr(dialects, "get", lambda name: replace(cuda, processor=True))
+
+    @qd.kernel
+    def total(x: qd.types.ndarray(qd.f32, 1)) -> qd.f32:
+        s = 0.0
+        for i in x:
+            s += x[i]
+        for i in x:
+            x[i] += qd.f32(qd.simt.block.thread_idx())
+        return s
+
+    found, layout, module = launches(total, np.zeros(2, np.float32))
+    assert [launch.form for launch in found] == ["serial", "chunk", "flat", "serial"]
+    threads = evaluate(found[1].count, block(layout, module, x=(extent,)))
+    assert found[1].block_dim == 1 and found[1].blocks > 0
+    assert threads == -(-extent // cost.grain_of(next(task for task in module.tasks if task.loop)))
 
 
 def test_a_reduction_strides_with_a_known_count(launches):

@@ -18,6 +18,13 @@ def opencl(monkeypatch, tmp_path):
     qd.reset()
 
 
+def is_processor() -> bool:
+    """Whether the device of `opencl` is one like the host's."""
+    from quadrants.toolchain.opencl import chosen
+
+    return chosen().is_cpu
+
+
 @pytest.fixture
 def queue(opencl):
     """A queue of pyopencl in a context of the test's own, without a runtime."""

@@ -168,7 +168,23 @@ def test_blocks_are_no_larger_than_those_of_the_device(small_blocks):
     x, out = np.arange(1000, dtype=np.int32), np.zeros(1, np.int32)
     sum_up(x, out)
     assert out[0] == x.sum()
-    for text in (halve.source(x), sum_up.source(x, out)):
+
+    @qd.kernel
+    def number_threads(y: qd.types.ndarray(ndim=1)):
+        for i in y:  # on a processor, too, what asks for its thread has blocks of many
+            y[i] = qd.simt.block.thread_idx()
+
+    @qd.kernel
+    def add_threads(y: qd.types.ndarray(ndim=1), total: qd.types.ndarray(ndim=1)):
+        for i in y:
+            total[0] += qd.simt.block.thread_idx() * 0 + y[i]
+
+    number_threads(x)
+    assert (x == np.arange(1000) % 64).all()
+    out[0] = 0
+    add_threads(x, out)
+    assert out[0] == x.sum()
+    for text in (number_threads.source(x), add_threads.source(x, out)):
         assert "reqd_work_group_size(64, 1, 1)" in text and "reqd_work_group_size(128" not in text
 
     @qd.kernel

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from opencl_device import is_processor
 
 import quadrants as qd
 from quadrants import arch
@@ -131,7 +132,10 @@ def test_a_failed_check_ends_the_thread_alone(opencl):
 
     with pytest.raises(qd.QuadrantsAssertionError, match="no 40"):
         fill(100)
-    assert x.to_numpy().tolist() == [0 if i == 40 else 1 + i for i in range(100)]
+    found, wanted = x.to_numpy(), np.arange(1, 101)
+    assert found[40] == 0 and (found[:40] == wanted[:40]).all()
+    # On a processor the thread has iterations behind that, too.
+    assert ((found == wanted) | (found == 0)).all() and (is_processor() or (found[41:] == wanted[41:]).all())
     fill(30)
 
 

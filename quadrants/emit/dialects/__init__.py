@@ -37,6 +37,7 @@ class Dialect:
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     shared_static: bytes that declarations of shared arrays may take.
     batches: a thread that does several iterations has their loads in flight together, and gains by it.
+    processor: the device is one: a thread does iterations that are neighbours, one after the other.
     early_returns: see `Abilities`; `gpu.leaves_before_barriers` of its templates says the same.
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
@@ -98,6 +99,7 @@ class Dialect:
     endless: str = "1"
     known_zeros: bool = True
     batches: bool = True
+    processor: bool = False
     early_returns: bool = True
     lacks: Lacks = Lacks()
 
