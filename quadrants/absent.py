@@ -65,8 +65,8 @@ def _expected(module: str, name: str, known: Callable[[], Iterable[str]]) -> str
         return ""
     if name in EXPECTED:
         return f"Use {EXPECTED[name]}."
-    if name.startswith("_") or importlib.util.find_spec(f"quadrants.{name}") is not None:
-        return ""  # `from quadrants import fields` asks for the name before it imports the module
+    if name.startswith("_"):
+        return ""
     if "math" in known():
         package: Any = sys.modules["quadrants"]
         for module in ("math", "ad"):
@@ -81,6 +81,9 @@ def error(module: str, name: str, known: Callable[[], Iterable[str]] = tuple) ->
     instead = INSTEAD.get(module, {}).get(name)
     full = f"quadrants.{module}".rstrip(".")
     if instead is None:
+        # `from quadrants import fields` asks for the name before it imports the module, and wants no advice.
+        if not module and importlib.util.find_spec(f"quadrants.{name}") is not None:
+            return AttributeError(f"module '{full}' has no attribute '{name}'", name=name)
         use = _expected(module, name, known)
         if use:
             return AttributeError(f"module '{full}' has no attribute '{name}'. {use}", name=name)

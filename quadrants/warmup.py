@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 from quadrants import _logging, session, targets
@@ -39,8 +40,11 @@ def look_for_compiler(cfg) -> None:
 @session.on_init
 def load_compiler(cfg) -> None:
     """Have it ready when kernels must be compiled; once in a process."""
-    if _runs_on_the_host(cfg) and nothing_kept(cfg):
+    target = targets.of_arch(cfg.arch.name)
+    if target is not None and _runs_on_the_host(cfg) and nothing_kept(cfg):
         _load()
+        for name in (target.backend, target.printing, "quadrants.toolchain.library", "subprocess"):
+            importlib.import_module(name)
 
 
 def load_beside_driver(cfg) -> None:
@@ -57,6 +61,7 @@ def _load() -> None:
     import quadrants.compile  # noqa: F401
     import quadrants.emit.render  # noqa: F401
     import quadrants.frontend.trace  # noqa: F401
+    import quadrants.lang.kernel_functions  # noqa: F401
     import quadrants.passes.pipeline  # noqa: F401
     from quadrants.emit import environment
 

@@ -65,6 +65,7 @@ def differentiate(module: Module, mode: str, options) -> Module:
     if mode == "forward":
         module.body = _forward(body, refusals) + returned
     else:
+        module.stacked = True
         module.body = _reverse(module, body, returned, refusals, options)
         _keep_used(module)
     rename.unique_names(module.body, rename.names_of(module) | _names_of_stacks(module.body))

@@ -19,7 +19,7 @@ from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import GatePlaces, HeapStack, Program
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TaskStacks:
     """What is printed of the stacks of one task, and what its launch has to know: as in `records.EmittedTask`.
 
@@ -46,7 +46,7 @@ class Adstack:
         self.module = module
         self.chunks = dialect.chunks
         device = dialect.launch_in_frame
-        self._used = {t.name: found for t in module.tasks if (found := of_task(t))}
+        self._used = {t.name: found for t in module.tasks if (found := of_task(t))} if module.stacked else {}
         self._in_heaps = {name: split(found)[1] for name, found in self._used.items()} if device else {}
         self._all_in_heaps = [decl for found in self._in_heaps.values() for decl in found]
         self._kept = [] if device else [d for d in depths_of(self.used()) if adstack_plan.needs_cells(d)]

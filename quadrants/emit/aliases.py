@@ -30,6 +30,8 @@ def _written_in_functions(module: Module) -> set[int]:
     """Numbers of the arrays that somebody writes and that functions use: a task and a function it calls have a pointer
     each, and neither may then claim to be the only one.
     """
+    if not module.functions:
+        return set()
     used: set[int] = set()
     written: set[int] = set()
     for body, is_function in (*((f.body, True) for f in module.functions), *((t.body, False) for t in module.tasks)):

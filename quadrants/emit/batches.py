@@ -39,7 +39,7 @@ _VALUES = (
 )  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Batch:
     """times: iterations of a thread. body: of one iteration. loads: `Load`s of it that come before any store; the same
     place more than once where it is loaded more than once. before: declarations of the body that their indices use.

@@ -25,6 +25,7 @@ from quadrants.ir.nodes import (
     While,
 )
 
+NAMES = ("random", "check", "print", "fence")
 # What takes the record of a thread wherever it stands.
 _WITH_LANE = frozenset((Cell, Slot, Extent, Rand, Check, Print, Builtin))
 
@@ -40,7 +41,7 @@ def unroll(task: Task) -> int:
 def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bool]:
     """What a body does, also through the functions it calls."""
     seen = set() if seen is None else seen
-    out = {"random": False, "check": False, "print": False, "fence": False}
+    out = dict.fromkeys(NAMES, False)
     for node in walk.walk(body):
         if isinstance(node, Rand):
             out["random"] = True

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Form:
     """name: "serial", "flat", "stride" or "chunk", see `TaskLaunch`; "" where there is no device. block_dim: threads of
     a block. count: iterations, and threads: those that the host starts, both as in `TaskLaunch`. tile: of a block, or

@@ -11,7 +11,7 @@ from quadrants.ir.types import DType, TensorType, ValueType, size_align, struct_
 from quadrants.launch.recipe import ERROR_SIZE
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ArgsLayout:
     """Offsets in bytes: arrays by declaration number (pointer, extents or -1), values by variable id, results in order.
 
@@ -40,7 +40,7 @@ class ArgsLayout:
     members: list[tuple[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
     of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.

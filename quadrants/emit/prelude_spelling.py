@@ -25,7 +25,7 @@ _PARENTHESISED = re.compile(r"\([^()]*\)\Z")
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spelling:
     """The spellings of one dialect.
 

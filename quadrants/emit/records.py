@@ -118,7 +118,7 @@ class Gate(NamedTuple):
     member: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Rows:
     """The stacks of a task in rows of memory. extents: of its loop; threads without an iteration have no row."""
 
@@ -161,7 +161,7 @@ class TripCount(NamedTuple):
     constant: int | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class EmittedFunction:
     """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it.
     roomy: it has variables that are no matter of registers. early: functions before it call it."""
@@ -178,7 +178,7 @@ class EmittedFunction:
     early: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class EmittedTask:
     """A task; docs/guide/templates.md says what its members are."""
 

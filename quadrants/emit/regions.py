@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quadrants.emit.records import EmittedTask
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Step:
     """A task, or a region with the steps inside it. number: of a checkpoint, in order, from 1."""
 

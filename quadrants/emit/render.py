@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _IN_REGISTERS = 16
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Rendered:
     """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
 
@@ -80,7 +80,8 @@ class Renderer:
         self.dialect = dialect
         self.options = options
         by_value = dialect.launch_in_frame
-        uses = features.features([s for t in module.tasks for s in t.body])
+        self.features = [features.features(t.body) for t in module.tasks]
+        uses = {name: any(found[name] for found in self.features) for name in features.NAMES}
         # Blocks hand values to one another there.
         spelling = replace(dialect.spelling, coherent=True) if uses["fence"] else dialect.spelling
         self.prelude = Prelude(spelling, simd=options.get("simd", False))
@@ -154,7 +155,8 @@ class Renderer:
 
     # ------------------------------------------------------------ tasks
 
-    def task(self, t: Task, number: int) -> EmittedTask:
+    def task(self, at: int) -> EmittedTask:
+        t, number = self.module.tasks[at], _number(self.module, at)
         alone = self.dialect.chunks and cost.runs_alone(t, self.options.get("threads", 2))
         p = self.printer(self.serial_atomics or t.loop is None or alone, (*t.pre, *t.body), t.loop)
         adstack = self.adstack
@@ -173,7 +175,7 @@ class Renderer:
         lines, closing = p.lines[:count], p.lines[count:]
         axes = prologue.axes(p, t.loop) if t.loop is not None else None
         before = prologue.computed(p, t.pre)
-        uses = features.features(t.body)
+        uses = dict(self.features[at])
         if self.module.cut_site >= 0 and form.name in ("stride", "chunk"):
             p.need("check", "fail", "")
             uses["check"] = True
@@ -247,7 +249,7 @@ class Renderer:
         if self.dialect.chunks:
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
-        tasks = [self.task(t, _number(module, k)) for k, t in enumerate(module.tasks)]
+        tasks = [self.task(at) for at in range(len(module.tasks))]
         launch = self.trip_counts()
         ended = self.frame.ended if self.frame is not None else {}
         around = regions.launch_regions(module, self.layout, tasks, ended)

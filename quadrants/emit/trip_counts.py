@@ -46,7 +46,7 @@ def count_of(loop: n.For, layout: ArgsLayout, before: Sequence[n.Declare] = ()) 
     return tuple(program) if known == 1 else (*program, ("const", known), ("mul",))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Arguments:
     """Where the arguments are, and what is computed from them."""
 

@@ -9,7 +9,7 @@ from quadrants.ir.nodes import ArrayDecl, Var
 from quadrants.lang.value import Value
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Bound:
     """One thing a launch hands to the kernel: where it comes from and what receives it.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ArrayRef:
     """An array argument in kernel scope. `decl` is its IR declaration, `sample` the array of the call that compiles."""
 
@@ -20,7 +20,7 @@ class ArrayRef:
     shape_cache: Any = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ObjectRef:
     """A template object or dataclass argument whose attributes are followed at trace time.
 
@@ -35,7 +35,7 @@ class ObjectRef:
     immutable: bool = True
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SuperRef:
     """What `super()` gives in a method of `cls`: methods of the classes behind it, on the object `ref`."""
 

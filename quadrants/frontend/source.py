@@ -15,7 +15,7 @@ from quadrants.errors import QuadrantsSyntaxError
 _cache: dict = {}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Source:
     """A parsed function. `line0` and `indent` are added to AST positions to get file positions."""
 

@@ -16,7 +16,7 @@ from quadrants.lang import kernel_hook, scope, tensor, typed
 from quadrants.lang.value import Value
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Traced:
     module: Module
     bindings: list

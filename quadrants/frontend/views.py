@@ -27,7 +27,7 @@ from quadrants.lang.value import Value
 LONG_CALLSTACK = 1024  # characters
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ViewRef:
     """A view in kernel scope. `offset` and `size` are i32 Values that no later statement changes.
 

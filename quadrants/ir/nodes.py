@@ -487,6 +487,7 @@ class Module:
     cut_site: int = -1  # that of loops that a driver ends; set by `passes.watch_loops`
     doc: str = ""
     loc: Loc | None = None
+    stacked: bool = False  # whether there may be stacks: a derivative in reverse mode
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
     regions: list[Region] = field(default_factory=list)  # outer before inner, in order
     sparse: Any = None  # `passes.sparse.tree.Tree`, where there are sparse fields

@@ -14,7 +14,7 @@ from quadrants.ir.types import DType, u8, u16, u32, u64
 WORDS = {t.bits: t for t in (u8, u16, u32, u64)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QuantType:
     """Base: `bits` of storage, computed with as the primitive type `compute`."""
 

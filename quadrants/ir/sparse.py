@@ -31,7 +31,7 @@ class Memory(NamedTuple):
     packing: None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Pool:
     """The containers of a pointer node.
 
@@ -51,7 +51,7 @@ class Pool:
     lists: dict[str, Memory]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class SparseNode:
     """A sparse node of a tree. Its coordinates number its cells along `axes`, from zero; `shape` of them.
 
@@ -94,7 +94,7 @@ class SparseNode:
         return node
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Within:
     """Where the cells of a field or node are: `node` is the last sparse node on the way, `axes` (index, divisor) of
     each of its coordinates in terms of zero-based indices; stride: elements from one container to the next, 0 in the

@@ -28,7 +28,7 @@ class Sizing(NamedTuple):
     block: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class StackPlan:
     """What a launch on a device does about stacks. Offsets are in bytes in the argument block unless told otherwise.
 
@@ -51,7 +51,7 @@ class ArgumentPart(NamedTuple):
     bytes: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class KeptDepths:
     """Depths that depend on cells of arrays, and so are kept from one launch to the next.
 

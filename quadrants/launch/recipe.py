@@ -36,7 +36,7 @@ class Site(NamedTuple):
     kernel: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Slot:
     """One thing that a launch reads off its arguments: parameter `param`, then the attributes in `path`.
 
@@ -57,7 +57,7 @@ class Slot:
     window: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Recipe:
     """How to call one compiled kernel.
 

@@ -38,7 +38,7 @@ class GatePlaces(NamedTuple):
     rows: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class TaskLaunch:
     """One task as a device launches it, with blocks of exactly `block_dim` threads.
 
@@ -66,7 +66,7 @@ class TaskLaunch:
     gate: GatePlaces | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class LaunchRegion:
     """Tasks `begin` to `end` of a kernel; see `ir.nodes.Region` for kind, label and parent.
 

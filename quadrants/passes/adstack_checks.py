@@ -15,7 +15,7 @@ _MOST_VALUES = 22
 
 def number_stack_checks(module: Module) -> Module:
     """Put the number of its task and the sizes of the stacks there into the message of every check of a stack."""
-    for number, task in enumerate(module.tasks):
+    for number, task in enumerate(module.tasks if module.stacked else ()):
         checks = [c for c in walk(task.body) if isinstance(c, Check) and module.sites[c.site][0][0] == "adstack"]
         stacks = of_task(task) if checks else []
         for check in checks:

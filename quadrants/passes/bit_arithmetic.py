@@ -51,7 +51,7 @@ def chosen(cond: n.Expr, a: n.Expr, b: n.Expr) -> n.Select:
     return n.Select(cond, a, b, a.type, lazy=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Body:
     """A function in the making."""
 

@@ -46,7 +46,7 @@ def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Mod
         cost.of_task(task)
     depths: dict[int, n.StackDepth] = {}
     for task in module.tasks:
-        stacks = of_task(task)
+        stacks = of_task(task) if module.stacked else []
         depths.update((id(decl.source), decl.source) for decl in stacks)
         lowering = _Lowering(Ranges((*task.pre, *task.body), task.loop), wide)
         if device:

@@ -63,7 +63,7 @@ def run(
 ) -> Module:
     """Apply every pass in order; `observe(name, module)` is called after each one (for dumps). written: it is what a
     user wrote, who is told of what is suspicious in it."""
-    for step in (*PASSES, *_lowering(abilities)):
+    for step in (*PASSES, *_lowering(module, abilities)):
         module = step(module)
         if written and step is split_tasks:
             warn_of_shared_assignments(module)
@@ -72,7 +72,7 @@ def run(
     return module
 
 
-def _lowering(able: Abilities) -> Iterator[Step]:
+def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
     """The passes that bring IR to what a target can say."""
     if not able.recursion:
         yield _told(refuse_recursion, arch=able.arch)
@@ -85,7 +85,8 @@ def _lowering(able: Abilities) -> Iterator[Step]:
         yield _told(refuse_lacking, lacks=able.lacks)
     if able.word_sums is not None:
         yield _told(refuse_wide_words, able=able)
-    yield from _adstacks(able)
+    if module.stacked:
+        yield from _adstacks(able)
     yield lower_packed_sizes
     yield guard_empty
     yield find_containers

@@ -108,21 +108,20 @@ def _needs_task(e: Expr) -> bool:
 def _share(tasks: list[Task], results: int) -> list[Var]:
     """Mark the variables that cross tasks; returns them with names unique in the frame."""
     declared: dict[int, int] = {}
+    used: list[tuple[int, Var]] = []  # of the body of a task, behind those of the loop, which are as of no task
     for number, task in enumerate(tasks):
+        bounds = [(-1, node.var) for node in walk.walk(walk.bounds_of(task)) if isinstance(node, VarPlace)]
         for node in walk.walk(task.body):
             if isinstance(node, Declare):
                 declared[node.var.id] = number
+            elif isinstance(node, VarPlace):
+                used.append((number, node.var))
+        used += bounds
     shared: dict[int, Var] = {}
-    for number, task in enumerate(tasks):
-        bounds = walk.bounds_of(task)
-        roots: list[walk.Nodes] = [task.body, bounds]
-        for root in roots:
-            for node in walk.walk(root):
-                if isinstance(node, VarPlace) and node.var.id in declared:
-                    outside = declared[node.var.id] != number or root is bounds
-                    if outside and not node.var.shared:
-                        node.var.shared = True
-                        shared[node.var.id] = node.var
+    for number, var in used:
+        if declared.get(var.id, number) != number and not var.shared:
+            var.shared = True
+            shared[var.id] = var
     names = {"args", "error", *(f"result{k}" for k in range(results))}  # members that the frame has itself
     for var in shared.values():
         base, k = var.name, 1

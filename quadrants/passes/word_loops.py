@@ -26,7 +26,7 @@ _THREADS = (n.Builtin, n.Intrinsic, n.Rand)
 _Levels = tuple[tuple[int, int], ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class WordLoop:
     """What is known of such a loop. axes: the variable of each axis. lanes: (axis, cells in a word) of those that words
     divide. words: the variable that counts words, by axis. own: the fields of which a word belongs to an iteration.

@@ -16,7 +16,7 @@ _Word = n.Cell | n.VarPlace
 _MakeWord = Callable[[n.Expr], n.Expr]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Change:
     """A store of `bits` under `mask`, both where they are in the word. used: bits of the word that mean anything."""
 

@@ -99,7 +99,7 @@ def test_attributes_are_the_documented_ones():
     for name in (*Axis._fields, *Local._fields, *TripCount._fields, *(f.name for f in fields(Rows))):
         assert f"`{name}`" in guide, name
     renderer = Renderer(sample.module(), dialects.get("c"), {"debug": True})
-    task = renderer.task(renderer.module.tasks[1], 1)
+    task = renderer.task(1)
     assert isinstance(task.loop[0], Axis)
     assert list(renderer.trip_counts()) == ["sample_1_range_for"]
 

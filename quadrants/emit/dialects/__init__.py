@@ -12,7 +12,7 @@ from quadrants.ir.lacks import Lacks
 from quadrants.ir.types import PRIMITIVES
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dialect:
     """How a dialect writes what the others write differently.
 
