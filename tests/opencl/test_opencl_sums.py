@@ -25,7 +25,8 @@ def test_the_sum_is_that_of_the_loop(arch):
     x, y = np.arange(300, dtype=np.int32), np.ones(64 * 33, np.float32).reshape(64, 33)
     for most in (300, 1000):
         assert checked_then_summed(x, y, most) == y.sum()
-    assert "qd_over ? 0 : qd_count" in checked_then_summed.source(x, y, 300)
+    text = checked_then_summed.source(x, y, 300)
+    assert "qd_over ? 0 : qd_count" in text or "chunk, blocks of 1" in text  # the second on processors
 
 
 def test_behind_a_failure_nothing_is_summed(arch):
