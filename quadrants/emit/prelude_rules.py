@@ -106,6 +106,8 @@ def lane(p: Prelude, part: str = "lane") -> str:
         return p.add("lane", "qd_error", "error", needs=(i32, i64, p.spelling.failure_real))
     if part == "runtime":
         return p.add("lane", "qd_runtime", "runtime", needs=(i32, i64, u64, ("lane", "error")))
+    if part == "room":
+        return p.add("lane", "qd_has_room", "room", needs=(u1, i64, ("lane", "lane")))
     return p.add("lane", "qd_lane", "lane", needs=(i32, ("lane", p.spelling.lane_holds), ("lane", "rng")))
 
 

@@ -44,6 +44,8 @@ _PLACED = {"block": ("thread_idx", "global_thread_idx")}
 
 def takes_lane(spelling: Spelling, family: str, op: str) -> bool:
     """Whether a helper is handed the record of the thread, as it asks where that is."""
+    if (family, op) == ("lane", "room"):
+        return True
     if not spelling.places_in_lane:
         return False
     return op not in _PLACELESS if family == "subgroup" else op in _PLACED.get(family, ())

@@ -36,6 +36,7 @@ from quadrants.passes.sparse.access import find_containers
 from quadrants.passes.sparse.loops import sparse_loops
 from quadrants.passes.split_tasks import split_tasks
 from quadrants.passes.watch_loops import watch_loops
+from quadrants.passes.watch_recursion import watch_recursion
 from quadrants.passes.writes import note_writes
 
 Step = Callable[[Module], Module]
@@ -76,6 +77,8 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
     """The passes that bring IR to what a target can say."""
     if not able.recursion:
         yield _told(refuse_recursion, arch=able.arch)
+    elif not able.device:  # whose drivers say so themselves
+        yield watch_recursion
     if not able.long_loops:
         yield watch_loops
     yield _told(lower_packed_places, device=able.device)

@@ -18,6 +18,11 @@ _LOOP_CUT = (
     "take arch=qd.cpu."
 )
 
+_RECURSION = (
+    "(kernel={}) '{}' called itself so often, by way of others or not, that the stack of its thread has no room for "
+    "more. Give it a condition that ends, or write a loop."
+)
+
 _SPARSE_MEMORY = (
     "(kernel={}) Out of memory: the node {} has {} active cells of {} bytes each, and there is no memory for more. "
     "What is stored stays; deactivate cells that are not needed, or use smaller cells."
@@ -33,6 +38,8 @@ def of_site(site: Site) -> Callable[[Values, int], Exception]:
             return QuadrantsAssertionError(_describe_view(message, values, worker, kernel_name))
         if message[0] == "loop cut":
             return QuadrantsRuntimeError(_LOOP_CUT.format(kernel_name))
+        if message[0] == "recursion":
+            return QuadrantsRuntimeError(banner.format_banner(frames, _RECURSION.format(kernel_name, message[1])))
         if message[0] == "sparse memory":
             return QuadrantsRuntimeError(_SPARSE_MEMORY.format(kernel_name, message[1], values[0], message[2]))
         error: type[Exception] = QuadrantsAssertionError

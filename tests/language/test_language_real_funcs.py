@@ -139,6 +139,60 @@ def test_functions_that_call_each_other_return_several_values(arch):
     assert [run(n) for n in (0, 1, 5)] == [1.5, 102.5, 506.5]
 
 
+@qd.real_func
+def endless(n: qd.i32) -> qd.i32:
+    if n == -1:
+        return 0
+    return n * around(n + 1) + 1
+
+
+@qd.real_func
+def around(n: qd.i32) -> qd.i32:
+    return endless(n) + endless(n + 1) * n
+
+
+@qd.real_func
+def depth_of(n: qd.i32) -> qd.i32:
+    if n == 0:
+        return 0
+    return depth_of(n - 1) * 3 + 1 - depth_of(n - n)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.runtime(exclude=("cuda", "amdgpu", "opencl", "metal", "vulkan"))
+def test_a_recursion_without_an_end_ends_the_launch(arch, parallel):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.i32:
+        return endless(n)
+
+    @qd.kernel
+    def run_all(x: qd.types.ndarray(), n: qd.i32):
+        for i in x:
+            x[i] = endless(n)
+
+    x = qd.ndarray(qd.i32, 100_000)
+    for _ in range(2):
+        with pytest.raises(qd.QuadrantsRuntimeError) as told:
+            run_all(x, 3) if parallel else run(3)
+            qd.sync()
+        assert "'around' called itself" in str(told.value) or "'endless' called itself" in str(told.value)
+        assert f"in {'run_all' if parallel else 'run'}:" in str(told.value)
+        assert "test_language_real_funcs.py" in str(told.value) and "endless(n)" in str(told.value)
+        assert run(-1) == 0  # what follows runs
+
+
+@pytest.mark.runtime(exclude=("cuda", "amdgpu", "opencl", "metal", "vulkan"))
+def test_a_deep_recursion_with_an_end(arch):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.i32:
+        return depth_of(n)
+
+    wanted = 0
+    for _ in range(20_000):
+        wanted = (wanted * 3 + 1) & 0xFFFFFFFF
+    assert run(20_000) & 0xFFFFFFFF == wanted
+
+
 @pytest.mark.runtime(exclude=("cpu", "cuda", "amdgpu"))
 def test_recursion_is_refused_where_a_language_has_none(arch, arch_name):
     @qd.kernel
