@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from quadrants.ir.nodes import Binary, Cast, Const, Expr, Load, Place, Unary
+from quadrants.ir.nodes import Binary, Cast, Const, Elem, Expr, Load, Place, Unary
 
 
 def form(e: Expr, of_place: Callable[[Place], Any]) -> tuple[Any, ...] | None:
@@ -25,6 +25,8 @@ def form(e: Expr, of_place: Callable[[Place], Any]) -> tuple[Any, ...] | None:
             return _of_parts(e, ("bits" if e.bits else "cast",), (e.a,), of_place)
         case Binary():
             return _of_parts(e, (e.op, e.exact), (e.a, e.b), of_place)
+        case Elem():
+            return _of_parts(e, ("element",), (e.a, *e.indices), of_place)
     return None
 
 

@@ -17,8 +17,9 @@ class Fields:
         self.y = qd.field(qd.f32, N, needs_grad=True, name="y")
         self.v = qd.field(qd.f32, (N + 1, N), needs_grad=True, name="v")
         self.w = qd.Vector.field(2, qd.f32, N, needs_grad=True, name="w")
+        self.s = qd.Vector.field(2, qd.f32, N, needs_grad=True, layout=qd.Layout.SOA, name="s")
         self.loss = qd.field(qd.f32, (), needs_grad=True, name="loss")
-        for k, field in enumerate((self.x, self.y, self.v, self.w)):
+        for k, field in enumerate((self.x, self.y, self.v, self.w, self.s)):
             field.fill(0.3 + 0.1 * k)
 
 
@@ -150,7 +151,86 @@ def a_later_loop(f):
     return run
 
 
+def a_whole_vector(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i] += qd.sin(f.w[i] * f.w[i])  # told
+
+    return run
+
+
+def a_whole_vector_of_its_elements(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i] = qd.Vector([f.w[i].x * f.w[i].y, f.w[i].x])  # told
+
+    return run
+
+
+def a_list_of_elements(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i] = [qd.sin(f.w[i][0]), f.w[i][1]]  # told
+
+    return run
+
+
+def elements_apart(f):
+    @qd.kernel
+    def run():
+        for i in f.s:
+            f.s[i] += qd.sin(f.s[i] * f.s[i])  # told
+
+    return run
+
+
+def a_vector_as_index(f):
+    @qd.kernel
+    def run():
+        for at in qd.grouped(f.v):
+            f.v[at] = qd.sin(f.v[at])  # told
+
+    return run
+
+
+def a_vector_of_a_range_as_index(f):
+    @qd.kernel
+    def run():
+        for at in qd.grouped(qd.ndrange(2, 2)):
+            f.v[at] *= f.v[at]  # told
+
+    return run
+
+
+def a_function_that_writes(f):
+    @qd.func
+    def put(a: qd.template(), t, i, value):
+        a[t, i] = value  # told
+
+    @qd.kernel
+    def run():
+        for t, i in f.v:
+            put(f.v, t, i, qd.sin(f.v[t, i]))
+
+    return run
+
+
+def an_index_with_a_name(f):
+    @qd.kernel
+    def run():
+        for i in f.x:
+            at = N - 1 - i
+            f.x[N - 1 - i] = qd.sin(f.x[at])  # told
+
+    return run
+
+
 TOLD = (
+    a_whole_vector, a_whole_vector_of_its_elements, a_list_of_elements, elements_apart, a_vector_as_index,
+    a_vector_of_a_range_as_index, a_function_that_writes, an_index_with_a_name,
     in_place, steps, no_loop, components, a_condition, an_update, an_inlined_function, read_again, set_and_read_again,
     a_bounce, a_vector_by_its_norm, a_later_loop,
 )  # fmt: skip
@@ -228,7 +308,29 @@ def the_bits_of_a_number(f):
     return run
 
 
+def another_element(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i].x = qd.sin(f.w[i].y)
+            for k in qd.static(range(1)):
+                f.s[i][k] = qd.sin(f.s[i][k + 1])
+
+    return run
+
+
+def a_whole_vector_scaled(f):
+    @qd.kernel
+    def run():
+        for i in f.w:
+            f.w[i] += 2.0 * f.w[i]
+            f.s[i] = f.s[i] * 3.0
+
+    return run
+
+
 SILENT = (
+    another_element, a_whole_vector_scaled,
     linear, read_behind_it, another_cell, another_field, scaled_and_read_again, other_bounds, the_bits_of_a_number,
 )  # fmt: skip
 
@@ -237,7 +339,7 @@ def said(run, f) -> list:
     @qd.kernel
     def total():
         for i in f.x:
-            f.loss[None] += f.x[i] + f.y[i] + f.v[N, i] + f.w[i][0]
+            f.loss[None] += f.x[i] + f.y[i] + f.v[N, i] + f.w[i].sum() + f.s[i].sum()
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
