@@ -61,9 +61,8 @@ def form_of(
     if not loop.vars:
         return Form("stride" if task.reductions or count is None or heap else "flat", chosen or 1, count, count)
     if task.reductions:
-        # Where a block ends in one atomic, fewer and larger blocks are better, unless the user's code counts on blocks.
-        own = task.collective or task.shared_arrays
-        return Form("stride", chosen or (usual if own else larger), count, count)
+        # Where a block ends in one atomic, fewer and larger blocks are better.
+        return Form("stride", chosen or larger, count, count)
     if heap:
         return Form("stride", chosen or usual, count, count)
     tile = tile_of(task, loop, larger)

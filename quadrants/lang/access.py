@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
@@ -135,7 +136,18 @@ def subscript(v: Value, indices: tuple) -> Value:
         raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
     if any(isinstance(x, slice) for x in flat):
         return _slice(v, flat, shape)
-    return component(v, _within(v, flat, shape))
+    return component(*_once(v, _within(v, flat, shape)))
+
+
+def _once(v: Value, indices: tuple) -> tuple:
+    """The same where the components of `v` lie apart, and only the launch knows which it is: each of them is written
+    with all these indices, so those have names first."""
+    tracer, cell = scope.current(), v.place
+    apart = isinstance(cell, Cell) and cell.array.components is not None
+    if not apart or tracer is None or all(isinstance(e, Const) for e in indices):
+        return v, indices
+    place = replace(cell, indices=tuple(tracer.temp(Value(e)).expr for e in cell.indices))
+    return Value(Load(place, v.type), place, v.immutable), tuple(tracer.temp(Value(e)).expr for e in indices)
 
 
 def _within(v: Value, indices: list, shape: tuple, first: int = 0) -> tuple:

@@ -1,7 +1,8 @@
 """Parallel reductions into one cell: accumulate in a local, one atomic a chunk of iterations.
 
 An atomic qualifies when its place does not depend on the loop and nothing else in the loop touches that variable or
-array. Of one iteration there is nothing to gather.
+array. Of one iteration there is nothing to gather. Where threads know of each other, each block does the iterations
+that are its own, and no later ones, so that its threads have nothing to gather either.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def recognise_reductions(module: Module) -> Module:
 
 def recognise_in(task: Task) -> None:
     """The same for one task, whose loop is parallel."""
-    if task.loop is None or _is_once(task.loop):
+    if task.loop is None or _is_once(task.loop) or task.collective or task.shared_arrays:
         return
     candidates: dict[tuple[Key, str], list[Update]] = {}
     touched: Touched = {}

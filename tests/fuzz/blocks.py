@@ -21,7 +21,8 @@ from .lines import Lines
 
 ROOM, BINS, PARAMETER = 192, 16, 3  # cells of x, cells of y, what the kernel gets as m
 FOLLOWING = ("opencl", "vulkan", "metal")  # archs on which threads without an iteration go along
-_OPTIONS: tuple = ({}, {}, {"debug": True}, {"cfg_optimization": False})
+# With one block of threads it does all iterations, in rounds.
+_OPTIONS: tuple = ({}, {}, {"debug": True}, {"cfg_optimization": False}, {"saturating_grid_dim": 1})
 _MAKE = (("qd.ndarray(qd.i32, {s})", "qd.types.ndarray(qd.i32, 1)"), ("qd.field(qd.i32, {s})", "qd.template()"))
 # Indices that stay within four neighbours, of which either all or none have an iteration.
 _NEAR = ("{t}", "{t} ^ 1", "{t} ^ 3", "{t} // 4 * 4 + ({t} + {c}) % 4", "({t} | 3) - {t} % 4")
@@ -65,11 +66,14 @@ class Writer(Lines):
         self.budget = size or seed % 5 + 1
         self.block = self.pick((8, 16, 32, 64, 64))
         self.full = seed % 2 == 0
-        self.count = self.pick((1, 2)) * self.block + (0 if self.full else self.pick(range(4, self.block, 4)))
+        self.sums = seed % 3 == 0  # into one cell, which nothing else uses: what is a reduction without blocks
+        self.count = self.pick((1, 2, 2)) * self.block + (0 if self.full else self.pick(range(4, self.block, 4)))
         self.make, self.parameter = self.pick(_MAKE)
         self.begin()
         self.body(1)
         self.write(1, "x[i] += v")
+        if self.sums:
+            self.write(1, f"y[{self.pick((0, 3))}] += {self.value()}")
 
     def begin(self) -> None:
         self.write(0, f"qd.loop_config(block_dim={self.block})")
@@ -78,6 +82,10 @@ class Writer(Lines):
         self.write(1, f"s = block.SharedArray(({self.block},), qd.i32)")
         self.write(1, f"r = block.SharedArray(({self.block},), qd.i32)")
         self.write(1, f"v = (i * {self.pick((3, 5, 7))} + x[i]) & 4095")
+        if self.pick((0, 1)):  # the arrays are the block's own, so that the first use waits for nobody
+            self.write(1, f"s[{self.index()}] = {self.value()}")
+            self.write(1, "block.sync()")
+            self.keep(1, f"v + s[{self.index()}]")
 
     # ------------------------------------------------------------ expressions
 
@@ -94,9 +102,8 @@ class Writer(Lines):
 
     def trips(self) -> str:
         """What is the same for all of a block."""
-        return self.pick(
-            ("2", "m", f"i // {self.block} + 1", "m - 1", f"(i // {self.block} + m) % 3", "1", "m + 0 * y[3]")
-        )
+        read = "m + 0" if self.sums else "m + 0 * y[3]"
+        return self.pick(("2", "m", f"i // {self.block} + 1", "m - 1", f"(i // {self.block} + m) % 3", "1", read))
 
     def truth(self) -> str:
         return f"{self.trips()} {self.pick(('>', '==', '!=', '<='))} {self.pick((0, 1, 2, 3))}"
@@ -109,7 +116,7 @@ class Writer(Lines):
     def body(self, depth: int) -> None:
         for _ in range(self.pick((1, 2, 2))):
             self.budget -= 1
-            kinds = ["exchange", "exchange", "counts", "alone", "call", "bins"]
+            kinds = ["exchange", "exchange", "counts", "alone", "call"] + ["bins"] * (not self.sums)
             kinds += ["vote"] if self.full else []
             kinds += ["fold"] if self.full and self.block == 64 else []  # whole subgroups on every arch
             kinds += ["loop", "loop", "while_", "branch"] * (2 if self.budget > 0 and depth < 4 else 0)

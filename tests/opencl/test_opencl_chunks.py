@@ -67,6 +67,23 @@ def test_iterations_up_to_the_last_number(chunks):
     assert (done.to_numpy() == np.arange(2147483647 - 20000, 2147483647)).all()
 
 
+@pytest.mark.parametrize(
+    ("first", "last"), [(-(2**31), 0), (-1, 2**31 - 1), (-(2**31), 2**31 - 1)], ids=["below", "above", "all"]
+)
+def test_more_iterations_than_numbers_above_zero(processor, first, last):
+    processor()
+
+    @qd.kernel
+    def count(first: qd.i32, last: qd.i32) -> qd.u32:
+        found = qd.u32(0)
+        for i in range(first, last):
+            if (i * 7) & 1023 == 5:  # one of 1,024
+                found += 1
+        return found
+
+    assert count(first, last) == (last - first + 1) // 1024
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_iterations_of_several_axes(chunks, shape):
     done, numbers = qd.field(qd.i32, shape), np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
