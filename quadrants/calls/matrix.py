@@ -69,8 +69,14 @@ def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset:
 
 def whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
     """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
-    if dtype.is_real or not _all_whole(data):
+    if not _all_whole(data):
         return data
+    if dtype.is_real:
+        try:
+            return data.astype(np.float64)
+        except OverflowError:
+            told = "one of the integers is further from 0 than every real number; pass one nearer to it, or math.inf"
+            raise OverflowError(f"Argument {name}: {told}") from None
     for x in data.flat:
         check_integer(int(x), dtype, f"Argument {name}")
     stored: np.ndarray = store_value(data, np.dtype(dtype.numpy_name))

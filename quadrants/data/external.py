@@ -155,7 +155,7 @@ def describe_external(obj: Any, param: str = "", written: bool = True) -> Extern
     if written:
         _check_writable(obj, param)
     if isinstance(obj, np.ndarray):
-        described = _describe_numpy(obj, dtype, written)
+        described = _describe_numpy(obj, dtype, written, param)
     elif is_opencl_array(obj):
         described = _describe_opencl(obj, dtype, written, param)
     elif is_cuda_array(obj):
@@ -243,14 +243,30 @@ def _advice_on_strides(obj) -> str:
 # ---------------------------------------------------------------- NumPy
 
 
-def _describe_numpy(array: np.ndarray, dtype, written: bool) -> External:
+def _describe_numpy(array: np.ndarray, dtype, written: bool, param: str) -> External:
     reached = not memory.on_device()
     if array.flags.c_contiguous:
         return External(dtype.name, array.shape, _address(array), array, None, reached)
     copy = np.array(array, order="C", copy=True)
-    finish = (lambda: np.copyto(array, copy)) if written else None
+    finish = _put_back(array, copy, param) if written else None
     made = External(dtype.name, array.shape, _address(copy), copy, finish, reached)
     return _copied(made, array, ("host", _address(array)), array.shape, array.strides)
+
+
+def _put_back(array: np.ndarray, copy: np.ndarray, param: str) -> Callable[[], None]:
+    """What writes a copy back, unless the array has changed meanwhile: another argument is in the same memory then."""
+    before, bits = array.copy(order="K"), f"u{array.itemsize}"
+
+    def finish() -> None:
+        if not np.array_equal(array.view(bits), before.view(bits)):
+            raise QuadrantsRuntimeError(
+                f"Argument {param} is not row by row, so that kernels work on a copy of it, and it shares memory with "
+                "another argument that was written, too: what was written here is lost. Pass arrays that share "
+                "nothing, such as np.ascontiguousarray(..)."
+            )
+        np.copyto(array, copy)
+
+    return finish
 
 
 def _address(array: np.ndarray) -> int:

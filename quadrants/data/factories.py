@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from quadrants.data import context, dtypes, exhaustion, packing
+from quadrants.data import context, dtypes, exhaustion, packing, snode
 from quadrants.data import ndarray as ndarrays
 from quadrants.data.field import (
     check_companions,
@@ -172,11 +172,14 @@ def _settle(made, shape, order, offset, layout, needs_grad: bool, needs_dual: bo
     wanted += [made.grad] if needs_grad else []
     wanted += [made.dual] if needs_dual else []
     exhaustion.note_site(made, shape)
-    for part in wanted:
-        _attach(part, shape, order, offset, layout)
+    with snode.alone():
+        for part in wanted:
+            _attach(part, shape, order, offset, layout)
 
 
 def _attach(made, shape: tuple, order, offset, layout) -> None:
+    if layout not in (_AOS, _SOA):
+        raise TypeError(f"layout must be qd.Layout.AOS or qd.Layout.SOA, not {layout!r}")
     if int(layout) == _SOA:
         groups = [[leaf] for leaf in made._leaves]
         if isinstance(made, StructField):

@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants import caller
 from quadrants.data import context
-from quadrants.errors import QuadrantsAssertionError, QuadrantsIndexError
+from quadrants.errors import QuadrantsAssertionError, QuadrantsFieldIndexError, QuadrantsIndexError
 from quadrants.ir.conversion import wrapped
 from quadrants.ir.types import DType, f16
 
@@ -31,7 +31,7 @@ def is_plain_index(key, extents: tuple) -> bool:
 def field_index(key, ndim: int) -> tuple:
     """The index tuple of `f[key]`: an int, a tuple or list of ints, or None for rank 0.
 
-    `TypeError` for slices, floats and the like, `AssertionError` for a wrong number of indices.
+    `TypeError` for slices, floats and the like, `QuadrantsFieldIndexError` for a wrong number of indices.
     """
     key = _as_tuple(key)
     for part in key:
@@ -41,7 +41,9 @@ def field_index(key, ndim: int) -> tuple:
                 "supported so far; index with ints, or take to_numpy() first."
             )
     if len(key) != ndim:
-        raise AssertionError(f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}")
+        raise QuadrantsFieldIndexError(
+            f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}"
+        )
     return key
 
 

@@ -66,7 +66,9 @@ def ndarray_shape(shape) -> tuple:
         out = None
     if out is None or not all(1 <= extent <= MAX_EXTENT for extent in out):
         long = out is not None and max(out, default=0) > MAX_EXTENT
+        short = out is not None and min(out, default=1) < 1
         advice = f": an axis holds at most {MAX_EXTENT} elements, so use several axes" if long else ""
+        advice = ": an axis holds at least 1 element" if short else advice
         raise QuadrantsRuntimeError(f"{out or given} is not a valid shape for ndarray{advice}")
     if len(out) > MAX_ARRAY_AXES:
         raise QuadrantsRuntimeError(f"{out} is not a valid shape for ndarray: at most {MAX_ARRAY_AXES} axes")

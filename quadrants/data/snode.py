@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 import weakref
+from contextlib import AbstractContextManager
 from typing import Any
 
 from quadrants import caller
@@ -150,6 +151,11 @@ def declare(field) -> None:
 def pending() -> bool:
     """True if a materialization would allocate something."""
     return _state.building is not None and bool(_state.building.root.children)
+
+
+def alone() -> AbstractContextManager:
+    """Keeps other threads from the tree under construction meanwhile."""
+    return _lock
 
 
 def materialize() -> None:

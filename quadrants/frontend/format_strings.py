@@ -67,11 +67,11 @@ def _letters_of(t: DType) -> str:
 def _mismatch(spec: str, letter: str, t: DType) -> QuadrantsTypeError:
     bits = 32 if t.kind == "b" else t.bits
     kind = "i" if letter in SIGNED else "u" if letter in UNSIGNED else "f"
-    cast = f"qd.{kind}{max(bits, 32) if kind == 'f' else bits}(..)"
+    if kind == "i" and t.kind == "u":
+        bits *= 2  # the wider type has all of its numbers
+    cast = f"; or convert the value by qd.{kind}{max(bits, 32) if kind == 'f' else bits}(..)" if bits <= 64 else ""
     fitting = ", ".join(_letters_of(t))
-    return QuadrantsTypeError(
-        f"'{spec}' doesn't match '{t}', which takes one of {fitting}; or convert the value by {cast}."
-    )
+    return QuadrantsTypeError(f"'{spec}' doesn't match '{t}', which takes one of {fitting}{cast}.")
 
 
 def is_container(x) -> bool:

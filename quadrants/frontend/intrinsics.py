@@ -317,14 +317,15 @@ def typed_literal(x, t: DType):
             raise QuadrantsTypeError(f"{told}. For type casting, use `qd.cast({constants.shown(int(x))}, qd.{t})`.")
         if not t.min <= int(x) <= t.max:
             told = f"Integer literal {constants.shown(int(x))} exceeded the range of specified dtype"
-            raise QuadrantsTypeError(f"{told}: {t}")
+            wrapped = f"`qd.cast({constants.shown(int(x))}, qd.{t})` keeps its low bits"
+            raise QuadrantsTypeError(f"{told}: {t}. Write another type, such as qd.i64; {wrapped}.")
         return Const(int(x), t)
     if not t.is_real:
         raise QuadrantsTypeError(
             "Floating-point literals must be annotated with a floating-point type. "
             f"For type casting, use `qd.cast({x}, qd.{t})`."
         )
-    return Const(constants.round_to(float(x), t), t)
+    return constants.real_literal(float(x), t)
 
 
 # ---------------------------------------------------------------- constructors

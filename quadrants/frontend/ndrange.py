@@ -14,7 +14,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.writer import Writer
 from quadrants.ir.nodes import Const
 from quadrants.ir.types import i32, i64, promote
-from quadrants.lang import constants, typed
+from quadrants.lang import constants, scope, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.value import Value
 
@@ -63,6 +63,11 @@ def _counted(writer: Writer, begin, end) -> tuple:
     if begin.type is i32 and end.type is i32:
         return (begin, end), None
     t = promote(begin.type, end.type)
+    if t.kind == "u" and isinstance(begin, Const) and begin.value < 0:
+        scope.warn(
+            f"The bounds of this ndrange are compared as {t}, where {begin.value} is more than the end can be: it does "
+            f"nothing. Cast the end, as in `qd.ndrange(({begin.value}, qd.i64(n)))`."
+        )
     first, last = (writer.temp(Value(typed.cast_expr(e, t))) for e in (begin, end))
     distance = typed.select(typed.binary("lt", first, last), typed.binary("sub", last, first), Value(Const(0, t)))
     distance, most = writer.temp(distance), Value(Const(i32.max, t))

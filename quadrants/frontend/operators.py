@@ -37,6 +37,12 @@ _COMPARE = "Compare what is no integer, as in `x != 0`."
 COMPARE_NODES = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
+def _is_repetition(left, right) -> bool:
+    """Whether Python repeats a list: `[x] * 3`."""
+    pairs = ((left, right), (right, left))
+    return any(type(a) in (list, tuple) and type(b) is int for a, b in pairs)
+
+
 class Operators:
     """Computes with run-time values in IR and with others now."""
 
@@ -69,6 +75,8 @@ class Operators:
                 "'%' formatting is not supported in kernels; use an f-string in print or assert, as in "
                 '`print(f"{x}")`, or commas, as in `print("x =", x)`.'
             )
+        if op == "mul" and _is_repetition(left, right):
+            return left * right
         if is_runtime(left) or is_runtime(right):
             return typed.binary(op, left, right)
         if op == "pow" and isinstance(left, int) and isinstance(right, int) and right < 0:

@@ -117,9 +117,19 @@ class NdarrayType:
         raise TypeError(f"{self!r} is an annotation and cannot be called")
 
 
+def _checked_elements(dtype: Any) -> Any:
+    """`dtype` where arrays may have such elements."""
+    if dtype is None or isinstance(dtype, TensorTypeBase) or hasattr(dtype, "ir_type") or is_dtype_like(dtype):
+        return dtype
+    raise TypeError(
+        f"Invalid data type {dtype!r} of array elements; use a primitive type such as qd.f32, int, float, or a vector "
+        "or matrix type"
+    )
+
+
 def _with_element_shape(dtype: Any, element_dim: int | None, element_shape: tuple | None) -> Any:
     if element_dim is None and element_shape is None:
-        return dtype
+        return _checked_elements(dtype)
     if isinstance(dtype, TensorTypeBase):
         raise TypeError(f'Cannot specify matrix dtype "{dtype}" and element shape or dim at the same time.')
     if dtype is not None and not is_dtype_like(dtype):

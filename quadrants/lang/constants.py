@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
 import numpy as np
@@ -66,8 +67,18 @@ def literal(value) -> Const:
         if not t.min <= value <= t.max:
             raise QuadrantsTypeError(_too_large(value, t))
         return Const(value, t)
-    t = scope.default_fp()
-    return Const(round_to(float(value), t), t)
+    return real_literal(float(value), scope.default_fp())
+
+
+def real_literal(value: float, t: DType) -> Const:
+    """A real number as one of type `t`. Warns where that has none so far from 0."""
+    found = round_to(value, t)
+    if math.isinf(found) and not math.isinf(value):
+        scope.warn(
+            f"{value!r} is further from 0 than every number of {t}, and becomes {found}. Write qd.f64({value!r}), "
+            "or qd.math.inf where that is meant."
+        )
+    return Const(found, t)
 
 
 def _too_large(value: int, t: DType) -> str:

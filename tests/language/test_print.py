@@ -214,7 +214,7 @@ def test_errors(arch):
     "spec, dtype, letters, cast",
     [
         ("x", qd.i32, "d, i", "qd.u32(..)"), ("08x", qd.i64, "d, i", "qd.u64(..)"),
-        (".2f", qd.i64, "d, i", "qd.f64(..)"), ("d", qd.u8, "u, o, x, X", "qd.i8(..)"),
+        (".2f", qd.i64, "d, i", "qd.f64(..)"), ("d", qd.u8, "u, o, x, X", "qd.i16(..)"),
         ("f", qd.u1, "u, o, x, X", "qd.f32(..)"), ("d", qd.f32, "f, F, e, E, g, G, a, A", "qd.i32(..)"),
         ("f", qd.u8, "u, o, x, X", "qd.f32(..)"),
     ],
