@@ -16,6 +16,7 @@ from quadrants.toolchain.opencl_queue import is_queue
 # pyopencl has no annotations that a checker could follow, so its objects are Any here.
 COARSE_GRAIN = 1  # CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
 _CPU = 2  # CL_DEVICE_TYPE_CPU
+_POCL = "Portable Computing Language"
 
 
 class Found(NamedTuple):
@@ -87,9 +88,17 @@ def context(place: str) -> Any:
     """The context of a device: one that was borrowed, or its own, the same one for the life of the process."""
     import pyopencl
 
+    _settle(_at(place).device)
     if place in _borrowed:
         return _borrowed[place]
     return _own.get(place) or _own.setdefault(place, pyopencl.Context([_at(place).device]))
+
+
+def _settle(device: Any) -> None:
+    """Set what keeps a driver from ending the process. PoCL 5 makes variants of a task for the sizes of its launches,
+    and counts the uses of one of them at another; it looks for this variable at each launch."""
+    if device.platform.name == _POCL and " PoCL 5." in device.platform.version:
+        os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
 
 
 def take(place: str) -> None:
@@ -168,7 +177,7 @@ def flags(chip: str, *, fast_math: bool = True, optimised: bool = True, checked:
     """
     device = _of_chip(chip).device
     fast = ("-cl-mad-enable", "-cl-no-signed-zeros") if fast_math else ()
-    wrongly = checked and device.platform.name == "Portable Computing Language"
+    wrongly = checked and device.platform.name == _POCL
     slow = ("-cl-opt-disable",) if wrongly or not optimised else ()
     return ("-cl-std=CL1.2", "-w", *fast, *_quotients(device, fast_math), *_capability(device), *slow)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -212,3 +214,17 @@ def test_blocks_share_no_more_than_those_of_the_device(small_blocks, nothing_com
     assert "for i in y:" in str(caught.value)
     with pytest.raises(AssertionError, match="went to the driver"):
         exchanged(np.zeros(64, np.int32), 256)
+
+
+@pytest.mark.parametrize(("version", "wanted"), [("OpenCL 3.0 PoCL 5.0-debian", "0"), ("OpenCL 3.0 PoCL 3.1", None)])
+def test_what_pocl_5_needs_is_set(monkeypatch, version, wanted):
+    """Its variants for sizes of launches end the process; a user who sets the variable knows better."""
+    from types import SimpleNamespace
+
+    platform = SimpleNamespace(name="Portable Computing Language", version=version)
+    monkeypatch.delenv("POCL_WORK_GROUP_SPECIALIZATION", raising=False)
+    compiler._settle(SimpleNamespace(platform=platform))
+    assert os.environ.pop("POCL_WORK_GROUP_SPECIALIZATION", None) == wanted
+    monkeypatch.setenv("POCL_WORK_GROUP_SPECIALIZATION", "1")
+    compiler._settle(SimpleNamespace(platform=platform))
+    assert os.environ["POCL_WORK_GROUP_SPECIALIZATION"] == "1"
