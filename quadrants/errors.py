@@ -22,10 +22,6 @@ class QuadrantsIndexError(QuadrantsCompilationError, IndexError):
     """Wrong number of indices, or a constant index out of range."""
 
 
-class QuadrantsFieldIndexError(QuadrantsIndexError, AssertionError):
-    """A wrong number of indices of a field in Python scope, which clients know as an AssertionError."""
-
-
 class QuadrantsTypeError(QuadrantsCompilationError, TypeError):
     """Types that do not fit together inside a kernel."""
 

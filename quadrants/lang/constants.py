@@ -67,11 +67,12 @@ def literal(value) -> Const:
         if not t.min <= value <= t.max:
             raise QuadrantsTypeError(_too_large(value, t))
         return Const(value, t)
-    return real_literal(float(value), scope.default_fp())
+    t = scope.default_fp()
+    return Const(round_to(float(value), t), t)
 
 
 def real_literal(value: float, t: DType) -> Const:
-    """A real number as one of type `t`. Warns where that has none so far from 0."""
+    """A number that is written with its real type `t`. Warns where that has none so far from 0."""
     found = round_to(value, t)
     if math.isinf(found) and not math.isinf(value):
         scope.warn(

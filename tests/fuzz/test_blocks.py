@@ -86,7 +86,7 @@ def test_what_threads_between_barriers_find():
 
 @pytest.mark.cpu_only
 def test_programs_have_enough_of_everything():
-    texts = [blocks.program(seed).text.split("@qd.kernel")[1] for seed in range(200)]
+    texts = [blocks.program(seed).text.split("@qd.kernel")[1] for seed in range(400)]
     everything = (
         "while j|for j|else:|swapped(|turned(|met(|break|continue|sync_any|sync_all|sync_count|reduce_all|inclusive|"
     )

@@ -16,7 +16,7 @@ def test_a_real_literal_that_its_type_does_not_hold(arch):
 
     @qd.kernel
     def write():
-        x[0] = 1e39
+        x[0] = qd.f32(1e39)
         x[1] = -qd.f32(1e300)
         x[2] = 1e38
 
