@@ -16,10 +16,6 @@ _INTEGERS = (int, np.integer)
 _MAX_FLOAT = {16: 65504.0, 32: 3.4028234663852886e38, 64: float("inf")}
 
 
-class FieldIndexError(QuadrantsIndexError, AssertionError):
-    """A wrong number of indices of a field, which clients know as an AssertionError."""
-
-
 def is_plain_index(key, extents: tuple) -> bool:
     """True if `key` is an int or a tuple of ints that indexes an array of these extents without any conversion."""
     if type(key) is int:
@@ -35,7 +31,7 @@ def is_plain_index(key, extents: tuple) -> bool:
 def field_index(key, ndim: int) -> tuple:
     """The index tuple of `f[key]`: an int, a tuple or list of ints, or None for rank 0.
 
-    `TypeError` for slices, floats and the like, `FieldIndexError` for a wrong number of indices.
+    `TypeError` for slices, floats and the like, `AssertionError` for a wrong number of indices.
     """
     key = _as_tuple(key)
     for part in key:
@@ -45,7 +41,7 @@ def field_index(key, ndim: int) -> tuple:
                 "supported so far; index with ints, or take to_numpy() first."
             )
     if len(key) != ndim:
-        raise FieldIndexError(f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}")
+        raise AssertionError(f"Slicing is not supported on qd.field: {ndim} indices are needed, got {len(key)}: {key}")
     return key
 
 

@@ -1,4 +1,4 @@
-"""What was silent, or told in words that did not help: literals, lists, bounds, indices, types of elements."""
+"""What was silent, or told in words that did not help: literals, lists, bounds, types of elements."""
 
 from __future__ import annotations
 
@@ -45,16 +45,6 @@ def test_a_negative_begin_beside_an_unsigned_end(arch):
 
     with pytest.warns(UserWarning, match="compared as u32, where -1 is more than the end can be"):
         assert count(2) == 0
-
-
-@pytest.mark.parametrize("key", [(1, 2), (), (0, 0, 0)])
-def test_a_wrong_number_of_indices_of_a_field_in_python(arch, key):
-    x = qd.field(qd.f32, 4)
-    for kind in (IndexError, qd.QuadrantsCompilationError, AssertionError):
-        with pytest.raises(kind, match="1 indices are needed"):
-            x[key]
-        with pytest.raises(kind, match="1 indices are needed"):
-            x[key] = 1
 
 
 @pytest.mark.parametrize("dtype", [np.float32, "f32", np.dtype("float32"), 3, [qd.f32]], ids=str)
