@@ -65,8 +65,6 @@ def _expected(module: str, name: str, known: Callable[[], Iterable[str]]) -> str
         return ""
     if name in EXPECTED:
         return f"Use {EXPECTED[name]}."
-    if name.startswith("_"):
-        return ""
     if "math" in known():
         package: Any = sys.modules["quadrants"]
         for module in ("math", "ad"):
@@ -76,18 +74,22 @@ def _expected(module: str, name: str, known: Callable[[], Iterable[str]]) -> str
     return ""
 
 
+def _is_module(name: str) -> bool:
+    """Whether that is a part of the package: `from quadrants import fields` asks for it before it imports it."""
+    return importlib.util.find_spec(f"quadrants.{name}") is not None
+
+
 def error(module: str, name: str, known: Callable[[], Iterable[str]] = tuple) -> AttributeError:
     """What a module without that name raises; `known()` are those that it has."""
     instead = INSTEAD.get(module, {}).get(name)
     full = f"quadrants.{module}".rstrip(".")
     if instead is None:
-        # `from quadrants import fields` asks for the name before it imports the module, and wants no advice.
-        if not module and importlib.util.find_spec(f"quadrants.{name}") is not None:
+        if name not in EXPECTED and (name.startswith("_") or not module and _is_module(name)):
             return AttributeError(f"module '{full}' has no attribute '{name}'", name=name)
         use = _expected(module, name, known)
         if use:
             return AttributeError(f"module '{full}' has no attribute '{name}'. {use}", name=name)
-        hint = "" if name.startswith("_") else spelling.hint(name, known())
+        hint = spelling.hint(name, known())
         return AttributeError(f"module '{full}' has no attribute '{name}'{hint}", name=name)
     called = f"qd.{module}.{name}" if module else f"qd.{name}"
     return AttributeError(f"{called} is not in this version. Use {instead}. See {_PAGE}.", name=name)

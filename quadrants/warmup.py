@@ -7,6 +7,7 @@ import os
 
 from quadrants import _logging, session, targets
 from quadrants.backends import registry
+from quadrants.targets.record import Target
 
 
 def nothing_kept(cfg) -> bool:
@@ -20,15 +21,16 @@ def nothing_kept(cfg) -> bool:
         return True
 
 
-def _runs_on_the_host(cfg) -> bool:
+def _target_of_host(cfg) -> Target | None:
+    """The target of the kernels, if they run on the host."""
     target = targets.of_arch(cfg.arch.name)
-    return target is not None and target.host_memory and bool(target.backend)
+    return target if target is not None and target.host_memory and target.backend else None
 
 
 @session.on_init
 def look_for_compiler(cfg) -> None:
     """Say at once what the first kernel would fail for. Fields can be used without a compiler."""
-    if not _runs_on_the_host(cfg):
+    if _target_of_host(cfg) is None:
         return
     from quadrants.toolchain import compiler
 
@@ -40,8 +42,8 @@ def look_for_compiler(cfg) -> None:
 @session.on_init
 def load_compiler(cfg) -> None:
     """Have it ready when kernels must be compiled; once in a process."""
-    target = targets.of_arch(cfg.arch.name)
-    if target is not None and _runs_on_the_host(cfg) and nothing_kept(cfg):
+    target = _target_of_host(cfg)
+    if target is not None and nothing_kept(cfg):
         _load()
         for name in (target.backend, target.printing, "quadrants.toolchain.library", "subprocess"):
             importlib.import_module(name)

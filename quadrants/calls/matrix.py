@@ -68,7 +68,8 @@ def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset:
 
 
 def whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
-    """Python's integers as they are stored; for anything else, and for what 64 bits do not hold, an error."""
+    """Python's integers as they are stored, or as real numbers; what neither holds is an error. Other data comes back
+    as it is."""
     if not _all_whole(data):
         return data
     if dtype.is_real:

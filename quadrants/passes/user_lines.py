@@ -27,6 +27,12 @@ def definition(module: n.Module) -> n.Loc:
     return n.Loc(((file, module.def_lines.get(name, line), name),))
 
 
+def line_of_call(module: n.Module, caller: n.Function, called: n.Function) -> n.Loc:
+    """Where a function first calls another one, or itself."""
+    calls = located(caller.body, caller.loc)
+    return next(at for node, at in calls if isinstance(node, n.Call) and node.func is called) or definition(module)
+
+
 def at_users_line(loc: n.Loc, text: str) -> str:
     """The text of an error behind the lines that lead to it."""
     return format_banner([whole_line(*frame) for frame in users(loc)], text)

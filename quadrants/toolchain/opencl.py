@@ -88,7 +88,6 @@ def context(place: str) -> Any:
     """The context of a device: one that was borrowed, or its own, the same one for the life of the process."""
     import pyopencl
 
-    _settle(_at(place).device)
     if place in _borrowed:
         return _borrowed[place]
     return _own.get(place) or _own.setdefault(place, pyopencl.Context([_at(place).device]))
@@ -103,6 +102,7 @@ def _settle(device: Any) -> None:
 
 def take(place: str) -> None:
     """From now on kernels run on that device: what is compiled for its like is for its own context."""
+    _settle(_at(place).device)
     _taken[:] = [place]
 
 
