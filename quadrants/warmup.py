@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
+from typing import TYPE_CHECKING
 
 from quadrants import _logging, session, targets
 from quadrants.backends import registry
-from quadrants.targets.record import Target
+
+if TYPE_CHECKING:
+    from quadrants.targets.record import Target
 
 
 def nothing_kept(cfg) -> bool:
