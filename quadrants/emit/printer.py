@@ -51,6 +51,7 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         self.extents: set[tuple[int, int]] = set()  # (id of an array, axis)
         self.values: dict[int, n.Var] = {}
         self.uses_lane = False
+        self.calls: set[str] = set()
         self.uses_frame = False
         self.plain = False
 
@@ -241,7 +242,9 @@ class Printer(SignedArithmetic, Operators, Elementwise, Constants):
         args = [self.argument(a) for a in e.args]
         if e.func.name in self.needs_lane:
             args.insert(0, self.lane())
-        return t_.call(self.prelude.function(e.func.name), *args)
+        name = self.prelude.function(e.func.name)
+        self.calls.add(name)
+        return t_.call(name, *args)
 
     def argument(self, a: n.Expr | n.Place) -> Text:
         """A value, or the address of a variable passed by reference."""

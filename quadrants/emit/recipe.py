@@ -48,6 +48,7 @@ def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
         in_memory=rendered.args_in_memory,
         graph=traced.graph,
         decides=rendered.decides,
+        units=rendered.units,
         stacks=rendered.stacks,
         kept=adstack_plan.bound(rendered.kept, module.arrays, lambda numbers: _slots(traced, numbers)),
         attributes=traced.attributes,

@@ -164,7 +164,8 @@ class TripCount(NamedTuple):
 @dataclass(slots=True, eq=False, repr=False)
 class EmittedFunction:
     """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it.
-    roomy: it has variables that are no matter of registers. early: functions before it call it."""
+    roomy: it has variables that are no matter of registers. early: functions before it call it.
+    calls: the functions that it calls itself."""
 
     name: str
     result: str
@@ -176,6 +177,7 @@ class EmittedFunction:
     frame: bool = False
     roomy: bool = False
     early: bool = False
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -215,6 +217,8 @@ class EmittedTask:
     shared_bytes: int = 0
     local: bool = False
     sizing: bool = False
+    unit: int = 0
+    calls: frozenset[str] = frozenset()
     rows: Rows | None = None
     counting: Counting | None = None
     stacks: tuple[HeapStack, ...] = ()

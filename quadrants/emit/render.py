@@ -15,6 +15,7 @@ from quadrants.emit import (
     regions,
     shared,
     template_errors,
+    units,
 )
 from quadrants.emit.adstack_render import Adstack
 from quadrants.emit.batches import print_loads
@@ -54,7 +55,8 @@ _IN_REGISTERS = 16
 class Rendered:
     """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
 
-    early: every task waits itself for the work before it, so that it may start while that ends. decides: see `Recipe`.
+    early: every task waits itself for the work before it, so that it may start while that ends. decides, units: see
+    `Recipe`.
     """
 
     text: str
@@ -70,6 +72,7 @@ class Rendered:
     early: bool = False
     kept: KeptDepths | None = None
     decides: str = ""
+    units: int = 1
 
 
 class Renderer:
@@ -141,6 +144,7 @@ class Renderer:
             frame=p.uses_frame,
             roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in walk(f.body)),
             early=f.name in self.called_early,
+            calls=frozenset(p.calls),
         )
 
     def parameter(self, p: BlockPrinter, var: Var) -> Parameter:
@@ -193,7 +197,8 @@ class Renderer:
             times=form.batch.times if form.batch is not None else 1, registers=registers, loads=loads,
             collective=t.collective, stays=t.stays, idle=t.idle,
             shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
-            sizing=t.sizing, rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
+            sizing=t.sizing, calls=frozenset(p.calls),
+            rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
             ended=self.end_of(t), updates=list(p.updates.values()) if isinstance(p, ReferencePrinter) else [],
         )  # fmt: skip
         if t.loop is not None:
@@ -250,6 +255,7 @@ class Renderer:
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(at) for at in range(len(module.tasks))]
+        count = units.share_out(tasks, functions) if self.dialect.chunks else 1
         launch = self.trip_counts()
         ended = self.frame.ended if self.frame is not None else {}
         around = regions.launch_regions(module, self.layout, tasks, ended)
@@ -273,6 +279,7 @@ class Renderer:
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
             "effort": self.effort(),
+            "units": count,
             "errors": self.frame is not None and self.frame.error >= 0,
             "ring": self.layout.ring >= 0,
             "stacks": self.adstack.preparations(lambda: self.printer(True), self.restrict),
@@ -299,6 +306,7 @@ class Renderer:
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
+            count if units.guards(text) > len(tasks) else 1,
         )  # fmt: skip
 
     def effort(self) -> int:

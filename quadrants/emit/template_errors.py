@@ -15,6 +15,7 @@ VARIABLES = {
     "prelude": "text of the helper types and functions that this kernel uses",
     "debug": "whether debug checks are compiled in",
     "effort": "optimisation level that pays: 3, or less where one launch does little",
+    "units": "how many compilers may share the C text",
     "profile": "whether the argument block ends with begin and end of every task, in seconds",
     "start": 'what every task of a device does before all else, or ""',
     "args_in_memory": "whether a device's argument block is too large to be passed by value",

@@ -81,6 +81,8 @@ class Recipe:
     does. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
     outlive a launch, None for none.
 
+    Of a processor: units: how many compilers may share the text.
+
     attributes: (parameter, path) of what was read off template objects when it was compiled; a launch looks at those
     among the slots only.
     """
@@ -116,6 +118,7 @@ class Recipe:
     decides: str = ""
     stacks: StackPlan | None = None
     kept: KeptDepths | None = None
+    units: int = 1
     attributes: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     @property

@@ -52,7 +52,8 @@ class CpuBackend(Backend):
     ) -> core.Plan:
         """Compile or load the text and describe to the launch core how to call it."""
         with profiler.scope("compile C"):
-            library = build.load_c(text, recipe.name, compiler_options(options, text), self.cache)
+            chosen = compiler_options(options, text)
+            library = build.load_c(text, recipe.name, chosen, self.cache, units=recipe.units)
         return self._plan(kernel, args, recipe, library)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> core.Plan | None:

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from quadrants import _logging, folders, targets
@@ -25,12 +26,16 @@ _SUFFIXES = {"c": ".c", "c++": ".cpp"}
 
 
 class Request(NamedTuple):
-    """One text to compile, "c" or "c++". `name` is the kernel's (or the task's), for messages."""
+    """One text to compile, "c" or "c++". `name` is the kernel's (or the task's), for messages.
+
+    units: how many compilers may share C text, see `quadrants.emit.units`.
+    """
 
     source: str
     name: str
     options: CcOptions = CcOptions()
     dialect: str = "c"
+    units: int = 1
 
 
 class Statistics:
@@ -101,13 +106,15 @@ def key_c(source: str, options: CcOptions = CcOptions(), cache: DiskCache | None
     return make_key(source, "c", cc.identity(cc.find_compiler(cache), options))
 
 
-def load_c(source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None) -> Library:
-    """Code from C text, in memory and ready to be called. Raises ToolchainError.
+def load_c(
+    source: str, name: str, options: CcOptions = CcOptions(), cache: DiskCache | None = None, *, units: int = 1
+) -> Library:
+    """Code from C text of so many units, in memory and ready to be called. Raises ToolchainError.
 
     Where this machine allows, it is an object that no linker has seen, without a file unless `cache` keeps it; else a
     shared object. Another process may clean the cache meanwhile, and the system may refuse a file: neither matters.
     """
-    return _load(key_c(source, options, cache), Request(source, name, options), cache)
+    return _load(key_c(source, options, cache), Request(source, name, options, units=units), cache)
 
 
 def _load(key: str, request: Request, cache: DiskCache | None) -> Library:
@@ -306,7 +313,7 @@ def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Li
     language = _language(request.dialect)
     compiler = language.find_compiler(cache)
     if library.takes_objects() and compiler.kind != "other" and not request.options.debug:
-        binary = _run(language.compile_object, request, compiler, cache)
+        binary = _run(_maker_of_objects(request), request, compiler, cache)
         try:
             image = library.load_object(binary)
             if cache is not None:
@@ -329,6 +336,14 @@ def _compile_and_load(key: str, request: Request, cache: DiskCache | None) -> Li
         return library.SharedObject(_keep(binary, request.name))
     except OSError as error:
         raise ToolchainError(f"Kernel '{request.name}' was compiled but cannot be loaded: {error}") from error
+
+
+def _maker_of_objects(request: Request) -> Callable[..., bytes]:
+    if request.units == 1:
+        return _language(request.dialect).compile_object  # type: ignore[no-any-return]
+    from quadrants.toolchain import shares
+
+    return partial(shares.compile_object, units=request.units)
 
 
 def _language(dialect: str) -> ModuleType:

@@ -16,8 +16,11 @@ from quadrants.toolchain.process import Child
 __all__ = [
     "CcOptions",
     "Compiler",
+    "as_read",
+    "command",
     "compile",
     "compile_object",
+    "environment",
     "find_compiler",
     "flags",
     "link",
@@ -116,7 +119,7 @@ def identity(compiler: Compiler, options: CcOptions) -> str:
     return "\n".join((compiler.identity, *flags(compiler, options), *link_flags(compiler, "sin"), _ROUNDING))
 
 
-def _as_read(compiler: Compiler, source: str) -> bytes:
+def as_read(compiler: Compiler, source: str) -> bytes:
     """The text, and what the compiler has to be told before it."""
     rounds = compiler.kind == "gcc" and "(float)" in source and "(double)" in source
     return ((_ROUNDING if rounds else "") + source).encode()
@@ -130,22 +133,23 @@ def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compile
     """
     compiler = compiler or find_compiler()
     job = _Job(compiler, name, source)
-    command = (*_command(compiler, options), "-x", "c", "-")
-    return job.run(command, link_flags(compiler, source), _as_read(compiler, source))
+    arguments = (*command(compiler, options), "-x", "c", "-")
+    return job.run(arguments, link_flags(compiler, source), as_read(compiler, source))
 
 
 def compile_object(
-    source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None
+    source: str, *, name: str, options: CcOptions = CcOptions(), compiler: Compiler | None = None, before: str = ""
 ) -> bytes:
     """Compile C text to the bytes of a relocatable object. Raises as `compile` does, but for what only a linker finds.
 
-    The text goes to a compiler that waits for it, if there is one, and the next one is made to wait.
+    The text goes to a compiler that waits for it, if there is one, and the next one is made to wait. before: lines that
+    the compiler reads first.
     """
     compiler = compiler or find_compiler()
     job = _Job(compiler, name, source)
-    text = _as_read(compiler, source)
-    command, env = _command(compiler, options), _environment()
-    waiting = warm.take(command, env, compiler.stamp)
+    text = before.encode() + as_read(compiler, source)
+    arguments, env = command(compiler, options), environment()
+    waiting = warm.take(arguments, env, compiler.stamp)
     if waiting is not None:
         try:
             job.drive(lambda: waiting.child, warm.PREFIX + text, lambda: prepare(compiler, options))
@@ -157,22 +161,23 @@ def compile_object(
                 raise
         finally:
             waiting.clean()
-    return job.run((*command, "-x", "c", "-"), ("-c",), text, lambda: prepare(compiler, options))
+    return job.run((*arguments, "-x", "c", "-"), ("-c",), text, lambda: prepare(compiler, options))
 
 
 def prepare(compiler: Compiler, options: CcOptions = CcOptions()) -> None:
     """Start a compiler that waits for the text of the next `compile_object` with these options."""
     if warm.wanted(compiler.command):
-        warm.keep(_command(compiler, options), _environment(), compiler.stamp)
+        warm.keep(command(compiler, options), environment(), compiler.stamp)
 
 
 def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes:
-    """Make a shared object of a relocatable one. Raises as `compile` does."""
+    """Make a shared object of a relocatable one, or of an archive of several. Raises as `compile` does."""
     compiler = compiler or find_compiler()
     job = _Job(compiler, name, "")
     path = scratch.keep(binary, name, ".o", executable=False)
+    whole = ("-Wl,--whole-archive", path, "-Wl,--no-whole-archive")
     try:
-        return job.run((*compiler.command, path), link_flags(compiler, "sin"), b"")
+        return job.run((*compiler.command, *whole), link_flags(compiler, "sin"), b"")
     finally:
         scratch.remove(path)
 
@@ -184,18 +189,19 @@ def run(
     return _Job(compiler, name, source, dialect).run(command, ending, source.encode())
 
 
-def _command(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
+def command(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
     """The command, but for what goes in and what comes out."""
-    command = (*compiler.command, *flags(compiler, options))
+    words = (*compiler.command, *flags(compiler, options))
     if compiler.kind != "other":
-        command += ("-w",)
+        words += ("-w",)
     if compiler.kind == "gcc":
-        command += ("-pipe", "-fno-ident")
-    return command
+        words += ("-pipe", "-fno-ident")
+    return words
 
 
-def _environment() -> dict[str, str]:
-    return {**os.environ, "LC_ALL": "C"}
+def environment(temporary: str = "") -> dict[str, str]:
+    """Of a compiler. temporary: the folder of its own files, where this process cleans up, even after it was killed."""
+    return {**os.environ, "LC_ALL": "C", **({"TMPDIR": temporary} if temporary else {})}
 
 
 class _Job:
@@ -217,8 +223,7 @@ class _Job:
                 where = scratch.unique(parent, self.name, ".out")
             except OSError:
                 continue
-            # The compiler's own temporary files go where this process cleans up, even after the compiler was killed.
-            env = {**_environment(), "TMPDIR": os.path.dirname(where)}
+            env = environment(os.path.dirname(where))
             try:
                 log = self.drive(partial(self._start, (*command, "-o", where, *ending), env), text, meanwhile)
                 return self._read(where, log)

@@ -6,6 +6,7 @@ A damaged or unusual object is an Unsupported error, never a crash: every offset
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -70,6 +71,33 @@ def parse(data: bytes) -> Object:
         return _parse(memoryview(data))
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise Unsupported(f"damaged object: {error}") from None
+
+
+def merged(objects: Sequence[Object]) -> Object:
+    """Several objects as one: what one of them lacks another one may have. Raises Unsupported."""
+    whole = Object({}, [], [], {})
+    shift = 0
+    for obj in objects:
+        first = len(whole.symbols)
+        for name, number in obj.exports.items():
+            if whole.exports.setdefault(name, first + number) != first + number:
+                raise Unsupported(f"two objects have {name!r}")
+        whole.sections.update({index + shift: section for index, section in obj.sections.items()})
+        whole.symbols.extend(s if s.section in (UNDEFINED, ABSOLUTE) else _moved(s, shift) for s in obj.symbols)
+        whole.relocations.extend(
+            Relocation(r.section + shift, r.offset, r.kind, r.symbol + first, r.addend) for r in obj.relocations
+        )
+        shift = 1 + max([shift, *whole.sections, *(s.section for s in whole.symbols if s.section != ABSOLUTE)])
+    for number, symbol in enumerate(whole.symbols):
+        if symbol.section == UNDEFINED and symbol.name in whole.exports:
+            whole.symbols[number] = whole.symbols[whole.exports[symbol.name]]
+    return whole
+
+
+def _moved(symbol: Symbol, shift: int) -> Symbol:
+    if symbol.section + shift >= _RESERVED:
+        raise Unsupported(f"{symbol.section + shift} sections")
+    return Symbol(symbol.name, symbol.section + shift, symbol.value)
 
 
 def _parse(data: memoryview) -> Object:

@@ -19,7 +19,7 @@ import mmap
 import os
 import sys
 
-from quadrants.toolchain import elf
+from quadrants.toolchain import archive, elf
 from quadrants.toolchain.elf import Unsupported
 from quadrants.toolchain.errors import ToolchainError
 
@@ -56,8 +56,12 @@ def available() -> bool:
 
 
 def load(data: bytes) -> Image:
-    """Put the code of an object in memory, ready to be called. Raises Unsupported."""
-    obj = elf.parse(data)
+    """Put the code of an object, or of an archive of several, in memory, ready to be called. Raises Unsupported."""
+    try:
+        parsed = [elf.parse(member) for member in archive.members(data)]
+    except ValueError as error:
+        raise Unsupported(f"damaged archive: {error}") from None
+    obj = parsed[0] if len(parsed) == 1 else elf.merged(parsed)
     if len(obj.relocations) > _MOST:
         raise Unsupported(f"{len(obj.relocations)} relocations")
     layout = _Layout(obj)

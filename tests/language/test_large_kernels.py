@@ -18,9 +18,9 @@ def asked(monkeypatch):
     seen = []
     load = build.load_c
 
-    def watched(source, name, options, cache):
+    def watched(source, name, options, cache, **rest):
         seen.append((len(source), options.opt_level))
-        return load(source, name, options, cache)
+        return load(source, name, options, cache, **rest)
 
     monkeypatch.setattr(build, "load_c", watched)
     return seen
