@@ -165,7 +165,8 @@ class TripCount(NamedTuple):
 class EmittedFunction:
     """A function of the user's. result: a type, or "". lane: it takes the record of a thread; frame: it uses it.
     roomy: it has variables that are no matter of registers. early: functions before it call it.
-    calls: the functions that it calls itself."""
+    calls: the functions that it calls itself. units: bits of those that make it, where compilers share the text;
+    apart: others call it."""
 
     name: str
     result: str
@@ -178,6 +179,8 @@ class EmittedFunction:
     roomy: bool = False
     early: bool = False
     calls: frozenset[str] = frozenset()
+    units: int = 0
+    apart: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -217,7 +220,7 @@ class EmittedTask:
     shared_bytes: int = 0
     local: bool = False
     sizing: bool = False
-    unit: int = 0
+    units: int = 0
     calls: frozenset[str] = frozenset()
     rows: Rows | None = None
     counting: Counting | None = None

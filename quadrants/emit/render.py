@@ -306,7 +306,7 @@ class Renderer:
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
-            count if units.guards(text) > len(tasks) else 1,
+            units.kept(text, count, tasks, functions),
         )  # fmt: skip
 
     def effort(self) -> int:

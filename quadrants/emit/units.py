@@ -1,93 +1,120 @@
-"""The tasks of a long text in units, which several compilers make at once.
+"""A long text in units, which several compilers make at once.
 
 Each of them reads the whole text. `QD_UNITS` tells it which units are its own: bit k stands for unit k. Without that it
-makes all. A function of the user's is made in every unit whose tasks come to it.
+makes all. A task is part of one unit. So are a few large functions of the user's, those that let the units be about as
+large as one another; other units call them. All other functions are made anew wherever they are called, since there
+they may be inlined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from quadrants.emit.records import EmittedFunction, EmittedTask
 
+    Parts = Sequence[EmittedTask | EmittedFunction]
+
 MOST = 8
-# Characters that keep a compiler busy for several times as long as its start and the helpers before them, on average
-# and at least.
+# Characters that keep a compiler busy for several times as long as its start and the helpers before them: of a unit on
+# average, and at least.
 FAIR = 8000
 SMALLEST = 4000
 # How many times its fair share a unit may have.
 _LOPSIDED = 1.5
+_CUTS = 4  # for each unit, at most
 
 
 def share_out(tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]) -> int:
-    """Give every task its unit, so that all have about the same to do. Returns the number of units: as many as pay."""
-    reach = _Reach(functions)
-    parts = sorted(tasks, key=lambda t: -(_size(t.lines) + reach.size(reach.of(t.calls))))
-    alone = _Unit()
-    for t in parts:
-        alone.take(t, reach)
-    for count in range(min(MOST, len(tasks), alone.size // FAIR), 1, -1):
-        most = _LOPSIDED * alone.size / count
-        filled = [_Unit() for _ in range(count)]
-        chosen = [_place(t, filled, most, reach) for t in parts]
-        sizes = [unit.size for unit in filled]
-        if SMALLEST <= min(sizes) and max(sizes) <= most:
-            for t, unit in zip(parts, chosen):
-                t.unit = unit
+    """Give every task and function its units, and return how many there are: as many as pay."""
+    parts: Parts = [*tasks, *functions]
+    if sum(map(_size, parts)) < 2 * FAIR:
+        return 1
+    code = _Code(parts)
+    whole = code.size(code.reach([t.name for t in tasks], ()))
+    count = min(MOST, whole // FAIR)
+    while count > 1:
+        units = _shared(code, [t.name for t in tasks], count, whole / count)
+        sizes = [code.size(unit) for unit in units]
+        if SMALLEST <= min(sizes) and max(sizes) <= _LOPSIDED * whole / count:
+            _note(units, parts, functions)
             return count
+        count //= 2
     return 1
 
 
-def guards(text: str) -> int:
-    """How many parts of a text belong to one unit. A user's template may leave that out."""
-    return text.count("#if !defined(QD_UNITS) || QD_UNITS & ")
+def kept(text: str, count: int, tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]) -> int:
+    """The number of units after templates of the user's, who may leave out what keeps them apart."""
+    parts: Parts = [*tasks, *functions]
+    wanted = 1 + sum(x.units != 2**count - 1 for x in parts)  # one is for what calls the tasks
+    return count if text.count("#if !defined(QD_UNITS) || QD_UNITS & ") >= wanted else 1
 
 
-class _Reach:
-    """The functions that calls come to, directly or not, by name."""
+class _Code:
+    """The size of everything in a text, in characters, and what it calls, by name."""
 
-    def __init__(self, functions: Sequence[EmittedFunction]) -> None:
-        self.functions = {f.name: f for f in functions}
+    def __init__(self, parts: Parts) -> None:
+        self.sizes = {x.name: _size(x) for x in parts}
+        self.calls = {x.name: [name for name in sorted(x.calls) if name in self.sizes] for x in parts}
+        self.large = {name for name in self.sizes if self.size(self.reach([name], ())) >= SMALLEST}
 
-    def of(self, calls: frozenset[str]) -> set[str]:
-        found: set[str] = set()
-        ahead = [name for name in calls if name in self.functions]
+    def size(self, names: Iterable[str]) -> int:
+        return sum(self.sizes[name] for name in names)
+
+    def reach(self, roots: Iterable[str], apart: Collection[str]) -> set[str]:
+        """The roots, and what they come to without what stands apart."""
+        found = set(roots)
+        ahead = list(found)
         while ahead:
-            name = ahead.pop()
-            if name not in found:
-                found.add(name)
-                ahead += [other for other in self.functions[name].calls if other in self.functions]
+            for name in self.calls[ahead.pop()]:
+                if name not in found and name not in apart:
+                    found.add(name)
+                    ahead.append(name)
         return found
 
-    def size(self, names: set[str]) -> int:
-        return sum(_size(self.functions[name].lines) for name in names)
+
+def _shared(code: _Code, tasks: Sequence[str], count: int, share: float) -> list[set[str]]:
+    """What each of so many units has, if all may have about that share."""
+    apart: list[str] = []
+    pieces = {name: code.reach([name], ()) for name in tasks}
+    while len(apart) < _CUTS * count:
+        largest = max(pieces, key=lambda name: code.size(pieces[name]))
+        cut = _cut(code, largest, pieces[largest], apart) if code.size(pieces[largest]) > share else ""
+        if not cut:
+            break
+        apart.append(cut)
+        pieces = {name: code.reach([name], apart) for name in (*tasks, *apart)}
+    return _placed(code, sorted(pieces.values(), key=code.size, reverse=True), count, _LOPSIDED * share)
 
 
-class _Unit:
-    """What one compiler has to do."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.functions: set[str] = set()
-
-    def grown(self, task: EmittedTask, reach: _Reach) -> int:
-        """Its size, if it also had that task."""
-        return self.size + _size(task.lines) + reach.size(reach.of(task.calls) - self.functions)
-
-    def take(self, task: EmittedTask, reach: _Reach) -> None:
-        self.size = self.grown(task, reach)
-        self.functions |= reach.of(task.calls)
+def _cut(code: _Code, root: str, piece: set[str], apart: Sequence[str]) -> str:
+    """The function that takes about half of a piece with it when it stands apart, "" where there is none."""
+    whole = code.size(piece)
+    found, best = "", whole / 2
+    for name in sorted((piece & code.large) - {root}):
+        left = code.size(code.reach([root], (*apart, name)))
+        if SMALLEST <= min(left, whole - left) and abs(left - whole / 2) < best:
+            found, best = name, abs(left - whole / 2)
+    return found
 
 
-def _place(task: EmittedTask, filled: Sequence[_Unit], most: float, reach: _Reach) -> int:
-    """Put a task where most of its functions are, as long as that unit is not too large. Returns the unit."""
-    sizes = [unit.grown(task, reach) for unit in filled]
-    chosen = min(range(len(filled)), key=lambda k: (sizes[k] > most, sizes[k] - filled[k].size, sizes[k]))
-    filled[chosen].take(task, reach)
-    return chosen
+def _placed(code: _Code, pieces: Iterable[set[str]], count: int, most: float) -> list[set[str]]:
+    """Each piece in the unit that already has most of it, as long as that one is not too large."""
+    units: list[set[str]] = [set() for _ in range(count)]
+    for piece in pieces:
+        sizes = [code.size(unit | piece) for unit in units]
+        grown = [size - code.size(unit) for size, unit in zip(sizes, units)]
+        units[min(range(count), key=lambda k: (sizes[k] > most, grown[k], sizes[k]))] |= piece
+    return units
 
 
-def _size(lines: Sequence[str]) -> int:
-    return sum(map(len, lines))
+def _note(units: Sequence[set[str]], parts: Parts, functions: Sequence[EmittedFunction]) -> None:
+    for x in parts:
+        x.units = sum(1 << k for k, unit in enumerate(units) if x.name in unit)
+    for f in functions:
+        f.apart = any(x.units & ~f.units for x in parts if f.name in x.calls)
+
+
+def _size(part: EmittedTask | EmittedFunction) -> int:
+    return sum(map(len, part.lines))

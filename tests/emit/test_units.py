@@ -36,30 +36,62 @@ def function(name: str, size: int, *calls: str) -> EmittedFunction:
 def test_long_texts_are_shared_out(sizes, count):
     made = tasks(*sizes)
     assert units.share_out(made, []) == count
-    filled = [sum(len(t.lines[0]) for t in made if t.unit == unit) for unit in range(count)]
-    assert sum(filled) == sum(sizes)
     if count > 1:
-        assert min(filled) >= 0.6 * max(filled)
+        filled = [sum(len(t.lines[0]) for t in made if t.units == 1 << unit) for unit in range(count)]
+        assert sum(filled) == sum(sizes) and min(filled) >= 0.6 * max(filled)
 
 
-def test_a_function_is_work_for_every_unit_that_comes_to_it():
-    functions = [function("f", 20_000, "g"), function("g", 20_000, "g")]
-    assert units.share_out([task(0, 4000, "f"), task(1, 4000, "f")], functions) == 1  # twice the same
-    assert units.share_out([task(0, 4000, "f"), task(1, 30_000)], functions) == 2
-    assert units.share_out([task(0, 4000, "g"), task(1, 100, "g"), task(2, 20_000)], functions) == 2
+def test_small_functions_are_made_where_they_are_called():
+    f, g = function("f", 300, "g"), function("g", 200)
+    made = [task(0, 9000, "f"), task(1, 8800, "f")]
+    assert units.share_out(made, [f, g]) == 2
+    assert {t.units for t in made} == {1, 2}
+    assert f.units == g.units == 3 and not f.apart and not g.apart
 
 
-def test_tasks_that_share_a_function_stay_together():
-    functions = [function("f", 20_000), function("g", 20_000)]
+def test_tasks_that_share_a_large_function_stay_together():
+    f, g = function("f", 20_000), function("g", 20_000)
     made = [task(0, 100, "f"), task(1, 100, "g"), task(2, 100, "f"), task(3, 100, "g")]
-    assert units.share_out(made, functions) == 2
-    assert made[0].unit == made[2].unit != made[1].unit == made[3].unit
+    assert units.share_out(made, [f, g]) == 2
+    assert made[0].units == made[2].units == f.units != made[1].units == made[3].units == g.units
+    assert not f.apart and not g.apart
+
+
+def test_large_functions_stand_apart_where_one_task_calls_all():
+    """As in a physics engine: one task, which calls everything else."""
+    names = "abcdefgh"
+    leaves = [function(name, 10_000 + k, "tiny") for k, name in enumerate(names)]
+    near, far, tiny = function("near", 500, *"abcd"), function("far", 500, *"efgh"), function("tiny", 50)
+    only = task(0, 1000, "near", "far")
+    functions = [*leaves, near, far, tiny]
+    assert units.share_out([only], functions) == units.MOST
+    assert tiny.units == 2**units.MOST - 1 and not tiny.apart
+    for f in leaves:
+        assert f.units.bit_count() == 1
+    assert sum(f.apart for f in leaves) >= units.MOST - 2
+    for unit in range(units.MOST):
+        assert 9000 < sum(len(x.lines[0]) for x in (only, *functions) if x.units >> unit & 1) < 15_000
+
+
+def test_what_is_called_from_elsewhere_has_one_home():
+    shared = function("shared", 30_000)
+    made = [task(k, 30_000, "shared") for k in range(3)]
+    count = units.share_out(made, [shared])
+    assert count == 4 and shared.apart and shared.units.bit_count() == 1
+
+
+def test_recursion_is_no_way_out():
+    f, g = function("f", 20_000, "g"), function("g", 20_000, "f")
+    only = task(0, 100, "f")
+    count = units.share_out([only], [f, g])
+    assert count == 2 and f.apart and g.apart and f.units != g.units
 
 
 @pytest.fixture
 def short(monkeypatch):
     """Texts need not be long."""
     monkeypatch.setattr(units, "share_out", lambda tasks, functions: 2)
+    # every task and function is of units 0: the guards stand in the text
 
 
 def rendered(name, template_path=None):
