@@ -42,8 +42,9 @@ inline void store_integer(int32_t code, void *at, uint64_t bits) {
 
 // Whether `store_integer` stores less than a number: neither sign of the width holds it.
 inline bool loses_bits(int32_t code, int64_t number) {
-    const int64_t bits = 8 * scalar_size(code);
-    return bits < 64 && (number < -(int64_t{1} << (bits - 1)) || number >= int64_t{1} << bits);
+    constexpr uint64_t least[] = {1u << 7, 1u << 15, 1u << 31, 0};  // below 0
+    const uint64_t half = least[code & 3];
+    return half != 0 && static_cast<uint64_t>(number) + half >= 3 * half;
 }
 
 inline void store_real(int32_t code, void *at, double value) {

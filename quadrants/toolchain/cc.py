@@ -83,6 +83,8 @@ def flags(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
         # Copies of a loop for each value of a condition pay for small bodies only; of larger ones, all vectorised, they
         # took a fifth of the time of a compilation and were slower than the branch.
         chosen += ["--param", "max-unswitch-insns=25"]
+        # A loop that copies twenty arrays became twenty loops, each with tests for arrays that meet: for a second.
+        chosen += ["-fno-tree-loop-distribution"]
     if compiler.kind == "zig":
         chosen += ["-fno-sanitize=undefined"]
     chosen += _half_flags(compiler)
@@ -152,7 +154,7 @@ def compile_object(
     waiting = warm.take(arguments, env, compiler.stamp)
     if waiting is not None:
         try:
-            job.drive(lambda: waiting.child, warm.PREFIX + text, lambda: prepare(compiler, options))
+            job.drive(lambda: waiting.child, warm.PREFIX + text, lambda: _keep_waiting(compiler, arguments, env))
             with open(waiting.output, "rb") as file:
                 return file.read()
         except (OSError, CompileError) as error:
@@ -161,13 +163,18 @@ def compile_object(
                 raise
         finally:
             waiting.clean()
-    return job.run((*arguments, "-x", "c", "-"), ("-c",), text, lambda: prepare(compiler, options))
+    meanwhile = partial(_keep_waiting, compiler, arguments, env)
+    return job.run((*arguments, "-x", "c", "-"), ("-c",), text, meanwhile)
 
 
 def prepare(compiler: Compiler, options: CcOptions = CcOptions()) -> None:
     """Start a compiler that waits for the text of the next `compile_object` with these options."""
+    _keep_waiting(compiler, command(compiler, options), environment())
+
+
+def _keep_waiting(compiler: Compiler, arguments: tuple[str, ...], env: dict[str, str]) -> None:
     if warm.wanted(compiler.command):
-        warm.keep(command(compiler, options), environment(), compiler.stamp)
+        warm.keep(arguments, env, compiler.stamp)
 
 
 def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from quadrants import _logging
@@ -52,12 +53,10 @@ def compiling(name: str, n: int = 1, m: int = 1) -> Iterator[None]:
     terminal = _is_terminal()
     if terminal:
         ticket = _start(f"compiling {name} ({n} of {m})")
-        timer = threading.Timer(DELAY, _paint)
+        timer = _Timer(DELAY, _paint)
     else:
         spent = time.monotonic() - _translation[0] if _translation is not None else 0.0
-        timer = threading.Timer(max(LOG_DELAY - spent, 0.0), _log, (name, LOG_DELAY))
-    timer.daemon = True
-    timer.start()
+        timer = _Timer(max(LOG_DELAY - spent, 0.0), lambda: _log(name, LOG_DELAY))
     try:
         yield
     finally:
@@ -65,6 +64,31 @@ def compiling(name: str, n: int = 1, m: int = 1) -> Iterator[None]:
         if terminal:
             _end(ticket)
         timer.join()
+
+
+class _Timer:
+    """A call after some seconds unless it is cancelled. What `threading` has for that takes four times as long to start
+    and to end, which is a part of every compile."""
+
+    def __init__(self, seconds: float, call: Callable[[], None]) -> None:
+        self._wanted = _thread.allocate_lock()
+        self._ended = _thread.allocate_lock()
+        self._wanted.acquire()
+        self._ended.acquire()
+        _thread.start_new_thread(self._run, (seconds, call))
+
+    def _run(self, seconds: float, call: Callable[[], None]) -> None:
+        try:
+            if not self._wanted.acquire(timeout=seconds):
+                call()
+        finally:
+            self._ended.release()
+
+    def cancel(self) -> None:
+        self._wanted.release()
+
+    def join(self) -> None:
+        self._ended.acquire()
 
 
 def _start(text: str) -> int:
