@@ -116,9 +116,10 @@ class Child:
             os.close(end)
 
     def stop(self) -> bytes:
-        """Kill it and its children. Returns what it said."""
+        """Kill it and its children, unless it has ended. Returns what it said."""
         _children.discard(self)
-        _kill(self._process)
+        if self._process.returncode is None:  # else its number may be another's by now
+            _kill(self._process)
         return _drain(self._process)
 
     def disown(self) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 from toolchain_kit import answer
@@ -10,6 +11,7 @@ from toolchain_kit import answer
 from quadrants.toolchain import archive, build, cc, elf, library, loader, shares
 from quadrants.toolchain.cache import DiskCache
 from quadrants.toolchain.errors import CompileError, CompileTimeout
+from quadrants.toolchain.process import Child, Finished
 
 pytestmark = pytest.mark.skipif(not loader.available(), reason="objects are loaded on Linux with x86-64 only")
 
@@ -140,3 +142,13 @@ def test_two_objects_with_one_name_are_refused():
     data = elf.parse(cc.compile_object("int f(void) { return 7; }", name="k"))
     with pytest.raises(elf.Unsupported, match="two objects have 'f'"):
         elf.merged([data, data])
+
+
+def test_what_has_ended_is_not_killed(monkeypatch):
+    """Its number may be that of another process by then."""
+    killed = []
+    monkeypatch.setattr(os, "killpg", lambda *args: killed.append(args))
+    child = Child([sys.executable, "-c", "print('done')"])
+    assert child.finish(b"", 30.0) == Finished(0, b"done\n")
+    child.stop()
+    assert not killed
