@@ -21,7 +21,7 @@ def runtime(init):
 def body(kernel, *args) -> list:
     """The statements of the first task, without comments."""
     text = kernel.grad.source(*args)
-    start = text.index(f"static void {kernel.fn.__name__}_reverse_grad_0")
+    start = re.search(rf"\n(static )?void {kernel.fn.__name__}_reverse_grad_0\w*\([^;]*?\n{{", text).start() + 1
     lines = text[start : text.index("\n}\n", start)].splitlines()
     return [line.split("  //")[0].strip() for line in lines]
 

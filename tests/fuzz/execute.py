@@ -14,7 +14,8 @@ MARK = "out "
 
 class Arch:
     """`name`: that of `qd.<name>`, with modes behind it: "cpu-debug" is the CPU with debug=True, "cuda-real" needs a
-    GPU, "cpu-poorer" is printed in a language that can say less. `prints`: whether kernels can print."""
+    GPU, "cpu-poorer" is printed in a language that can say less, "cpu-several" has several
+    compilers for every text. `prints`: whether kernels can print."""
 
     def __init__(self, name: str):
         self.name = name
@@ -49,6 +50,10 @@ def start(options: dict, arch: Arch) -> None:
         import poorer
 
         poorer.apply()
+    if "several" in arch.modes:
+        import several
+
+        several.apply()
     named = {k: getattr(qd, v) if k in ("default_ip", "default_fp") else v for k, v in options.items()}
     base = {"offline_cache": False, "enable_fallback": False, "log_level": "error"}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -153,7 +153,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=300, help="programs for each arch")
     parser.add_argument("--seed", type=int, default=None, help="of the first program; a new one without it")
     parser.add_argument(
-        "--arches", default="cpu", help="cpu, cpu-debug, cuda, amdgpu (emulated), cuda-real, cpu-poorer, .."
+        "--arches",
+        default="cpu",
+        help="cpu, cpu-debug, cuda, amdgpu (emulated), cuda-real, cpu-poorer, cpu-several, ..",
     )
     parser.add_argument("--subject", default="programs", help="the module that draws and checks")
     parser.add_argument("--size", type=int, default=None, help="about how many statements; mixed without it")

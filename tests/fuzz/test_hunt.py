@@ -1,7 +1,7 @@
 """Programs drawn at random give what the model says, on every arch. Other ones each day.
 
 QD_FUZZ_SEED: of the first program. QD_FUZZ_PROGRAMS: how many on the CPU; a fifth of it in debug mode, in a
-language that can say less, and on each other arch.
+language that can say less, by several compilers, and on each other arch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fuzzed(arch_name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["", "debug", "poorer"])
+@pytest.mark.parametrize("mode", ["", "debug", "poorer", "several"])
 def test_programs(arch_name, mode):
     if mode and arch_name != "cpu":
         pytest.skip("other archs draw debug mode as an option of programs, and share the passes of a poorer language")
