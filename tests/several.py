@@ -8,4 +8,4 @@ def apply() -> None:
     from quadrants.toolchain import shares
 
     units.FAIR, units.SMALLEST, units._LOPSIDED = 50, 0, 1e9
-    shares._cores = lambda: 3
+    shares.hardware_threads = lambda: 3

@@ -1,8 +1,7 @@
 """Several objects in one file, as `ar` writes it.
 
-+------------+-------------------------------------------------+--------+-----------------------+
-| "!<arch>\\n" | name 16, time 12, owner 6, group 6, mode 8, size 10, "`\\n" | object | to an even length | ..
-+------------+-------------------------------------------------+--------+-----------------------+
+The file begins with "!<arch>" and a newline. Each object has a head of 60 characters: its name (16), time (12), owner
+(6), group (6), mode (8) and size (10), padded with blanks, and a mark. An object of odd length has a newline behind it.
 """
 
 from __future__ import annotations

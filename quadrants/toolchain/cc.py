@@ -16,6 +16,7 @@ from quadrants.toolchain.process import Child
 __all__ = [
     "CcOptions",
     "Compiler",
+    "Job",
     "as_read",
     "command",
     "compile",
@@ -134,7 +135,7 @@ def compile(source: str, *, name: str, options: CcOptions = CcOptions(), compile
     (default 600). The error's `source_path` is None: whoever has a folder for failed sources sets it.
     """
     compiler = compiler or find_compiler()
-    job = _Job(compiler, name, source)
+    job = Job(compiler, name, source)
     arguments = (*command(compiler, options), "-x", "c", "-")
     return job.run(arguments, link_flags(compiler, source), as_read(compiler, source))
 
@@ -148,7 +149,7 @@ def compile_object(
     the compiler reads first.
     """
     compiler = compiler or find_compiler()
-    job = _Job(compiler, name, source)
+    job = Job(compiler, name, source)
     text = before.encode() + as_read(compiler, source)
     arguments, env = command(compiler, options), environment()
     waiting = warm.take(arguments, env, compiler.stamp)
@@ -180,7 +181,7 @@ def _keep_waiting(compiler: Compiler, arguments: tuple[str, ...], env: dict[str,
 def link(binary: bytes, *, name: str, compiler: Compiler | None = None) -> bytes:
     """Make a shared object of a relocatable one, or of an archive of several. Raises as `compile` does."""
     compiler = compiler or find_compiler()
-    job = _Job(compiler, name, "")
+    job = Job(compiler, name, "")
     path = scratch.keep(binary, name, ".o", executable=False)
     whole = ("-Wl,--whole-archive", path, "-Wl,--no-whole-archive")
     try:
@@ -193,7 +194,7 @@ def run(
     compiler: Compiler, name: str, source: str, command: Sequence[str], ending: Sequence[str], *, dialect: str
 ) -> bytes:
     """The file that a command makes of a text of another dialect: its bytes. Raises as `compile` does."""
-    return _Job(compiler, name, source, dialect).run(command, ending, source.encode())
+    return Job(compiler, name, source, dialect).run(command, ending, source.encode())
 
 
 def command(compiler: Compiler, options: CcOptions) -> tuple[str, ...]:
@@ -211,7 +212,7 @@ def environment(temporary: str = "") -> dict[str, str]:
     return {**os.environ, "LC_ALL": "C", **({"TMPDIR": temporary} if temporary else {})}
 
 
-class _Job:
+class Job:
     """One text on its way through the compiler."""
 
     def __init__(self, compiler: Compiler, name: str, source: str, dialect: str = "c"):
@@ -232,8 +233,8 @@ class _Job:
                 continue
             env = environment(os.path.dirname(where))
             try:
-                log = self.drive(partial(self._start, (*command, "-o", where, *ending), env), text, meanwhile)
-                return self._read(where, log)
+                log = self.drive(partial(self.start, (*command, "-o", where, *ending), env), text, meanwhile)
+                return self.read(where, log)
             except CompileError as error:
                 if not messages.is_full(error.log):
                     raise
@@ -254,6 +255,10 @@ class _Job:
             if child is not None:
                 child.stop()
             raise
+        return self.ended(child, rest, limit)
+
+    def ended(self, child: Child, rest: bytes, limit: float) -> str:
+        """What a compiler said in its time, after it has done what it should."""
         status, output = child.finish(rest, limit)
         log = output.decode(errors="replace")
         if status is None:
@@ -262,13 +267,15 @@ class _Job:
             raise messages.failed(self.compiler, self.name, self.source, status, log, self.dialect)
         return log
 
-    def _start(self, command: Sequence[str], env: dict[str, str]) -> Child:
+    def start(self, command: Sequence[str], env: dict[str, str]) -> Child:
+        """Run a compiler."""
         try:
             return Child(command, env)
         except OSError as error:
             raise messages.cannot_start(self.compiler, self.name, error) from error
 
-    def _read(self, path: str, log: str) -> bytes:
+    def read(self, path: str, log: str) -> bytes:
+        """The file that a compiler wrote, and what it said."""
         try:
             with open(path, "rb") as file:
                 return file.read()

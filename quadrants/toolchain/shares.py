@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from quadrants import _logging
-from quadrants.toolchain import archive, cc, messages, scratch
+from quadrants.config import hardware_threads
+from quadrants.toolchain import archive, cc, scratch
 from quadrants.toolchain.cc import CcOptions
 from quadrants.toolchain.compiler import Compiler, find_compiler
 from quadrants.toolchain.errors import CompileError, CompileTimeout
@@ -28,7 +29,7 @@ def compile_object(
     The text asks which units are wanted, as `quadrants.emit.units` says.
     """
     compiler = compiler or find_compiler()
-    masks = _masks(units, min(units, _cores()))
+    masks = _masks(units, min(units, hardware_threads()))
     if len(masks) > 1:
         try:
             return archive.joined(_compile_all(source, name, masks, options, compiler))
@@ -44,24 +45,23 @@ def _masks(units: int, count: int) -> list[int]:
     return [sum(1 << unit for unit in range(first, units, count)) for first in range(count)]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-
-
 def _compile_all(source: str, name: str, masks: Sequence[int], options: CcOptions, compiler: Compiler) -> list[bytes]:
+    job = cc.Job(compiler, name, source)
     path = scratch.keep(cc.as_read(compiler, source), name, ".c", executable=False)
+    command, env = cc.command(compiler, options), cc.environment(os.path.dirname(path))
     others: list[_Other] = []
     try:
-        command = cc.command(compiler, options)
         for mask in masks[1:]:
-            others.append(_start(command, path, mask))
+            output = path.removesuffix(".c") + f"-{mask}.o"
+            arguments = (*command, f"-DQD_UNITS={mask}", "-c", path, "-o", output)
+            others.append(_Other(job.start(arguments, env), output))
         own = f"#define QD_UNITS {masks[0]}\n"
         first = cc.compile_object(source, name=name, options=options, compiler=compiler, before=own)
-        return [first, *(_finish(other, name, source, compiler) for other in others)]
+        return [first, *(job.read(output, job.ended(child, b"", cc.time_limit())) for child, output in others)]
     finally:
-        for other in others:
-            other.child.stop()
-            scratch.remove(other.output)
+        for child, output in others:
+            child.stop()
+            scratch.remove(output)
         scratch.remove(path)
 
 
@@ -70,21 +70,3 @@ class _Other(NamedTuple):
 
     child: Child
     output: str
-
-
-def _start(command: Sequence[str], path: str, mask: int) -> _Other:
-    output = path.removesuffix(".c") + f"-{mask}.o"
-    child = Child((*command, f"-DQD_UNITS={mask}", "-c", path, "-o", output), cc.environment(os.path.dirname(path)))
-    return _Other(child, output)
-
-
-def _finish(other: _Other, name: str, source: str, compiler: Compiler) -> bytes:
-    limit = cc.time_limit()
-    status, said = other.child.finish(b"", limit)
-    log = said.decode(errors="replace")
-    if status is None:
-        raise messages.timed_out(name, source, compiler, limit, log)
-    if status != 0:
-        raise messages.failed(compiler, name, source, status, log)
-    with open(other.output, "rb") as file:
-        return file.read()

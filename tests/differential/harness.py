@@ -24,6 +24,13 @@ def program_names() -> list[str]:
     return sorted(path.stem for path in (HERE / "programs").glob("p[0-9][0-9]_*.py"))
 
 
+def path_that_runs(code: str, folder: Path) -> str:
+    """A search path on which each process begins with that code. It may import the package and the modules of tests;
+    folder: an empty one."""
+    (folder / "sitecustomize.py").write_text(code)
+    return os.pathsep.join((str(folder), str(HERE.parent.parent), str(HERE.parent)))
+
+
 def run_program(
     python: str,
     package: str,

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import poorer as poorer_dialects
 import pytest
 from expectations import differences
-from harness import HERE, program_names
+from harness import path_that_runs, program_names
 
 import quadrants as qd
 
 pytestmark = pytest.mark.sampled
 
-ROOT = str(HERE.parent.parent)
-
 
 @pytest.fixture
 def poorer(tmp_path) -> str:
     """A search path on which no dialect has jumps, pointers to choose, an end of a thread or arithmetic of f16."""
-    (tmp_path / "sitecustomize.py").write_text("import poorer; poorer.apply()")
-    return os.pathsep.join((str(tmp_path), ROOT, str(HERE.parent)))
+    return path_that_runs("import poorer; poorer.apply()", tmp_path)
 
 
 @pytest.mark.slow

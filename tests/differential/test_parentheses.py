@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from expectations import differences
-from harness import HERE, program_names
+from harness import path_that_runs, program_names
 
 from quadrants.emit.text import Text, infix, name
 
 pytestmark = pytest.mark.sampled
-
-ROOT = str(HERE.parent.parent)
 
 LOOSEST = """
 from quadrants.emit.text import Text
@@ -29,8 +25,7 @@ Text.__init__ = loose
 @pytest.fixture
 def everywhere(tmp_path) -> str:
     """A search path on which every `Text` binds as loosely as can be."""
-    (tmp_path / "sitecustomize.py").write_text(LOOSEST)
-    return os.pathsep.join((str(tmp_path), ROOT))
+    return path_that_runs(LOOSEST, tmp_path)
 
 
 @pytest.mark.slow

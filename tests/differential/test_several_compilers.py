@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 import several
 from expectations import differences
-from harness import HERE, program_names
+from harness import path_that_runs, program_names
 
 import quadrants as qd
 from quadrants.emit import units
@@ -16,14 +14,11 @@ from quadrants.toolchain import shares
 
 pytestmark = [pytest.mark.sampled, pytest.mark.cpu_only]
 
-ROOT = str(HERE.parent.parent)
-
 
 @pytest.fixture
 def short(tmp_path) -> str:
     """A search path on which the shortest texts are shared out, and there are three compilers."""
-    (tmp_path / "sitecustomize.py").write_text("import several; several.apply()")
-    return os.pathsep.join((str(tmp_path), ROOT, str(HERE.parent)))
+    return path_that_runs("import several; several.apply()", tmp_path)
 
 
 @pytest.mark.slow
@@ -36,7 +31,7 @@ def test_program(arch_name: str, program: str, short: str) -> None:
 @pytest.fixture
 def shared(monkeypatch) -> list[int]:
     """How many compilers each text had, in a process where all texts are shared out."""
-    for module, name in ((units, "FAIR"), (units, "SMALLEST"), (units, "_LOPSIDED"), (shares, "_cores")):
+    for module, name in ((units, "FAIR"), (units, "SMALLEST"), (units, "_LOPSIDED"), (shares, "hardware_threads")):
         monkeypatch.setattr(module, name, getattr(module, name))  # put back after `apply`
     several.apply()
     counts = []

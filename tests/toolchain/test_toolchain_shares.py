@@ -37,14 +37,15 @@ int qd_answer(int x) { int (*volatile called)(int) = second; return first(x) + c
 def compilers(monkeypatch):
     """Commands of the compilers that are started for a text in a file."""
     started = []
-    child = shares.Child
+    start = cc.Job.start
 
-    def watched(command, env):
-        started.append(command)
-        return child(command, env)
+    def watched(job, command, env):
+        if any(word.startswith("-DQD_UNITS") for word in command):
+            started.append(command)
+        return start(job, command, env)
 
-    monkeypatch.setattr(shares, "Child", watched)
-    monkeypatch.setattr(shares, "_cores", lambda: 4)
+    monkeypatch.setattr(cc.Job, "start", watched)
+    monkeypatch.setattr(shares, "hardware_threads", lambda: 4)
     return started
 
 
@@ -72,7 +73,7 @@ def test_the_linker_takes_what_the_loader_does_not(compilers, monkeypatch):
 
 
 def test_one_core_makes_one_object(compilers, monkeypatch):
-    monkeypatch.setattr(shares, "_cores", lambda: 1)
+    monkeypatch.setattr(shares, "hardware_threads", lambda: 1)
     assert answer(build.load_c(f"{UNITS}// alone", "k", units=2))(20) == 42
     assert not compilers
 
@@ -109,12 +110,13 @@ def test_an_interrupt_leaves_no_compiler(compilers, monkeypatch):
 
     monkeypatch.setattr(cc, "compile_object", interrupted)
     children = []
-    start = shares._start
-    monkeypatch.setattr(shares, "_start", lambda *args: children.append(start(*args)) or children[-1])
+    start = cc.Job.start
+    monkeypatch.setattr(cc.Job, "start", lambda *args: children.append(start(*args)) or children[-1])
     with pytest.raises(KeyboardInterrupt):
         shares.compile_object(UNITS, name="k", units=2)
     (other,) = children
-    assert not other.child.alive() and not os.path.exists(other.output)
+    (command,) = compilers
+    assert not other.alive() and not os.path.exists(command[-1])
 
 
 def test_archives_are_those_of_ar(tmp_path):
