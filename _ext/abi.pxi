@@ -126,6 +126,10 @@ cdef extern from "pycompat.hpp" namespace "qd":
     void enable_method_calls(PyObject *type)
 
 
+cdef extern from "plain_scalar.hpp" namespace "qd":
+    bint store_plain(int32_t code, void *at, PyObject *value)
+
+
 cdef extern from "trim.hpp" namespace "qd":
     PyObject *ends_at_the_call
     PyObject *trimmed(PyObject *result)

@@ -302,7 +302,8 @@ cdef class Plan:
             op = &self.ops[at]
             value = self.source_value(op.source, args, frame)
             if op.kind == OP_SCALAR:
-                pack_scalar(op, value, block + op.offset, self)
+                if not store_plain(op.code, block + op.offset, value):
+                    pack_scalar(op, value, block + op.offset, self)
                 continue
             if op.kind == OP_ARRAY:
                 if pack_array(op, value, block, self, frame):

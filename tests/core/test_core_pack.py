@@ -39,6 +39,20 @@ def test_signed_integers_wrap_to_the_width(dtype, value):
     assert ECHOES[dtype](value) == wrapped(value, dtype)
 
 
+# Python keeps an integer in digits of 30 bits, of 15 on some builds.
+BORDERS = [sign * (2**bits + more) for bits in (0, 15, 30, 31, 60) for more in (-1, 0, 1) for sign in (1, -1)]
+
+
+@pytest.mark.parametrize("dtype", ["i32", "i64"])
+@pytest.mark.parametrize("value", BORDERS)
+def test_integers_of_one_digit_and_of_more_are_stored_alike_and_touch_no_neighbour(dtype, value):
+    width = WIDTH[dtype] // 8
+    pack = [("i32", 0, 0, None), (dtype, 1, 8, None), ("i32", 2, 8 + width, None)]
+    for read, at, expected in [("i32", 0, 5), (dtype, 8, wrapped(value, dtype)), ("i32", 8 + width, 9)]:
+        kernel = Recorder([core.SCALAR] * 3, core.Plan(ECHO, bytes(24), [], pack, (read, at), name="echo"))
+        assert kernel(5, value, 9) == expected
+
+
 @pytest.mark.parametrize("dtype", [name for name in INTEGERS if name[0] == "u"])
 @given(value=st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 300)))
 def test_unsigned_integers_wrap_to_the_width(dtype, value):
