@@ -185,8 +185,9 @@ class Integers:
     def reduction(self, depth) -> Expr | None:
         return self.g.tensors.reduction(lambda t: not t.real and t.dtype.bits > 1, depth)
 
-    def index(self, depth) -> Expr:
-        return self.g.indices.at_run_time(-3, self.draw.pick((1, 4, 8, 100)), depth)
+    def index(self, depth) -> Expr | None:
+        e = self.g.indices.at_run_time(-3, self.draw.pick((1, 4, 8, 100)), depth)
+        return e if e.type.dtype.bits > 1 else None  # a truth value may be an index
 
     def atomic(self, depth) -> Expr | None:
         return self.g.cells.atomic_value(lambda t: not t.real and t.dtype.bits > 1, depth)
