@@ -7,6 +7,7 @@ import enum
 import hashlib
 import types
 import typing
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -105,6 +106,20 @@ def function(x) -> str:
     return f"{type(x).__name__} {getattr(fn, '__module__', '')}.{fn.__qualname__}{place}"
 
 
+_dataclasses: dict | None = None  # class -> text, while nothing else runs
+
+
+@contextmanager
+def at_one_time():
+    """Classes are described once within: for a time in which no code of the user's runs that may change them."""
+    global _dataclasses
+    outer, _dataclasses = _dataclasses, {}
+    try:
+        yield
+    finally:
+        _dataclasses = outer
+
+
 def annotation(a) -> str:
     """The text of a type or of anything else that annotates a parameter. Raises Unknown."""
     if isinstance(a, DType):
@@ -127,7 +142,7 @@ def annotation(a) -> str:
     if isinstance(a, str) or a is None or a is ...:
         return repr(a)
     if ann.is_dataclass(a):
-        return f"{name(a)}({', '.join([f'{key}: {annotation(t)}' for key, t in _members(a)])})"
+        return _of_dataclass(a)
     if isinstance(a, type) and not typing.get_args(a):
         return name(a)
     if typing.get_origin(a) is not None:
@@ -135,6 +150,16 @@ def annotation(a) -> str:
     if isinstance(a, typing.TypeVar) or a is typing.Any:
         return repr(a)
     raise Unknown(f"the annotation {a!r}")
+
+
+def _of_dataclass(cls) -> str:
+    known = _dataclasses.get(cls) if _dataclasses is not None else None
+    if known is not None:
+        return known
+    text = f"{name(cls)}({', '.join([f'{key}: {annotation(t)}' for key, t in _members(cls)])})"
+    if _dataclasses is not None:
+        _dataclasses[cls] = text
+    return text
 
 
 def _members(cls) -> list:

@@ -25,7 +25,8 @@ def look_up(kernel, args: tuple, options: dict, backend):
     """A Lookup for one call of a fastcache kernel; None for arguments that no key can stand for."""
     kernel.src_ll_cache_observations.clear()
     try:
-        key = _key(kernel, args, options, backend)
+        with describe.at_one_time():
+            key = _key(kernel, args, options, backend)
     except Unknown as reason:
         _tell(kernel, reason)
         return None
@@ -63,18 +64,8 @@ class Lookup:
     def load(self):
         """The plan, made without a trace; None when there is no entry that still holds."""
         for reads in self._known_reads() or [[]]:
-            try:
-                found = self._entry(self._entry_key(reads))
-            except Unknown as reason:
-                # These arguments are not like those that this way of reading them belongs to.
-                if reason.kind == "PROPERTY_RAISED":
-                    _tell(self.kernel, reason)
-                continue
+            found = self._holding(reads)
             if found is None:
-                continue
-            changed = self._changed(found)
-            if changed:
-                _logging.debug(f"[FASTCACHE] {self.kernel.fn.__name__} is translated again: {changed}")
                 continue
             self.kernel.src_ll_cache_observations.cache_validated = True
             plan = self.backend.load(self.kernel, self.args, found.recipe, found.artifact)
@@ -82,6 +73,22 @@ class Lookup:
                 self.kernel.src_ll_cache_observations.cache_loaded = True
                 return plan
         return None
+
+    @describe.at_one_time()
+    def _holding(self, reads: list):
+        """The entry of arguments that are read this way, if all that it depends on is as it was."""
+        try:
+            found = self._entry(self._entry_key(reads))
+        except Unknown as reason:
+            # These arguments are not like those that this way of reading them belongs to.
+            if reason.kind == "PROPERTY_RAISED":
+                _tell(self.kernel, reason)
+            return None
+        changed = self._changed(found) if found is not None else ""
+        if changed:
+            _logging.debug(f"[FASTCACHE] {self.kernel.fn.__name__} is translated again: {changed}")
+            return None
+        return found
 
     def _entry_key(self, reads: list) -> str:
         texts = [f"{n}.{path}: {features.of_member(self.args[n], path, mode)}" for n, path, mode in reads]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from quadrants.frontend import closed_functions
+
 _SAFE_MODULES = ("builtins", "math", "numpy", "quadrants", "operator", "enum", "typing")
 _LOOKERS = (getattr, hasattr, vars, dir)
 _DATA = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, type(None))
@@ -62,9 +64,20 @@ class Record:
         """An ordinary Python function is called; `args` are host values."""
         what = getattr(function, "__qualname__", None) or type(function).__name__
         if not _is_known(function):
-            self.unseen = f"it calls the Python function {what}"
+            if not self._seen_through(function, args):
+                self.unseen = f"it calls the Python function {what}"
         elif function is not isinstance and any(_has_attributes(x) for x in args):
             self.unseen = f"it passes an object to the Python function {what}"
+
+    def _seen_through(self, function, args: list) -> bool:
+        depends = closed_functions.dependence(function, args)
+        if depends is None:
+            return False
+        for fn in depends.functions:
+            self.function(fn)
+        for fn, name, value in depends.captures:
+            self.capture(fn, name, value)
+        return True
 
 
 def _is_known(function) -> bool:
