@@ -7,6 +7,7 @@ thread.
 
     structs     struct variables become variables of their members
     prepare     atomics on locals, lazy choices and the like, as plain statements
+    dead_values    what is given to a variable and not read again is left out
     shared_loads   cells that are read several times are read once
     activity    which variables carry derivatives
     reverse     adjoint code by recomputation (its docstring has an example); `sweep` and `replay` are
@@ -31,9 +32,10 @@ from quadrants.ad.activity import Activity
 from quadrants.ad.adstack_saved import Depths
 from quadrants.ad.checks import check, learn_purity
 from quadrants.ad.collect import collect
+from quadrants.ad.dead_values import without_dead_values
 from quadrants.ad.forward import Forward
 from quadrants.ad.prepare import prepare
-from quadrants.ad.prune import prune
+from quadrants.ad.prune import prune, reads
 from quadrants.ad.refusals import Refusals
 from quadrants.ad.replay import assigned
 from quadrants.ad.reverse import Reverse
@@ -89,7 +91,7 @@ def _forward(body: list, refusals: Refusals) -> list:
 
 
 def _reverse(module: Module, body: list, returned: list, refusals: Refusals, options) -> list:
-    body = share_loads(body)
+    body = share_loads(without_dead_values(body, reads(returned)))
     activity = Activity(body, lambda decl: decl.grad)
     if not activity.writes:
         return prune(_declared(body) + returned)

@@ -26,6 +26,8 @@ def refuse_lacking(module: n.Module, lacks: Lacks) -> n.Module:
     if not lacks.types and not lacks.atomics:
         return module
     for f in module.functions:
+        for v in f.params:
+            check.value(v.type, v, f.loc)
         check.statements(f.body, parallel, f.loc)
     for task in module.tasks:
         bounds = walk.bounds_of(task)

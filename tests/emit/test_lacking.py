@@ -54,6 +54,17 @@ def inside_of_a_func(y: qd.types.ndarray()):
         y[i] = doubled(y[i])
 
 
+@qd.func
+def parameter_without_use(y: qd.f64):
+    pass
+
+
+@qd.kernel
+def in_a_parameter(y: qd.f32):
+    if 1:
+        parameter_without_use(y)
+
+
 @qd.kernel
 def argument_without_use(y: qd.types.ndarray(), z: qd.types.ndarray()):
     for i in y:
@@ -106,6 +117,12 @@ def test_arguments_that_nothing_reads_are_refused_too(lacking):
 
     text = refusal(unread, 1.0)
     assert "def unread(step: qd.f64):" in text and "argument 'step' is of type f64" in text
+
+
+def test_parameters_of_functions_that_nothing_reads_are_refused_too(lacking):
+    lacking()
+    text = refusal(in_a_parameter, 1.0)
+    assert "def parameter_without_use(y: qd.f64):" in text and "argument 'y' is of type f64" in text
 
 
 def test_a_struct_with_such_a_member_is_refused(lacking):

@@ -122,6 +122,10 @@ _COMPONENTS = (
     "0", "1", "0", "1", "{k} & 1", "{k} % 2", "1 - {k} % 2", "{k} & 1 ^ 1", "{k} > 1", "0 if {k} > 1 else 1",
     "qd.select({k} > 2, 1, 0)", "3 - {k} & 1", "{k} >> 1 & 1",
 )  # fmt: skip
+_SPENT = (
+    "{q} = qd.sqrt({q} - {q})", "{q} = qd.log({q} * 0.0)", "{q} /= {q} - {q}",
+    "{q} += qd.sqrt(c - c) * qd.sqrt({q} - {q})",
+)  # fmt: skip
 _KEEP = ("qd.sin({e})", "qd.tanh({e})", "0.9 * qd.cos({e})", "({e}) / (1.0 + ({e}) * ({e}))")
 
 
@@ -237,6 +241,7 @@ class Writer:
         kinds = ["assign", "assign", "augment", "accumulate", "declare", "if"]
         kinds += ["vector", "component"] if self.vectors else []
         kinds += ["swap"] if len(self.floats) > 1 else []
+        kinds += ["spend"] if self.floats else []
         kinds += ["count"] if self.counters else []
         kinds += ["flip"] if self.flags else []
         kinds += ["matrix"] if self.matrices else []
@@ -302,6 +307,17 @@ class Writer:
         a, b = self.pick(self.floats), self.pick(self.floats)
         if a != b:
             self.write(f"{a}, {b} = {b}, {self.kept(1)}")
+
+    def _spend(self, loops: int) -> None:
+        """A variable ends as something of which the slope is infinite, and which nobody reads."""
+        q, j = self.name("q"), self.name("j")
+        self.write(f"{q} = {self.pick(self.floats)}")
+        self.write(f"{self.pick(self.floats)} += 0.2 * qd.sin({q})")
+        self.write(self.pick((
+            f"if {self.condition()}:", f"for {j} in range(2):", f"for {j} in range({self.at('n', 'i')}):",
+            f"for {j} in qd.static(range(2)):", "if True:",
+        )))  # fmt: skip
+        self.write("    " + self.pick(_SPENT).format(q=q))
 
     def _vector(self, loops: int) -> None:
         self.write(f"{self.pick(self.vectors)} = {self.vector()}")
