@@ -55,7 +55,7 @@ def inside_of_a_func(y: qd.types.ndarray()):
 
 
 @qd.func
-def parameter_without_use(y: qd.f64):
+def parameter_without_use(exact: qd.f64):
     pass
 
 
@@ -122,7 +122,7 @@ def test_arguments_that_nothing_reads_are_refused_too(lacking):
 def test_parameters_of_functions_that_nothing_reads_are_refused_too(lacking):
     lacking()
     text = refusal(in_a_parameter, 1.0)
-    assert "def parameter_without_use(y: qd.f64):" in text and "argument 'y' is of type f64" in text
+    assert "def parameter_without_use(exact: qd.f64):" in text and "argument 'exact' is of type f64" in text
 
 
 def test_a_struct_with_such_a_member_is_refused(lacking):
