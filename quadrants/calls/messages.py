@@ -15,7 +15,7 @@ from quadrants.lang.func import in_class, receiver_of
 if TYPE_CHECKING:
     from quadrants.banner import Frame
 
-_OF_ARGUMENTS = (TypeError, ValueError, IndexError, QuadrantsRuntimeError, QuadrantsSyntaxError)
+_OF_ARGUMENTS = (TypeError, ValueError, IndexError, OverflowError, QuadrantsRuntimeError, QuadrantsSyntaxError)
 
 
 def at_call(error: Exception, kernel: str) -> Exception:

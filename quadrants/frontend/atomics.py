@@ -62,7 +62,10 @@ class Atomics:
         if augmented:
             raise QuadrantsTypeError(f"unsupported operand type(s) for '{typed.OPS[augmented].symbol}': {names}")
         name = "atomic_cas" if op == "cas" else f"atomic_bit_{op}"
-        raise QuadrantsTypeError(f"'{name}' requires integer operands, got {names}")
+        raise QuadrantsTypeError(
+            f"'{name}' requires integer operands, got {names}. Declare the cells with an integer type, such as qd.i32, "
+            "and write qd.cast(value, qd.i32) for the operand."
+        )
 
     @staticmethod
     def _check_packed(op: str, augmented: str, place) -> None:

@@ -403,7 +403,7 @@ class Loops:
             if self._static_under_runtime_if():
                 raise QuadrantsSyntaxError(
                     f"You are trying to `{kind}` a static `for` loop, but the `{kind}` statement is inside a "
-                    "non-static `if`. "
+                    "non-static `if`. Loop over a plain `range`, or set a flag there that an `if` around the rest asks."
                 )
             raise _Unrolled(kind)
         if kind == "break":

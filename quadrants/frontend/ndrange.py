@@ -37,11 +37,11 @@ def entry(x) -> tuple:
 def _bound(x):
     if isinstance(x, Value):
         if not x.is_scalar or x.type.is_real:
-            raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {x.type}")
+            raise _no_bound(str(x.type), "qd.cast(n, qd.i32)")
         return x.expr if _is_wide(x.type) else typed.cast_expr(x.expr, i32)
     x = typed.unboxed(x)
     if not isinstance(x, (int, np.integer)):
-        raise QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {type_name(x)}")
+        raise _no_bound(type_name(x), "int(n)")
     for t in (i32, i64):
         if t.min <= int(x) <= t.max:
             return Const(int(x), t)
@@ -81,3 +81,7 @@ def index(writer: Writer, label: str, first, counter) -> Value:
     if first is None:
         return counter
     return writer.declare(label, typed.binary("add", first, counter).expr, mutable=False)
+
+
+def _no_bound(found: str, instead: str) -> QuadrantsTypeError:
+    return QuadrantsTypeError(f"Every bound of ndrange should be an integer scalar, found {found}. Write {instead}.")

@@ -118,7 +118,7 @@ class Statements:
             return False
         self._check_targets(target)
         if len(target.elts) != len(value.elts):
-            raise QuadrantsSyntaxError("The number of targets is not equal to value length")
+            raise _not_as_many(target.elts, value.elts)
         values = [self.assignment.snapshot(v) for v in self.evaluation.eval_each(value.elts)]
         for t, v, e in zip(target.elts, values, value.elts):
             self.assign_target(t, v, self.recognition.is_static_call(e))
@@ -142,7 +142,7 @@ class Statements:
         self._check_targets(target)
         items = self.assignment.unpackable(value)
         if len(items) != len(target.elts):
-            raise QuadrantsSyntaxError("The number of targets is not equal to value length")
+            raise _not_as_many(target.elts, items)
         for t, item in zip(target.elts, [self.assignment.snapshot(i) for i in items]):
             self.assign_target(t, item, static)
 
@@ -218,3 +218,10 @@ class Statements:
         frame.result = self.returns.finish_return(value) if frame.kind == "kernel" else value
         frame.returned_by = node
         frame.returned = True
+
+
+def _not_as_many(targets: list, values) -> QuadrantsSyntaxError:
+    return QuadrantsSyntaxError(
+        f"The number of targets is not equal to value length: {len(targets)} on the left, {len(values)} on the right. "
+        "Write one target for each value; `_` takes one that you do not need."
+    )

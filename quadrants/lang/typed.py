@@ -232,7 +232,7 @@ def power(x, y) -> Value:
         t = promote(ta, tb)
         return Value(Binary("pow", cast_expr(a, t), cast_expr(b, t), _with_shape(t, shape)))
     if not ta.is_real and isinstance(b, Const) and b.value < 0:
-        raise QuadrantsRuntimeError(NEGATIVE_EXPONENT)
+        raise QuadrantsRuntimeError(f"{NEGATIVE_EXPONENT} Write qd.cast(x, qd.f32) for the base, or 1.0 / x.")
     tracer = scope.current()
     if tracer is not None and tracer.debug and shape is None and not ta.is_real and not isinstance(b, Const):
         b = tracer.temp(Value(b)).expr

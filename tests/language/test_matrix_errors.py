@@ -105,7 +105,7 @@ EXPRESSIONS = [
     ("i32 of a vector", "qd.i32(v)", SYNTAX,
      "A primitive type cannot decorate an expression with a compound type."),
     ("bit_cast to another width", "qd.bit_cast(x, qd.i64)", TYPE, "same size"),
-    ("negative power", "i ** -1", RuntimeError, r"Negative exponent in pow\(int, int\) is not allowed"),
+    ("negative power", "i ** -1", RuntimeError, r"Negative exponent in pow\(int, int\) is not allowed. Write qd.cast"),
     ("random of 8 bits", "qd.random(qd.u8)", TYPE, ""),
     ("math.sin", "math.sin(x)", COMPILE, "qd.sin"),
     ("np.sin", "np.sin(x)", COMPILE, "qd.sin"),

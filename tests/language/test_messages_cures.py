@@ -215,6 +215,14 @@ CURES = {
     "no import": ("y = time.time()", 1, "import it above the kernel, at the top of the file, as in `import time`."),
     "format specification": ("print(f'{a:.2q}')", 1, "for a value of type f32, end it with one of f, F, e, E"),
     "type of another kind": ("y: str = n", 1, "Use a primitive type such as qd.f32 or qd.i32"),
+    "more targets than values": ("y, z, w = n, a", 1, "3 on the left, 2 on the right. Write one target for each value"),
+    "more values than targets": ("y, z = n, a, n", 1, "2 on the left, 3 on the right. Write one target for each value"),
+    "break of a static loop": (
+        "for k in qd.static(range(3)):\n    if n > k:\n        break", 3, "Loop over a plain `range`, or set a flag",
+    ),
+    "bits of reals": ("qd.atomic_and(f[0], 2)", 1, "Declare the cells with an integer type"),
+    "real bound of ndrange": ("for k in qd.ndrange(a):\n    f[0] = 1", 1, "Write qd.cast(n, qd.i32)."),
+    "real number as bound of ndrange": ("for k in qd.ndrange(2.5):\n    f[0] = 1", 1, "Write int(n)."),
     "complex number": ("y = 1j", 1, "a complex number is a vector of two, see qd.math.cmul."),
 }  # fmt: skip
 

@@ -63,6 +63,16 @@ def test_large_integers_in_vectors_of_reals(arch):
         first([10**400, 1])
 
 
+def test_an_integer_beyond_all_reals_is_told_with_the_call(arch):
+    @qd.kernel
+    def first(x: qd.f32) -> qd.f32:
+        return x
+
+    with raises(OverflowError, "further from 0 than every real number") as caught:
+        first(10**400)
+    assert "In this call of kernel first:" in str(caught.value) and "first(10**400)" in str(caught.value)
+
+
 def test_layouts_and_extents_that_are_none(arch):
     with raises(TypeError, "layout must be qd.Layout.AOS or qd.Layout.SOA, not 'SOA'"):
         qd.Vector.field(2, qd.f32, shape=2, layout="SOA")
