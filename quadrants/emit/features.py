@@ -26,6 +26,8 @@ from quadrants.ir.nodes import (
 )
 
 NAMES = ("random", "check", "print", "fence")
+_CALLS: frozenset[type] = frozenset((Call,))
+_TELLING = frozenset((Rand, Check, Print, Binary, Intrinsic, Call))
 # What takes the record of a thread wherever it stands.
 _WITH_LANE = frozenset((Cell, Slot, Extent, Rand, Check, Print, Builtin))
 
@@ -42,7 +44,7 @@ def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bo
     """What a body does, also through the functions it calls."""
     seen = set() if seen is None else seen
     out = dict.fromkeys(NAMES, False)
-    for node in walk.walk(body):
+    for node in walk.only(body, _TELLING):
         if isinstance(node, Rand):
             out["random"] = True
         elif isinstance(node, Check):
@@ -58,13 +60,12 @@ def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bo
     return out
 
 
-def functions_with_lane(module: Module, places: bool = False) -> set[str]:
+def functions_with_lane(module: Module, calls: dict[str, set[str]], places: bool = False) -> set[str]:
     """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call. places: also those
-    that ask where the thread is.
+    that ask where the thread is. calls: as `called_by` says.
     """
     params = {v.id for v in module.params}
     names = {f.name for f in module.functions if any(_takes_lane(x, params, places) for x in walk.walk(f.body))}
-    calls = {f.name: {x.func.name for x in walk.walk(f.body) if isinstance(x, Call)} for f in module.functions}
     while True:  # functions may call those that come after them
         more = {name for name, called in calls.items() if name not in names and called & names}
         if not more:
@@ -80,14 +81,19 @@ def _takes_lane(node: Node, params: Set[int], places: bool) -> bool:
     return type(node) in _WITH_LANE or places and isinstance(node, Intrinsic)
 
 
-def called_early(module: Module) -> set[str]:
+def called_early(calls: dict[str, set[str]]) -> set[str]:
     """Functions that those before them call: their texts have to be announced."""
     early: set[str] = set()
-    later = {f.name for f in module.functions}
-    for f in module.functions:
-        later.discard(f.name)
-        early |= {x.func.name for x in walk.walk(f.body) if isinstance(x, Call)} & later
+    later = set(calls)
+    for name, called in calls.items():
+        later.discard(name)
+        early |= called & later
     return early
+
+
+def called_by(module: Module) -> dict[str, set[str]]:
+    """The names of the functions that each function calls itself, in the order of functions."""
+    return {f.name: {x.func.name for x in walk.only(f.body, _CALLS)} for f in module.functions}
 
 
 def first_lines(module: Module) -> dict[str, int]:

@@ -38,7 +38,7 @@ from quadrants.ir import cost
 from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stmt, Task, Var
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, result_struct
-from quadrants.ir.walk import walk
+from quadrants.ir.walk import only
 from quadrants.ir.words import arrays_of_words
 from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 # More numbers than this in one variable are kept in memory, as a rule.
 _IN_REGISTERS = 16
+_DECLARED: frozenset[type] = frozenset((Declare,))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -102,8 +103,9 @@ class Renderer:
         self.restrict = aliases.disjoint(module)
         reals = dialect.abilities.word_sums
         self.words = arrays_of_words(module.tasks, reals) if reals is not None else frozenset()
-        self.needs_lane = features.functions_with_lane(module, dialect.spelling.places_in_lane)
-        self.called_early = features.called_early(module)
+        calls = features.called_by(module)
+        self.needs_lane = features.functions_with_lane(module, calls, dialect.spelling.places_in_lane)
+        self.called_early = features.called_early(calls)
         self.first_lines = features.first_lines(module)
 
     def printer(self, plain: bool, body: Sequence[Stmt] = (), loop: For | None = None) -> BlockPrinter:
@@ -142,7 +144,7 @@ class Renderer:
             comment(f.doc),
             lane=lane,
             frame=p.uses_frame,
-            roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in walk(f.body)),
+            roomy=any(len(leaves(s.var.type)) > _IN_REGISTERS for s in only(f.body, _DECLARED)),
             early=f.name in self.called_early,
             calls=frozenset(p.calls),
         )

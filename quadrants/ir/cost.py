@@ -15,6 +15,7 @@ from quadrants.ir.nodes import (
     Call,
     Const,
     For,
+    Function,
     If,
     MatOp,
     Module,
@@ -43,37 +44,65 @@ LOOK = 8
 CHUNK = 20000
 
 
-def estimate(body: Sequence[Stmt], seen: tuple[int, ...] = ()) -> tuple[int, int]:
-    """(cost without atomics, number of atomics on memory) of running `body` once."""
-    work = atomics = 0
-    parts: tuple[tuple[int, int], ...]
-    for stmt in body:
-        if isinstance(stmt, For):
-            times, parts = _trips(stmt), (estimate(stmt.body, seen),)
-        elif isinstance(stmt, While):
-            times, parts = TRIPS, (estimate(stmt.body, seen),)
-        elif isinstance(stmt, If):
-            times, parts = 1, (max(estimate(stmt.then, seen), estimate(stmt.orelse, seen)), (1, 0))
-        else:
-            times, parts = 1, tuple(_node(node, seen) for node in walk.walk([stmt]))
-        work += times * sum(p[0] for p in parts)
-        atomics += times * sum(p[1] for p in parts)
-    return min(work, 10**12), min(atomics, 10**12)
+class Estimate:
+    """What bodies of one module cost. A function costs the same wherever it is called, and nothing where it calls
+    itself again."""
+
+    def __init__(self) -> None:
+        self.of_functions: dict[int, tuple[int, int]] = {}
+
+    def body(self, body: Sequence[Stmt]) -> tuple[int, int]:
+        """(cost without atomics, number of atomics on memory) of running `body` once."""
+        work = atomics = 0
+        parts: Sequence[tuple[int, int]]
+        for stmt in body:
+            if isinstance(stmt, For):
+                times, parts = _trips(stmt), (self.body(stmt.body),)
+            elif isinstance(stmt, While):
+                times, parts = TRIPS, (self.body(stmt.body),)
+            elif isinstance(stmt, If):
+                times, parts = 1, (max(self.body(stmt.then), self.body(stmt.orelse)), (1, 0))
+            else:
+                times, parts = 1, [self._node(node) for node in walk.only([stmt], _COSTLY)]
+            for w, a in parts:
+                work += times * w
+                atomics += times * a
+        return min(work, 10**12), min(atomics, 10**12)
+
+    def _node(self, node: Node) -> tuple[int, int]:
+        return self._call(node.func) if isinstance(node, Call) else _alone(node)
+
+    def _call(self, func: Function) -> tuple[int, int]:
+        if func.settles:
+            return LOOK, 0
+        known = self.of_functions.get(id(func))
+        if known is None:
+            self.of_functions[id(func)] = (0, 0)
+            work, atomics = self.body(func.body)
+            known = self.of_functions[id(func)] = (work + 1, atomics)
+        return known
+
+
+def note_costs(tasks: Sequence[Task]) -> None:
+    """Have `of_task` know what tasks cost as they are now."""
+    estimate = Estimate()
+    for task in tasks:
+        task.cost = estimate.body(task.body)
 
 
 def of_task(task: Task) -> tuple[int, int]:
-    """What one iteration of a task costs, as `estimate` says; found once, so that lowered addresses do not count."""
+    """What one iteration of a task costs; found once, so that lowered addresses do not count."""
     if task.cost is None:
-        task.cost = estimate(task.body)
+        note_costs([task])
+    assert task.cost is not None
     return task.cost
 
 
-def _node(node: Node, seen: tuple[int, ...]) -> tuple[int, int]:
-    if isinstance(node, Call) and node.func.settles:
-        return LOOK, 0
-    if isinstance(node, Call) and id(node.func) not in seen:
-        work, atomics = estimate(node.func.body, (*seen, id(node.func)))
-        return work + 1, atomics
+# Nodes that cost something by themselves.
+_COSTLY = frozenset((Call, Atomic, Unary, Binary, MatOp, Rand, Print, *MEMORY))
+
+
+def _alone(node: Node) -> tuple[int, int]:
     if isinstance(node, Atomic):
         var = walk.root_var(node.place)
         return 1, int(not node.plain and (var is None or var.shared))

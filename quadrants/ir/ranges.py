@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from quadrants.ir import nodes as n
 from quadrants.ir.types import DType, element_dtype
-from quadrants.ir.walk import root_var, walk
+from quadrants.ir.walk import only, root_var
 
 Range = tuple[int, int]  # the least and the largest value
 
@@ -115,9 +115,7 @@ class Ranges:
         self.bounds.update((var.id, pair) for var, pair in zip(loop.vars, loop.bounds))
 
     def block(self, body: Sequence[n.Stmt]) -> None:
-        for node in walk(body):
-            if type(node) not in _TELLING:
-                continue
+        for node in only(body, _TELLING):
             if isinstance(node, n.Declare):
                 self.declare(node)
             elif isinstance(node, (n.Store, n.Atomic)):

@@ -83,6 +83,25 @@ def walk(root: Nodes) -> Iterator[n.Node]:
             stack += read(node)
 
 
+def only(root: Nodes, kinds: frozenset[type]) -> Iterator[Any]:
+    """The nodes of these very kinds that `walk` would give: most passes look for few, and are handed no others."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        found = _READERS.get(type(node))
+        if found is None:
+            if isinstance(node, (list, tuple)):
+                stack += node[::-1]
+            continue
+        if type(node) in kinds:
+            yield node
+        count, read = found
+        if count == 1:
+            stack.append(read(node))
+        elif count:
+            stack += read(node)
+
+
 def rebuilt(node: Rebuilt, rewrite: Callable[..., Any], *args: Any) -> Rebuilt:
     """An expression or place with `rewrite(x, *args)` for every node x directly below; itself where all stay the same.
     Expressions may stand in several places, so they are never changed.
@@ -169,9 +188,12 @@ def root_cell(place: n.Place) -> n.Cell | n.Slot | None:
     return found if isinstance(found, n.MEMORY) else None
 
 
+_MAY_HAVE_EFFECTS = frozenset((n.Rand, n.Print, n.Check, n.Intrinsic, n.Volatile, n.Store, n.Atomic, n.Call))
+
+
 def has_effects(body: list[n.Stmt]) -> bool:
     """Whether running `body` can be observed outside: memory writes, atomics, random draws, prints, checks."""
-    for node in walk(body):
+    for node in only(body, _MAY_HAVE_EFFECTS):
         if isinstance(node, (n.Rand, n.Print, n.Check, n.Intrinsic, n.Volatile)):
             return True
         if isinstance(node, (n.Store, n.Atomic)):

@@ -24,10 +24,13 @@ def describe_blocks(module: Module) -> Module:
     return module
 
 
+_LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
+
+
 def _look(body: list[Stmt], arrays: dict[int, ArrayDecl], seen: set[int]) -> bool:
     """Collect the shared arrays below `body`. Whether it has an operation of several threads, or asks where one is."""
     collective = False
-    for node in walk.walk(body):
+    for node in walk.only(body, _LOOKED_AT):
         if isinstance(node, Intrinsic):
             collective |= node.op not in ALONE
         elif isinstance(node, Builtin):

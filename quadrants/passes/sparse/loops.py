@@ -40,11 +40,16 @@ def _has_sparse(module: n.Module) -> bool:
     if any(decl.within is not None for decl in module.arrays):
         return True
     bodies = [module.body, *(f.body for f in module.functions)]
-    return any(
-        isinstance(node, n.Intrinsic) and node.op.startswith("sparse.")
-        or isinstance(node, n.For) and node.over is not None
-        for body in bodies for node in walk.walk(body)
-    )  # fmt: skip
+    return any(_is_sparse(node) for body in bodies for node in walk.only(body, _MAY_BE_SPARSE))
+
+
+_MAY_BE_SPARSE = frozenset((n.Intrinsic, n.For))
+
+
+def _is_sparse(node: n.Node) -> bool:
+    if isinstance(node, n.For):
+        return node.over is not None
+    return isinstance(node, n.Intrinsic) and node.op.startswith("sparse.")
 
 
 def _block(tree: Tree, block: list[n.Stmt], top: bool) -> list[n.Stmt]:
