@@ -9,9 +9,11 @@ from __future__ import annotations
 from quadrants.ad.build import zero
 from quadrants.ad.prune import reads
 from quadrants.ir import walk
-from quadrants.ir.nodes import Declare, For, If, Store, VarPlace
+from quadrants.ir.nodes import Atomic, Declare, For, If, Store, VarPlace
 from quadrants.ir.types import StructType
 from quadrants.ir.walk import has_effects
+
+_ATOMICS: frozenset[type] = frozenset((Atomic,))
 
 
 def without_dead_values(body: list, read_behind: set) -> list:
@@ -89,4 +91,6 @@ class _Values:
 
 def _is_effect(var, value) -> bool:
     """Whether more than this variable is at stake, or it is one whose parts are looked at apart."""
-    return var.shared or isinstance(var.type, StructType) or has_effects([value])
+    if var.shared or isinstance(var.type, StructType) or has_effects([value]):
+        return True
+    return any(True for _ in walk.only([value], _ATOMICS))

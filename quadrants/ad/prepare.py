@@ -34,7 +34,7 @@ from quadrants.ir.nodes import (
     VarPlace,
     While,
 )
-from quadrants.ir.types import StructType, TensorType, element_dtype
+from quadrants.ir.types import StructType, TensorType, element_dtype, u1
 
 LOCAL_ATOMICS = {
     "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or",
@@ -55,7 +55,7 @@ def prepare(body: list) -> list:
 
 def _statement(s, out: list) -> None:
     e = s.init if isinstance(s, Declare) else s.value if isinstance(s, Eval) else None
-    if isinstance(e, Atomic) and walk.root_var(e.place) is not None and e.op in LOCAL_ATOMICS:
+    if isinstance(e, Atomic) and walk.root_var(e.place) is not None:
         _atomic(s, e, out)
         return
     if is_differentiated(e):
@@ -72,12 +72,20 @@ def _rewritten(x, out: list, loc):
 
 def _atomic(s, e: Atomic, out: list) -> None:
     """A read-modify-write of a variable of this thread is an assignment."""
-    added = value(e.args[0], out, s.loc)
+    args = [value(a, out, s.loc) for a in e.args]
     old = Load(e.place, e.type)
     if isinstance(s, Declare):
         out.append(Declare(s.var, old, s.loc))
         old = variable(s.var)
-    out.append(Store(e.place, Binary(LOCAL_ATOMICS[e.op], old, added, e.type), s.loc))
+    out.append(Store(e.place, _updated(e, old, args), s.loc))
+
+
+def _updated(e: Atomic, old, args: list):
+    if e.op == "exchange":
+        return args[0]
+    if e.op == "cas":
+        return Select(Binary("eq", old, args[0], u1), args[1], old, e.type, lazy=False)
+    return Binary(LOCAL_ATOMICS[e.op], old, args[0], e.type)
 
 
 def _held(a, out: list, loc):

@@ -179,3 +179,22 @@ def test_values_that_are_read_by_another_way_stay(init):
     loss, grad = gradient(init, body)  # 2 + 4 + 3 * 4
     assert loss == 18.0 * N
     np.testing.assert_array_equal(grad, [1.0 + 4.0 + 12.0] * N)
+
+
+def test_locals_that_are_exchanged_keep_what_they_were_given(init):
+    def body(x, loss):
+        @qd.kernel
+        def run(n: qd.i32):
+            for i in x:
+                k = 0
+                qd.atomic_cas(k, 0, 3)  # k = 3
+                was = qd.atomic_cas(k, n + 5, 9)  # stays 3
+                v = x[i] * x[i]
+                old = qd.atomic_exchange(v, 5.0 * x[i])
+                loss[None] += k * x[i] + was * old + v
+
+        return run
+
+    loss, grad = gradient(init, body)  # 3 * 2 + 3 * 4 + 5 * 2
+    assert loss == 28.0 * N
+    np.testing.assert_array_equal(grad, [3.0 + 3.0 * 4.0 + 5.0] * N)

@@ -286,7 +286,13 @@ class Writer:
         m = self.pick(self.counters)
         self.write(
             self.pick(
-                (f"{m} += 1", f"{m} = ({m} * 3 + {self.pick(self.ints)}) % 5", f"{m} = {self.at('at', f'{m} % 4')}")
+                (
+                    f"{m} += 1",
+                    f"qd.atomic_cas({m}, {self.pick((0, 1, 2))}, 3)",
+                    f"qd.atomic_exchange({m}, 2)",
+                    f"{m} = ({m} * 3 + {self.pick(self.ints)}) % 5",
+                    f"{m} = {self.at('at', f'{m} % 4')}",
+                )
             )
         )
 
@@ -300,7 +306,9 @@ class Writer:
     def _augment(self, loops: int) -> None:
         a = self.pick(self.floats)
         self.write(self.pick((
-            f"{a} += 0.1 * {self.kept(1)}", f"{a} -= 0.1 * {self.kept(1)}", f"{a} *= {self.kept(1)}"
+            f"{a} += 0.1 * {self.kept(1)}", f"{a} -= 0.1 * {self.kept(1)}", f"{a} *= {self.kept(1)}",
+            f"qd.atomic_add({a}, 0.1 * {self.kept(1)})", f"qd.atomic_exchange({a}, {self.kept(1)})",
+            f"{self.pick(self.floats)} = 0.9 * qd.atomic_exchange({a}, {self.kept(1)})",
         )))  # fmt: skip
 
     def _swap(self, loops: int) -> None:
