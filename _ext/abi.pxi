@@ -141,10 +141,8 @@ cdef extern from "Python.h":
     ctypedef PyObject *(*vectorcallfunc)(PyObject *, PyObject *const *, size_t, PyObject *)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
-    bint raw_is_float "PyFloat_CheckExact"(PyObject *object)
     bint raw_is_float_kind "PyFloat_Check"(PyObject *object)
     bint raw_is_int_kind "PyLong_Check"(PyObject *object)
-    double raw_float_value "PyFloat_AS_DOUBLE"(PyObject *object)
     double raw_as_double "PyFloat_AsDouble"(PyObject *object) except? -1
     long long raw_as_int64 "PyLong_AsLongLongAndOverflow"(PyObject *object, int *overflow) except? -1
     unsigned long long raw_low_bits "PyLong_AsUnsignedLongLongMask"(PyObject *object) except? 0xffffffffffffffff

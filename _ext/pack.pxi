@@ -25,12 +25,11 @@ cdef struct Op:
 
 
 cdef int pack_scalar(Op *op, PyObject *value, char *at, Plan plan) except -1:
+    # What `store_plain` has left.
     cdef int overflow = 0
     cdef int64_t number
     if is_real(op.code):
-        if raw_is_float(value):
-            store_real(op.code, at, raw_float_value(value))
-        elif raw_is_int_kind(value):
+        if raw_is_int_kind(value):
             store_real(op.code, at, integer_as_real(op, value, plan))
         elif raw_is_float_kind(value) or is_numpy_number(value, True) or is_numpy_bool(value):
             store_real(op.code, at, raw_as_double(value))

@@ -30,26 +30,15 @@ inline bool has_one_digit(PyObject *object, int32_t *number) {
 // False, with nothing stored, for everything else.
 inline bool store_plain(int32_t code, void *at, PyObject *value) {
     int32_t number;
-    switch (code) {
-        case f32:
-            if (!PyFloat_CheckExact(value)) return false;
-            store(at, static_cast<float>(PyFloat_AS_DOUBLE(value)));
-            return true;
-        case f64:
-            if (!PyFloat_CheckExact(value)) return false;
-            store(at, PyFloat_AS_DOUBLE(value));
-            return true;
-        case i32:
-            if (!PyLong_CheckExact(value) || !has_one_digit(value, &number)) return false;
-            store(at, number);
-            return true;
-        case i64:
-            if (!PyLong_CheckExact(value) || !has_one_digit(value, &number)) return false;
-            store(at, static_cast<int64_t>(number));
-            return true;
-        default:
-            return false;
+    if (PyFloat_CheckExact(value) && is_real(code)) {
+        store_real(code, at, PyFloat_AS_DOUBLE(value));
+        return true;
     }
+    if (PyLong_CheckExact(value) && (code == i32 || code == i64) && has_one_digit(value, &number)) {
+        store_integer(code, at, static_cast<uint64_t>(number));
+        return true;
+    }
+    return false;
 }
 
 }  // namespace qd

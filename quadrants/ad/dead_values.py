@@ -7,13 +7,11 @@ NaN, which would reach what `w` was made of. What only feeds values of this kind
 from __future__ import annotations
 
 from quadrants.ad.build import zero
-from quadrants.ad.prune import reads
+from quadrants.ad.prune import reads, target
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Declare, For, If, Store, VarPlace
+from quadrants.ir.nodes import Declare, For, If, Store, VarPlace
 from quadrants.ir.types import StructType
 from quadrants.ir.walk import has_effects
-
-_ATOMICS: frozenset[type] = frozenset((Atomic,))
 
 
 def without_dead_values(body: list, read_behind: set) -> list:
@@ -36,10 +34,8 @@ class _Values:
         return kept[::-1], live
 
     def _statement(self, s, live: set, drops: bool):
-        if isinstance(s, Declare):
-            return self._declare(s, live)
-        if isinstance(s, Store):
-            return self._store(s, live)
+        if isinstance(s, (Declare, Store)):
+            return self._given(s, live)
         if isinstance(s, If):
             return self._if(s, live, drops)
         if isinstance(s, For):
@@ -47,24 +43,18 @@ class _Values:
         live |= reads([s])
         return s
 
-    def _declare(self, s: Declare, live: set):
-        if s.var.id in live or _is_effect(s.var, s.init):
-            live.discard(s.var.id)
-            live |= reads([s.init])
-            return s
-        # One that is assigned later has to begin somewhere.
-        return Declare(s.var, zero(s.var.type), s.loc) if s.var.mutable else None
-
-    def _store(self, s: Store, live: set):
-        var = walk.root_var(s.place)
-        if var is None or var.id in live or _is_effect(var, s.value):
-            if isinstance(s.place, VarPlace) and not var.shared:
-                live.discard(var.id)
-                live |= reads([s.value])
-            else:
-                live |= reads([s])
-            return s
-        return None
+    def _given(self, s, live: set):
+        key, value = target(s), s.init if isinstance(s, Declare) else s.value
+        if key is not None and key not in live and not _stays(s, value):
+            # One that is assigned later has to begin somewhere.
+            mutable = isinstance(s, Declare) and s.var.mutable
+            return Declare(s.var, zero(s.var.type), s.loc) if mutable else None
+        if isinstance(s, Declare) or isinstance(s.place, VarPlace):
+            live.discard(key)
+            live |= reads([value])
+        else:
+            live |= reads([s])
+        return s
 
     def _if(self, s: If, live: set, drops: bool) -> If:
         then, of_then = self.block(s.then, live, drops)
@@ -89,8 +79,7 @@ class _Values:
         return s
 
 
-def _is_effect(var, value) -> bool:
-    """Whether more than this variable is at stake, or it is one whose parts are looked at apart."""
-    if var.shared or isinstance(var.type, StructType) or has_effects([value]):
-        return True
-    return any(True for _ in walk.only([value], _ATOMICS))
+def _stays(s, value) -> bool:
+    """Whether more than the variable is at stake, or it is one whose parts are looked at apart."""
+    var = s.var if isinstance(s, Declare) else walk.root_var(s.place)
+    return var is not None and isinstance(var.type, StructType) or has_effects([value])

@@ -26,7 +26,6 @@ from quadrants.ir.nodes import (
 )
 
 NAMES = ("random", "check", "print", "fence")
-_CALLS: frozenset[type] = frozenset((Call,))
 _TELLING = frozenset((Rand, Check, Print, Binary, Intrinsic, Call))
 # What takes the record of a thread wherever it stands.
 _WITH_LANE = frozenset((Cell, Slot, Extent, Rand, Check, Print, Builtin))
@@ -93,7 +92,7 @@ def called_early(calls: dict[str, set[str]]) -> set[str]:
 
 def called_by(module: Module) -> dict[str, set[str]]:
     """The names of the functions that each function calls itself, in the order of functions."""
-    return {f.name: {x.func.name for x in walk.only(f.body, _CALLS)} for f in module.functions}
+    return {f.name: {g.name for g in walk.callees(f.body)} for f in module.functions}
 
 
 def first_lines(module: Module) -> dict[str, int]:

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 # More numbers than this in one variable are kept in memory, as a rule.
 _IN_REGISTERS = 16
-_DECLARED: frozenset[type] = frozenset((Declare,))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -144,7 +143,7 @@ class Renderer:
             comment(f.doc),
             lane=lane,
             frame=p.uses_frame,
-            roomy=any(len(leaves(s.var.type)) > _IN_REGISTERS for s in only(f.body, _DECLARED)),
+            roomy=any(len(leaves(s.var.type)) > _IN_REGISTERS for s in only(f.body, (Declare,))),
             early=f.name in self.called_early,
             calls=frozenset(p.calls),
         )

@@ -10,6 +10,7 @@ import os
 import sys
 
 from quadrants.fastcache import describe
+from quadrants.frontend import closed_functions
 
 
 def lines_of(fn) -> int:
@@ -43,15 +44,7 @@ def digest(fn, count: int) -> str | None:
 def outer(fn, path: tuple):
     """What a dotted path from an outer name of `fn` leads to now. Raises LookupError or AttributeError."""
     first, *rest = path
-    if first in fn.__code__.co_freevars:
-        try:
-            found = fn.__closure__[fn.__code__.co_freevars.index(first)].cell_contents
-        except ValueError:
-            raise LookupError(first) from None
-    elif first in fn.__globals__:
-        found = fn.__globals__[first]
-    else:
-        found = getattr(sys.modules["builtins"], first)
+    found = closed_functions.outer(fn, first)
     for name in rest:
         found = getattr(found, name)
     return found

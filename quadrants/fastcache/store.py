@@ -162,6 +162,7 @@ class Lookup:
 
     # ------------------------------------------------------------ writing
 
+    @describe.at_one_time()
     def keep(self, record, recipe, artifact: str) -> None:
         """Write the entry of what was just compiled, if everything it depends on can be told from outside."""
         name = self.kernel.fn.__name__

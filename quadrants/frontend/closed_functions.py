@@ -45,16 +45,16 @@ class Dependence(NamedTuple):
 
 def dependence(fn, args: list) -> Dependence | None:
     """What the result of `fn(*args)` depends on besides the arguments; None where that cannot be told."""
-    if not all(is_constant(x) for x in args):
+    if not all(_is_constant(x) for x in args):
         return None
     found = Dependence([], [])
     return found if _add(fn, found) else None
 
 
-def is_constant(x) -> bool:
+def _is_constant(x) -> bool:
     """Whether `x` is a number or text, or a tuple of such: what nobody can change."""
     if type(x) is tuple:
-        return all(is_constant(item) for item in x)
+        return all(_is_constant(item) for item in x)
     return type(x) in _NUMBERS_AND_TEXT or (isinstance(x, np.generic) and not x.dtype.hasobject)
 
 
@@ -63,16 +63,16 @@ def _add(fn, found: Dependence) -> bool:
         return True
     if not isinstance(fn, types.FunctionType) or hasattr(fn, "__wrapped__") or fn.__kwdefaults__:
         return False
-    if not all(is_constant(x) for x in fn.__defaults__ or ()) or not _closed_text(fn):
+    if not all(_is_constant(x) for x in fn.__defaults__ or ()) or not _closed_text(fn):
         return False
     found.functions.append(fn)
     for name in _outer_names(fn.__code__):
         try:
-            value = _outer(fn, name)
-        except (LookupError, ValueError, AttributeError):
+            value = outer(fn, name)
+        except (LookupError, AttributeError):
             return False
         found.captures.append((fn, name, value))
-        if value is math or is_constant(value) or _is_builtin(value):
+        if value is math or _is_constant(value) or _is_builtin(value):
             continue
         if not _add(value, found):
             return False
@@ -83,9 +83,13 @@ def _is_builtin(value) -> bool:
     return isinstance(value, (type, types.BuiltinFunctionType)) and value in _BUILTINS
 
 
-def _outer(fn, name: str):
+def outer(fn, name: str):
+    """What an outer name of `fn` is now. Raises LookupError or AttributeError."""
     if name in fn.__code__.co_freevars:
-        return fn.__closure__[fn.__code__.co_freevars.index(name)].cell_contents
+        try:
+            return fn.__closure__[fn.__code__.co_freevars.index(name)].cell_contents
+        except ValueError:
+            raise LookupError(name) from None
     return fn.__globals__[name] if name in fn.__globals__ else getattr(builtins, name)
 
 

@@ -84,16 +84,16 @@ class Estimate:
 
 
 def note_costs(tasks: Sequence[Task]) -> None:
-    """Have `of_task` know what tasks cost as they are now."""
+    """Have `of_task` know what tasks cost as they are now, if it does not yet."""
     estimate = Estimate()
     for task in tasks:
-        task.cost = estimate.body(task.body)
+        if task.cost is None:
+            task.cost = estimate.body(task.body)
 
 
 def of_task(task: Task) -> tuple[int, int]:
     """What one iteration of a task costs; found once, so that lowered addresses do not count."""
-    if task.cost is None:
-        note_costs([task])
+    note_costs([task])
     assert task.cost is not None
     return task.cost
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import Call, Function, Module
-
-_CALLS: frozenset[type] = frozenset((Call,))
+from quadrants.ir.nodes import Function, Module
 
 
 def recursions(module: Module) -> Iterator[tuple[Function, list[Function]]]:
     """Every function that comes to itself, and the calls that lead there: itself, those between, itself."""
-    called = {id(f): list(dict.fromkeys(x.func for x in walk.only(f.body, _CALLS))) for f in module.functions}
+    called = {id(f): walk.callees(f.body) for f in module.functions}
     for f in module.functions:
         chain = _chain(f, f, called, set())
         if chain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -67,23 +67,10 @@ def _collect(items: Sequence[Any], found: list[n.Node]) -> None:
 
 def walk(root: Nodes) -> Iterator[n.Node]:
     """`root` (a node or a list of them) and everything below, in order of appearance; callees are not entered."""
-    stack: list[Any] = [root]
-    while stack:
-        node = stack.pop()
-        found = _READERS.get(type(node))
-        if found is None:
-            if isinstance(node, (list, tuple)):
-                stack += node[::-1]
-            continue
-        yield node
-        count, read = found
-        if count == 1:
-            stack.append(read(node))
-        elif count:
-            stack += read(node)
+    return only(root, _READERS)
 
 
-def only(root: Nodes, kinds: frozenset[type]) -> Iterator[Any]:
+def only(root: Nodes, kinds: Container[type]) -> Iterator[Any]:
     """The nodes of these very kinds that `walk` would give: most passes look for few, and are handed no others."""
     stack: list[Any] = [root]
     while stack:
@@ -148,6 +135,11 @@ def _rewritten(x: Any, rewrite: Callable[..., Any], args: tuple[Any, ...]) -> An
         return x
     made = tuple([_rewritten(y, rewrite, args) for y in x])
     return x if all(map(is_, made, x)) else made
+
+
+def callees(body: Nodes) -> list[n.Function]:
+    """The functions that a body calls itself, each once, in order of appearance."""
+    return list(dict.fromkeys(call.func for call in only(body, (n.Call,))))
 
 
 def with_functions(body: Nodes) -> Iterator[n.Node]:

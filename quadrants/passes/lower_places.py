@@ -42,7 +42,7 @@ def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Mod
     see through those where 32 bits may wrap. device: stacks that are not local lie row by row, slot k of all threads
     side by side.
     """
-    cost.note_costs([task for task in module.tasks if task.cost is None])
+    cost.note_costs(module.tasks)
     depths: dict[int, n.StackDepth] = {}
     for task in module.tasks:
         stacks = of_task(task) if module.stacked else []
