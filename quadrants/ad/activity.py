@@ -16,7 +16,6 @@ from quadrants.ir.nodes import (
     Cell,
     Declare,
     Elem,
-    Eval,
     Load,
     Make,
     MatOp,
@@ -154,14 +153,12 @@ def passing(e) -> list:
 
 def _assignments(body: list):
     """(place, value) of everything that is written, in order."""
-    for node in walk.walk(body):
+    for node in walk.only(body, (Declare, Store, Atomic)):
         if isinstance(node, Declare):
             if not isinstance(node.init, Atomic):
                 yield VarPlace(node.var, node.var.type), node.init
         elif isinstance(node, Store):
             yield node.place, node.value
-        elif isinstance(node, Atomic):
+        else:
             for a in node.args:
                 yield node.place, a
-        elif isinstance(node, Eval):
-            continue

@@ -194,7 +194,7 @@ def _values(body: list) -> Values:
     pushed: dict = {}
     loops: dict = {}
     parts = set()
-    for node in walk.walk(body):
+    for node in walk.statements(body):
         if isinstance(node, Declare) and not isinstance(node.init, Atomic):
             assigned.setdefault(node.var.id, []).append(node.init)
         elif isinstance(node, For):

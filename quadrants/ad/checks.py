@@ -21,7 +21,7 @@ from quadrants.ir.nodes import (
     While,
 )
 from quadrants.ir.types import DType
-from quadrants.ir.walk import has_effects, root, walk
+from quadrants.ir.walk import has_effects, only, root, walk
 
 
 def learn_purity(functions: list) -> None:
@@ -54,7 +54,7 @@ def _block(body: list, loc, top: bool, activity: Activity, refusals: Refusals, s
             _block(s.body, here, False, activity, refusals, stacks)
         else:
             roots = [s]
-        for node in walk(roots):
+        for node in only(roots, _ASKED):
             _node(node, here, activity, refusals)
 
 
@@ -74,6 +74,10 @@ def _structure(s, loc, top: bool, refusals: Refusals, stacks: bool) -> None:
             if isinstance(inner, (While, Break, Continue)):
                 _structure(inner, inner.loc or loc, False, refusals, stacks)
         refusals.dynamic_loop(loc)
+
+
+# The kinds of nodes that `_node` may refuse.
+_ASKED = frozenset((Rand, Intrinsic, Builtin, Cell, Volatile, Call, Cast, MatOp))
 
 
 def _node(node, loc, activity: Activity, refusals: Refusals) -> None:

@@ -67,10 +67,11 @@ def differentiate(module: Module, mode: str, options) -> Module:
     if mode == "forward":
         module.body = _forward(body, refusals) + returned
     else:
-        module.stacked = True
         module.body = _reverse(module, body, returned, refusals, options)
         _keep_used(module)
-    rename.unique_names(module.body, rename.names_of(module) | _names_of_stacks(module.body))
+    stacks = _names_of_stacks(module.body)
+    module.stacked = bool(stacks)
+    rename.unique_names(module.body, rename.names_of(module) | stacks)
     return module
 
 
@@ -79,7 +80,7 @@ def _declared(body: list) -> list:
 
 
 def _names_of_stacks(body: list) -> set:
-    return {node.array.name for node in walk.walk(body) if isinstance(node, Cell) and node.array.kind == "stack"}
+    return {cell.array.name for cell in walk.only(body, (Cell,)) if cell.array.kind == "stack"}
 
 
 def _forward(body: list, refusals: Refusals) -> list:
@@ -165,9 +166,9 @@ def _without_asserts(body: list, sites: list) -> list:
 
 
 def _check_unknown(body: list, unknown: dict, refusals: Refusals) -> None:
-    for node in walk.walk(body):
-        if isinstance(node, Declare) and node.var.id in unknown:
-            loc, what = unknown[node.var.id]
+    for s in walk.statements(body) if unknown else ():
+        if isinstance(s, Declare) and s.var.id in unknown:
+            loc, what = unknown[s.var.id]
             refusals.unknown(what, loc)
 
 
@@ -176,11 +177,11 @@ def _keep_used(module: Module) -> None:
     used, called = set(), set()
     bodies = [module.body]
     while bodies:
-        for node in walk.walk(bodies.pop()):
-            if isinstance(node, (Cell, Extent)):
+        for node in walk.only(bodies.pop(), (Cell, Extent, Call)):
+            if not isinstance(node, Call):
                 used.add(node.array.id)
                 used.update(c.id for c in node.array.components or ())
-            elif isinstance(node, Call) and node.func.name not in called:
+            elif node.func.name not in called:
                 called.add(node.func.name)
                 bodies.append(node.func.body)
     module.functions = [f for f in module.functions if f.name in called]

@@ -53,10 +53,10 @@ def target(s) -> object:
 def reads(items) -> set:
     """Variables and stacks that expressions read."""
     found = set()
-    for node in walk.walk(items):
+    for node in walk.only(items, (VarPlace, Cell)):
         if isinstance(node, VarPlace):
             found.add(node.var.id)
-        elif isinstance(node, Cell) and node.array.kind == "stack":
+        elif node.array.kind == "stack":
             found.add(("stack", node.array.id))
     return found
 
@@ -127,6 +127,6 @@ def _swept(body: list, needed: set) -> list:
             key = target(s)
             if key is None or key in needed:
                 out.append(s)
-        elif not isinstance(s, Eval) or any(isinstance(x, Atomic) for x in walk.walk([s.value])):
+        elif not isinstance(s, Eval) or any(walk.only(s.value, (Atomic,))):
             out.append(s)
     return out

@@ -21,7 +21,7 @@ from quadrants.ad.versions import Versions
 from quadrants.ir import rename
 from quadrants.ir.nodes import Atomic, Cell, Const, Declare, ElemPlace, For, If, Load, Select, Store
 from quadrants.ir.overlap import is_same_memory, parts
-from quadrants.ir.walk import root, walk
+from quadrants.ir.walk import only, root, walk
 
 
 def check(body: list, activity: Activity, refusals: Refusals) -> None:
@@ -90,7 +90,7 @@ class _Loop:
 
     def _nodes(self, nodes, loc, steps: tuple, branches: tuple) -> None:
         chosen: dict = {}
-        for node in walk(nodes):
+        for node in only(nodes, (Select, Load, Store, Atomic)):
             if isinstance(node, Select):
                 _choose(node, self.versions.now(node.cond), chosen)
             elif isinstance(node, Load) and isinstance(root(node.place), Cell) and self.activity.is_varied(node):
@@ -152,7 +152,7 @@ class _Cells:
 def _idle(body: list) -> set:
     """Nodes of values that nothing uses: the frontend keeps the old value of what a statement writes, in case."""
     used = rename.uses(body)
-    unused = [s.init for s in walk(body) if isinstance(s, Declare) and s.var.id not in used]
+    unused = [s.init for s in only(body, (Declare,)) if s.var.id not in used]
     values = [e for e in unused if not isinstance(e, Atomic)]
     return {id(node) for node in walk(values)}
 

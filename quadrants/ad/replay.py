@@ -24,7 +24,7 @@ from quadrants.ir.nodes import (
 def assigned(body: list) -> list:
     """The variables that `body` assigns without declaring them, in order of appearance."""
     own, found = set(), {}
-    for node in walk.walk(body):
+    for node in walk.statements(body):
         if isinstance(node, Declare):
             own.add(node.var.id)
         elif isinstance(node, For):

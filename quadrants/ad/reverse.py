@@ -63,7 +63,7 @@ class Reverse:
         self.replay = Replay(self.unknown)
         self.adjoints: dict = {}
         self.constant: set = set()
-        self.stored = {root(s.place).var.id for s in walk.walk(body) if isinstance(s, Store) and walk.root_var(s.place)}
+        self.stored = {root(s.place).var.id for s in walk.only(body, (Store,)) if walk.root_var(s.place)}
 
     def block(self, body: list, env: dict) -> list:
         """REV(body), over the versions in `env`."""

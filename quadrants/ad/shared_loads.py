@@ -47,21 +47,20 @@ def share_loads(body: list) -> list:
     """`body`, as `prepare` leaves it, with repeated loads of differentiable cells made variables."""
     excluded = set()
     varying = set()
-    for node in walk.walk(body):
-        if isinstance(node, (Store, Atomic)):
-            at = root(node.place)
-            if isinstance(at, Cell):
-                excluded.add(at.array.id)
-            else:
-                varying.add(at.var.id)
-        elif isinstance(node, StopGrad):
+    for node in walk.only(body, (Store, Atomic, StopGrad)):
+        if isinstance(node, StopGrad):
             return body
+        at = root(node.place)
+        if isinstance(at, Cell):
+            excluded.add(at.array.id)
+        else:
+            varying.add(at.var.id)
     return _Sharing(excluded, varying).block(body, {})
 
 
 def _written(s) -> list:
     """The differentiable arrays that a statement writes, also below."""
-    places = [root(node.place) for node in walk.walk(s) if isinstance(node, (Store, Atomic))]
+    places = [root(node.place) for node in walk.only(s, (Store, Atomic))]
     return list({at.array.id: at.array for at in places if isinstance(at, Cell) and at.array.grad is not None}.values())
 
 
@@ -102,7 +101,7 @@ class _Sharing:
         """In how many statements of this block, or below them, each cell is read."""
         counts: dict = {}
         for s in body:
-            for key in {self.key(n) for n in walk.walk(s) if isinstance(n, Load)}:
+            for key in set(map(self.key, walk.only(s, (Load,)))):
                 counts[key] = counts.get(key, 0) + 1
         return counts
 

@@ -16,7 +16,7 @@ from quadrants.ir.types import StructType
 
 def split_structs(body: list) -> list:
     """The statements without struct variables; `body` itself where there are none."""
-    found = any(isinstance(s, Declare) and isinstance(s.var.type, StructType) for s in walk.walk(body))
+    found = any(isinstance(s, Declare) and isinstance(s.var.type, StructType) for s in walk.statements(body))
     return _Split().block(body) if found else body
 
 

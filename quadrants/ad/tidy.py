@@ -106,9 +106,9 @@ def _assigns(s) -> bool:
 
 def _count(body: list, among: dict) -> dict:
     found: dict = {}
-    for node in walk.walk(body):
-        if isinstance(node, VarPlace) and node.var.id in among:
-            found[node.var.id] = found.get(node.var.id, 0) + 1
+    for place in walk.only(body, (VarPlace,)):
+        if place.var.id in among:
+            found[place.var.id] = found.get(place.var.id, 0) + 1
     return found
 
 

@@ -31,7 +31,7 @@ from quadrants.ir.nodes import (
     VarPlace,
 )
 from quadrants.ir.types import StructType, TensorType, element_dtype, i32, u1
-from quadrants.ir.walk import root_var, walk
+from quadrants.ir.walk import only, root_var, walk
 
 _UNROLLED = 4  # iterations of a loop inside, each of which is gone through
 _TRIALS = 200  # iterations that are gone through in one parallel loop; later ones count as unknown
@@ -71,9 +71,9 @@ class Versions:
                 self.defined[s.var.id] = self.now(s.init)
         elif isinstance(s, Store) and self._follows(root_var(s.place)):
             self._set(root_var(s.place), self._stored(s))
-        for node in walk(s):
-            if isinstance(node, Atomic) and self._follows(root_var(node.place)):
-                self._set(root_var(node.place), None)
+        for atomic in only(s, (Atomic,)):
+            if self._follows(root_var(atomic.place)):
+                self._set(root_var(atomic.place), None)
 
     def branch(self) -> dict:
         """The values at an `if`, for `other` and `join`."""
@@ -217,7 +217,7 @@ class Versions:
 
 def _changed(body: list) -> dict:
     """The integers, vectors of them too, that are assigned to behind their declaration, by id."""
-    found = (root_var(node.place) for node in walk(body) if isinstance(node, (Store, Atomic)))
+    found = (root_var(node.place) for node in only(body, (Store, Atomic)))
     return {var.id: var for var in found if var is not None and _counts(var.type)}
 
 

@@ -84,7 +84,7 @@ def _sees_threads(task: Task) -> bool:
     """Whether a task knows of the threads and blocks that do it."""
     if task.collective or task.shared_arrays:
         return True
-    return any(isinstance(node, Intrinsic) for node in walk.with_functions(task.body))
+    return any(isinstance(node, Intrinsic) for node in walk.with_functions(task.body, (Intrinsic,)))
 
 
 def _shared(count: int | Program, times: int) -> int | Program:

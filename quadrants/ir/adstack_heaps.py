@@ -17,8 +17,8 @@ ROWS = Var("qd_rows", i32)
 def of_task(task: Task) -> list[ArrayDecl]:
     """The stacks that a task uses, in order of appearance."""
     found: dict[int, ArrayDecl] = {}
-    for node in walk.walk(task.body):
-        if isinstance(node, MEMORY) and node.array.kind == "stack":
+    for node in walk.only(task.body, MEMORY):
+        if node.array.kind == "stack":
             found[node.array.id] = node.array
     return list(found.values())
 

@@ -8,7 +8,8 @@ from quadrants.ir import walk
 
 def writes_companions(body: list[n.Stmt], which: str) -> bool:
     """Whether a body may write a cell that has a companion. which: "grad" or "dual"."""
-    return any(_has(place, which) for node in walk.with_functions(body) for place in walk.written_places(node))
+    writers = walk.with_functions(body, walk.WRITERS)
+    return any(_has(place, which) for node in writers for place in walk.written_places(node))
 
 
 def _has(place: n.Place, which: str) -> bool:

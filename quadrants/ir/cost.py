@@ -152,7 +152,7 @@ def _loops(task: Task) -> Iterator[For | While]:
     """Every loop of a task, also in the functions that it calls."""
     if task.loop is not None:
         yield task.loop
-    yield from (node for node in walk.with_functions(task.body) if isinstance(node, (For, While)))
+    yield from (node for node in walk.with_functions(task.body, (For, While)) if not isinstance(node, Call))
 
 
 def _is_known(loop: For) -> bool:
@@ -169,12 +169,12 @@ def runs_alone(task: Task, threads: int) -> bool:
         return False
     # The more threads there are, the more often the line of a cell is in the cache of another core.
     contended = ATOMIC * (1 + threads / 4)
-    waits = ONE_BY_ONE * sum(map(_is_of_one_cell, walk.walk(task.body)))
+    waits = ONE_BY_ONE * sum(map(_is_of_one_cell, walk.only(task.body, (Atomic,))))
     return work <= max((work + contended * atomics) / threads, waits)
 
 
-def _is_of_one_cell(node: Node) -> bool:
-    """Whether it is an atomic update of the same cell in every iteration, as of a counter or the length of a list."""
-    if not isinstance(node, Atomic) or node.plain or walk.root_cell(node.place) is None:
+def _is_of_one_cell(node: Atomic) -> bool:
+    """Whether it updates the same cell in every iteration, as of a counter or the length of a list."""
+    if node.plain or walk.root_cell(node.place) is None:
         return False
-    return not any(isinstance(x, VarPlace) for x in walk.walk(node.place))
+    return not any(walk.only(node.place, (VarPlace,)))

@@ -130,4 +130,4 @@ def names_of(module: Module) -> set[str]:
 
 def uses(body: list[Stmt]) -> set[int]:
     """Ids of the variables that a body or expression mentions."""
-    return {node.var.id for node in walk.walk(body) if isinstance(node, VarPlace)}
+    return {place.var.id for place in walk.only(body, (VarPlace,))}

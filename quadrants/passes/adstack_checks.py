@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quadrants.ir.adstack_heaps import constant, of_task
 from quadrants.ir.nodes import ArrayDecl, Check, Const, Expr, Load, Module, StackDepth, VarPlace
-from quadrants.ir.walk import walk
+from quadrants.ir.walk import statements
 
 # Label, slots or None, and the number of the value that has them or None.
 Slots = tuple[str, int | None, int | None]
@@ -16,7 +16,7 @@ _MOST_VALUES = 22
 def number_stack_checks(module: Module) -> Module:
     """Put the number of its task and the sizes of the stacks there into the message of every check of a stack."""
     for number, task in enumerate(module.tasks if module.stacked else ()):
-        checks = [c for c in walk(task.body) if isinstance(c, Check) and module.sites[c.site][0][0] == "adstack"]
+        checks = [c for c in statements(task.body) if isinstance(c, Check) and module.sites[c.site][0][0] == "adstack"]
         stacks = of_task(task) if checks else []
         for check in checks:
             (kind, label, forced, *_), frames, name = module.sites[check.site]

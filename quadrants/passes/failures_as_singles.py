@@ -10,9 +10,8 @@ from quadrants.ir.types import f32, f64
 def failures_as_singles(module: n.Module) -> n.Module:
     """Have checks hand over real numbers as they are, and constants as f32."""
     for body in (*(task.body for task in module.tasks), *(f.body for f in module.functions)):
-        for node in walk.walk(body):
-            if isinstance(node, n.Check):
-                node.values = tuple(map(_single, node.values))
+        for check in walk.only(body, (n.Check,)):
+            check.values = tuple(map(_single, check.values))
     return module
 
 

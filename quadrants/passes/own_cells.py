@@ -37,12 +37,15 @@ def use_own_cells(module: Module) -> Module:
     return module
 
 
+_TELLING = frozenset((Cell, Declare, *walk.WRITERS))
+
+
 def _own_cells(module: Module, task: Task, loop: For) -> None:
-    cells = [(n, walk.root_cell(n.place)) for n in walk.walk(task.body) if isinstance(n, Atomic)]
+    cells = [(atomic, walk.root_cell(atomic.place)) for atomic in walk.only(task.body, (Atomic,))]
     atomics = [(atomic, cell.array) for atomic, cell in cells if cell is not None]
     if not atomics or not loop.vars:
         return
-    nodes = list(walk.with_functions(task.body))
+    nodes = list(walk.with_functions(task.body, _TELLING))
     variables = loop.index or loop.vars
     values = Values(nodes, variables)
     accesses: dict[ArrayDecl, list[tuple[Expr, ...]]] = {}
@@ -56,8 +59,7 @@ def _own_cells(module: Module, task: Task, loop: For) -> None:
             if cell is not None:
                 written.add(cell.array)
     # What is reduced is written behind the loop, while threads that are not so far are still in theirs.
-    reduced = (node for node in walk.walk(task.reductions) if isinstance(node, Cell))
-    written.update(slot.array for slot in reduced)
+    written.update(cell.array for cell in walk.only(task.reductions, (Cell,)))
     shared = _overlapping(module.arrays)
     plain: dict[ArrayDecl, bool] = {}  # unrolled loops have many atomics of one array
     for atomic, array in atomics:

@@ -56,7 +56,7 @@ def recognise_in(task: Task) -> None:
     candidates: dict[tuple[Key, str], list[Update]] = {}
     touched: Touched = {}
     atomics: dict[int, Atomic] = {}
-    for node in walk.walk(task.body):
+    for node in walk.statements(task.body):
         if isinstance(node, Eval) and isinstance(node.value, Atomic):
             key = _place_key(node.value.place)
             op, t = node.value.op, node.value.type

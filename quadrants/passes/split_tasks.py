@@ -110,11 +110,11 @@ def _share(tasks: list[Task], results: int) -> list[Var]:
     declared: dict[int, int] = {}
     used: list[tuple[int, Var]] = []  # of the body of a task, behind those of the loop, which are as of no task
     for number, task in enumerate(tasks):
-        bounds = [(-1, node.var) for node in walk.walk(walk.bounds_of(task)) if isinstance(node, VarPlace)]
-        for node in walk.walk(task.body):
+        bounds = [(-1, place.var) for place in walk.only(walk.bounds_of(task), (VarPlace,))]
+        for node in walk.only(task.body, (Declare, VarPlace)):
             if isinstance(node, Declare):
                 declared[node.var.id] = number
-            elif isinstance(node, VarPlace):
+            else:
                 used.append((number, node.var))
         used += bounds
     shared: dict[int, Var] = {}

@@ -57,6 +57,27 @@ def test_statements_are_changed_where_they_are():
     assert [len(block) for block in blocks] == [1, 1, 1, 2]
 
 
+def test_statements_are_walked_in_order_without_their_expressions():
+    load = n.Load(OLD, f32)
+    declare = n.Declare(n.Var("x", f32), load)
+    inner, last, before, store = n.Comment("a"), n.Comment("b"), n.Comment("c"), n.Store(OLD, load)
+    loop = n.While([before], n.Const(1, u1), [n.If(n.Const(1, u1), [inner], [store])])
+    body = [declare, loop, last]
+    found = list(walk.statements(body))
+    assert found == [declare, loop, before, loop.body[0], inner, store, last]
+    assert found == [x for x in walk.walk(body) if isinstance(x, (n.Declare, n.While, n.If, n.Store, n.Comment))]
+
+
+def test_functions_are_walked_once_each_for_some_kinds_of_nodes():
+    func = n.Function("f", [], [n.Eval(n.Rand(f32))])
+    func.body.append(n.Eval(n.Call(func, (), f32)))
+    calls = [n.Eval(n.Call(func, (n.Rand(f32),), f32)), n.Eval(n.Call(func, (), f32))]
+    assert [type(x) for x in walk.with_functions(calls, (n.Rand,))] == [n.Call, n.Rand, n.Call, n.Rand, n.Call]
+    assert list(walk.with_functions(calls, (n.Rand,))) == [
+        x for x in walk.with_functions(calls) if isinstance(x, (n.Rand, n.Call))
+    ]
+
+
 def test_blocks_alone():
     body, pre = [n.Comment("a")], [n.Comment("b")]
     loop = n.While(pre, n.Load(OLD, f32), body)

@@ -46,8 +46,8 @@ def find_containers(module: n.Module) -> n.Module:
 def _frees(tree: Tree, task: n.Task) -> bool:
     """Whether a task may make cells inactive, so that the container of an iteration need not stay its own."""
     makers = {id(tree.function_of("deactivate", node)) for node in tree.made("deactivate")}
-    nodes = walk.with_functions(task.body)
-    return bool(makers) and any(isinstance(node, n.Call) and id(node.func) in makers for node in nodes)
+    calls = walk.with_functions(task.body, (n.Call,))
+    return bool(makers) and any(id(call.func) in makers for call in calls)
 
 
 class _Access:

@@ -110,8 +110,8 @@ def _freed_by_calls(tree: Tree, s: n.Stmt) -> list[SparseNode]:
     """The pointer nodes whose containers a statement may free."""
     verbs = {id(tree.function_of("deactivate", node)): node for node in tree.made("deactivate")}
     found: dict[int, SparseNode] = {}
-    for node in walk.with_functions(s):
-        sparse = verbs.get(id(node.func)) if isinstance(node, n.Call) else None
+    for call in walk.with_functions(s, (n.Call,)):
+        sparse = verbs.get(id(call.func))
         if sparse is not None:
             for one in (sparse, *sparse.tables) if sparse.kind == "pointer" else sparse.tables:
                 found[id(one)] = one
