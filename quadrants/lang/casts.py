@@ -60,7 +60,8 @@ def bit_cast(obj, dtype) -> Any:
         raise QuadrantsTypeError(f"bit_cast needs a number, not {type_name(obj)}")
     if bits.dtype.itemsize != dtype.size:
         raise QuadrantsTypeError(
-            f"bit_cast is only supported between data type with same size, not from {bits.dtype} to {dtype}"
+            f"bit_cast is only supported between data type with same size, not from {bits.dtype} to {dtype}: "
+            f"qd.cast to a type of {8 * dtype.size} bits first"
         )
     return bits.view(to_numpy_type(dtype))[()]
 

@@ -105,9 +105,12 @@ def convert_expr(e, t, verb: str = "assign"):
         if not isinstance(have, TensorType):
             return splat(e, t)
         if have.shape != t.shape:
-            raise QuadrantsTypeError(f"cannot {verb} '{have}' to '{t}'")
+            raise QuadrantsTypeError(f"cannot {verb} '{have}' to '{t}': both need the same shape")
     elif isinstance(have, TensorType):
-        raise QuadrantsTypeError(f"cannot {verb} '{have}' to '{t}'")
+        raise QuadrantsTypeError(
+            f"cannot {verb} '{have}' to '{t}', which is one number: take one element of it, as in `v[0]`; several "
+            "results of a function are taken apart by `a, b = f(x)`"
+        )
     tell_of_lost_bits(e, t)
     return cast_expr(e, t)
 
@@ -134,7 +137,8 @@ def _shape_of(a, b, symbol: str):
     sa = a.type.shape if isinstance(a.type, TensorType) else None
     sb = b.type.shape if isinstance(b.type, TensorType) else None
     if sa is not None and sb is not None and sa != sb:
-        raise QuadrantsTypeError(f"unsupported operand type(s) for '{symbol}': '{_name(a)}' and '{_name(b)}'")
+        told = f"unsupported operand type(s) for '{symbol}': '{_name(a)}' and '{_name(b)}'"
+        raise QuadrantsTypeError(f"{told}; elements are taken in pairs, so both sides need the same shape")
     return sa if sa is not None else sb
 
 
@@ -267,7 +271,7 @@ def bit_cast(x, t: DType) -> Value:
     if have.bits != t.bits:
         raise QuadrantsTypeError(
             f"bit_cast is only supported between data type with same size, got {have} ({have.bits} bits) "
-            f"and {t} ({t.bits} bits)"
+            f"and {t} ({t.bits} bits): qd.cast to a type of {t.bits} bits first, or take the bits as one of {have.bits}"
         )
     shape = e.type.shape if isinstance(e.type, TensorType) else None
     return Value(Cast(e, _with_shape(t, shape), bits=True)) if have is not t else Value(e)
