@@ -161,8 +161,8 @@ def trace(kernel, args: tuple, options: dict, observer: Observer, dialect, recor
         observer.ir("differentiate", traced.module)
     with profiler.scope("passes"):
         pipeline.run(traced.module, dialect.abilities, observer.ir, written=not kernel.mode)
-        if dialect.spelling.taken:
-            rename.avoid(traced.module, dialect.spelling.taken)
+        if dialect.spelling.takes_names:
+            rename.avoid(traced.module, dialect.spelling.takes)
     return traced
 
 

@@ -31,6 +31,7 @@ from quadrants.ir.nodes import (
     Declare,
     For,
     Load,
+    Loc,
     Module,
     StackDepth,
     Store,
@@ -101,6 +102,7 @@ class Depths:
         self.stacks: list = []
         self.depths: list = []
         self.known: dict = {}  # of the present task, by size
+        self.loc: Loc | None = None  # of a loop whose stacks a launch gives their depth
 
     def settle(self, body: list) -> list:
         """`body` with guards; `source` of the declarations of stacks is set."""
@@ -111,7 +113,7 @@ class Depths:
             made += self._block([s], values, {})
         if self.stacks:
             self.module.heap_site = len(self.module.sites)
-            self.module.sites.append((("adstack memory",), [], self.module.name))
+            self.module.sites.append((("adstack memory",), frames_of(self.loc), self.module.name))
             self._name()
         return made
 
@@ -154,6 +156,7 @@ class Depths:
             return []
         else:
             limit = depth.count
+        self.loc = self.loc or s.loc
         self.module.sites.append((("adstack", stacks[0].label, self.forced), frames_of(s.loc), self.module.name))
         count = trips(s.bounds)
         held = Var("trips", i64, False, level=1)

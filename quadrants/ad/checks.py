@@ -97,7 +97,7 @@ def _node(node, loc, activity: Activity, refusals: Refusals) -> None:
         # Of integers there is no derivative, and none of what is computed from constants.
         scalar = node.func.pure and isinstance(node.type, DType)
         if not scalar or node.type.is_real and any(_varied(a, activity) for a in node.args):
-            refusals.construct(f"The call of the real function '{node.func.name}'", loc)
+            refusals.real_function(node.func.name, loc)
     elif isinstance(node, Cast) and node.bits and _varied(node.a, activity):
         refusals.construct("qd.bit_cast of a value with a derivative", loc)
     elif isinstance(node, MatOp) and node.op.startswith("frexp") and _varied(node.args[0], activity):

@@ -59,6 +59,11 @@ class Refusals:
             )
         self.raise_(f"{what} is not supported in AutoDiff. {_INSTEAD.get(what, '')}".rstrip(), loc)
 
+    def real_function(self, name: str, loc):
+        self.raise_(
+            f"The call of the real function '{name}' is not supported in AutoDiff. Write '{name}' as a @qd.func.", loc
+        )
+
     def atomic(self, op: str, array, loc):
         self.raise_(
             f"atomic_{op} on '{array.label or array.name}', which has a gradient, has no derivative: only atomic_add "

@@ -53,6 +53,7 @@ class Spelling:
     and aggregates, where these differ. written: real functions (with their types) that the prelude has to write where
     other languages have them. references: memory is reached through blocks, and structs have to say how they end.
     double_suffix: of literals of f64. array: the elements of a tensor as a value, of {type}, {count} and {body}.
+    families: a pattern of names that are taken, too.
     """
 
     dialect: str
@@ -76,6 +77,7 @@ class Spelling:
     long_suffix: str = "ll"
     float_suffix: str = "f"
     builtins: frozenset[str] = frozenset()
+    families: str = ""
     float_atomics: bool = True
     coherent: bool = False
     string: str = "const char *"
@@ -151,9 +153,20 @@ class Spelling:
         )
 
     @cached_property
-    def taken(self) -> frozenset[str]:
-        """Identifiers that no variable may have, besides those that none has in any dialect."""
+    def _taken(self) -> frozenset[str]:
         return (self.builtins | frozenset(self.keywords.split())) - RESERVED
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether variables may have names here that they may have elsewhere."""
+        return bool(self._taken or self.families)
+
+    def takes(self, name: str) -> bool:
+        """Whether no variable may have a name, besides those that none has in any dialect."""
+        return name in self._taken or self._in_family(name)
+
+    def _in_family(self, name: str) -> bool:
+        return bool(self.families) and re.fullmatch(self.families, name) is not None
 
     @cached_property
     def context(self) -> dict[str, Any]:
@@ -220,11 +233,12 @@ class Spelling:
 
     def function(self, name: str) -> str:
         """How a function of the user's is called."""
-        return f"qd_{name}_" if name in self.builtins else name  # no helper's name ends so
+        return f"qd_{name}_" if name in self.builtins or self._in_family(name) else name  # no helper's name ends so
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        if name not in self.reserved and not name.startswith(("_", "qd_")) and _PLAIN_IDENTIFIER.match(name):
+        taken = name in self.reserved or self._in_family(name) or name.startswith(("_", "qd_"))
+        if not taken and _PLAIN_IDENTIFIER.match(name):
             return name
         if name.isascii() and name.isidentifier():
             return f"qd_{name}"

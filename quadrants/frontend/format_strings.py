@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
+from quadrants.formats import written
 from quadrants.ir.types import DType
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
 SIGNED, UNSIGNED, REAL = "di", "uoxX", "fFeEgGaA"
+_PLAIN = ("d", "i", "u", "f", "s")  # of a field that asks for nothing, and is given values of any type
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
@@ -51,6 +53,21 @@ def check_spec(spec: str, t: DType) -> str:
         if letters not in _letters_of(t):
             raise _mismatch(spec, letters, t)
     return spec
+
+
+def check_written(spec: str, t: DType) -> str:
+    """`spec` where the message of an assertion can write values of a type by it: the host does that, so that it may be
+    of Python, too. Else the error of `check_spec`."""
+    try:
+        return check_spec(spec, t)
+    except (QuadrantsSyntaxError, QuadrantsTypeError):
+        try:
+            written(0.0 if t.is_real else 0, spec)
+        except ValueError:
+            pass
+        else:
+            return spec
+        raise
 
 
 def _no_conversion(spec: str, t: DType) -> QuadrantsTypeError:
@@ -209,13 +226,14 @@ def _fields_of(text: str, given: _Arguments):
 
 
 def percent_message(template: str, args: Any) -> Formatted:
-    """`template % args` of an assert, as in `"%d of %d" % (a, b)`; what its fields ask for is ignored."""
+    """`template % args` of an assert, as in `"%d of %.2f" % (a, b)`."""
     args = list(args) if isinstance(args, tuple) else [args]
     pieces = template.replace("%%", "\0").split("%")
     parts: list = [pieces[0].replace("\0", "%")]
     if len(pieces) - 1 != len(args):
         raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
     for piece, arg in zip(pieces[1:], args):
-        tail = piece.lstrip("0123456789.+-# ")[1:]
-        parts += [(arg, ""), tail.replace("\0", "%")]
+        tail = piece.lstrip("0123456789.+-# ")
+        spec = piece[: len(piece) - len(tail)] + tail[:1]
+        parts += [(arg, "" if spec in _PLAIN else spec), tail[1:].replace("\0", "%")]
     return Formatted(parts)

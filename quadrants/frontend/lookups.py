@@ -21,7 +21,7 @@ from quadrants.frontend.walker import HANDED_OVER, Walker
 from quadrants.lang import access, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
-from quadrants.lang.kinds import FIELD_KINDS, is_external, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, is_external, kind_of, unwrapped
 from quadrants.lang.value import Value
 
 
@@ -66,6 +66,8 @@ class Lookups:
     def captured(self, value, name: str):
         if isinstance(value, float) and self.options.raise_on_templated_floats:
             raise ValueError(f"Floats not allowed as templated types: the captured name '{name}' is {value!r}")
+        if kind_of(unwrapped(value)) in FIELD_KINDS:
+            return unwrapped(value)
         if kind_of(value) in HANDED_OVER:
             raise QuadrantsCompilationError(
                 f"The ndarray or tensor '{name}' is not registered as a kernel parameter: pass it as an argument."

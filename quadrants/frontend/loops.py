@@ -307,7 +307,6 @@ class Loops:
         self.struct_for(node, self.walker.eval(inner), grouped=True)
 
     def struct_for(self, node, obj, grouped: bool) -> None:
-        obj = getattr(obj, "_unwrapped", lambda: obj)() if kind_of(obj) == "tensor" else obj
         kind = kind_of(obj)
         if kind == "struct_field":
             obj = self._first_leaf(obj)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.evaluation import Evaluation
-from quadrants.frontend.format_strings import Formatted, check_spec, is_container, percent_message
+from quadrants.frontend.format_strings import Formatted, check_spec, check_written, is_container, percent_message
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Print
-from quadrants.ir.types import StructType, TensorType, f64
+from quadrants.ir.types import DType, StructType, TensorType, f64
 from quadrants.lang import access, tensor, typed
 from quadrants.lang.value import Value
 
@@ -43,7 +44,7 @@ class Output:
         self.declared.prints = True
         self.writer.emit(Print(tuple(_merge(parts))))
 
-    def _print_value(self, value, spec: str, parts: list) -> None:
+    def _print_value(self, value, spec: str, parts: list, check: Callable[[str, DType], str] = check_spec) -> None:
         value = typed.unboxed(value)
         if isinstance(value, Formatted):
             for part in value.parts:
@@ -51,7 +52,7 @@ class Output:
                     parts.append(part)
                 else:
                     inner, inner_spec = part
-                    self._print_value(inner, inner_spec, parts)
+                    self._print_value(inner, inner_spec, parts, check)
             return
         if isinstance(value, str):
             parts.append(value)
@@ -61,7 +62,7 @@ class Output:
             for k, item in enumerate(value):
                 if k:
                     parts.append(", ")
-                self._print_value(item, spec, parts)
+                self._print_value(item, spec, parts, check)
             parts.append("]")
             return
         if not isinstance(value, Value) and not typed.is_number(value) and not _is_tensor(value):
@@ -78,9 +79,9 @@ class Output:
             raise QuadrantsTypeError("Structs cannot be printed; print their members.")
         if isinstance(v.type, TensorType):
             rows = access.iterate(self.writer.temp(v))
-            self._print_value(list(rows), spec, parts)
+            self._print_value(list(rows), spec, parts, check)
             return
-        parts.append((v.expr, check_spec(spec, v.type)))
+        parts.append((v.expr, check(spec, v.type)))
 
     # ------------------------------------------------------------ assert
 
@@ -88,31 +89,31 @@ class Output:
         cond = typed.condition(self.walker.eval(node.test), "assert", node.test)
         if not self.options.debug:
             return
-        texts, values = self._assert_message(node)
-        self.writer.check(cond, ("assert", tuple(texts)), values)
+        texts, specs, values = self._assert_message(node)
+        self.writer.check(cond, ("assert", tuple(texts), tuple(specs)), values)
 
     def _assert_message(self, node):
-        """(texts with a slot for each value, value expressions)"""
+        """(texts with a slot for each value, how each is to be written, value expressions)"""
         if node.msg is None:
-            return [ast.unparse(node.test)], []
+            return [ast.unparse(node.test)], [], []
         percent = isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod)
         if percent and isinstance(node.msg.left, ast.Constant):
             message = percent_message(str(node.msg.left.value), self.walker.eval(node.msg.right))
         else:
             message = self.walker.eval(node.msg)
-        texts, values = [""], []
+        texts, specs, values = [""], [], []
         parts: list = []
-        if isinstance(message, Formatted):
-            message = Formatted([part if isinstance(part, str) else (part[0], "") for part in message.parts])
-        self._print_value(message if isinstance(message, (Formatted, Value)) else str(message), "", parts)
+        message = message if isinstance(message, (Formatted, Value)) else str(message)
+        self._print_value(message, "", parts, check_written)
         for part in _merge(parts):
             if isinstance(part, str):
                 texts[-1] += part
             else:
-                expr = part[0]
+                expr, spec = part
+                specs.append(spec)
                 values.append(typed.cast_expr(expr, f64) if expr.type.is_real else expr)
                 texts.append("")
-        return texts, values
+        return texts, specs, values
 
 
 def _is_tensor(x) -> bool:

@@ -11,7 +11,7 @@ from quadrants.frontend.positions import Positions
 from quadrants.frontend.record import Record
 from quadrants.frontend.refs import ObjectRef
 from quadrants.frontend.reports import Reports
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of, unwrapped
 
 EXEMPT_MODULES = ("math", "numpy", "quadrants")
 
@@ -65,4 +65,4 @@ class Purity:
 def _is_impure(value) -> bool:
     if isinstance(value, enum.Enum):
         return False
-    return isinstance(value, (bool, int, float, str)) or kind_of(value) in FIELD_KINDS
+    return isinstance(value, (bool, int, float, str)) or kind_of(unwrapped(value)) in FIELD_KINDS

@@ -76,6 +76,10 @@ shuffle shuffle2 sign sincos sinpi smoothstep step sub_sat tanpi upsample vload2
 vstore2 vstore3 vstore4 vstore8 vstore16 vstore_half wait_group_events write_mem_fence
 """
 
+# Names of which compilers and drivers of OpenCL define so many that nobody lists them, macros among them, which no
+# scope hides: conversions, extensions, constants, and functions of extensions.
+OPENCL_FAMILIES = r"(as|convert|cl|clk|CL|CLK|atomic|atom|sub_group|work_group|intel|amd|arm|nv|pocl|POCL|NV|AMD)_\w+"
+
 METAL_KEYWORDS = (
     """
 metal kernel vertex fragment device constant thread threadgroup threadgroup_imageblock half bfloat uchar ushort uint
@@ -124,7 +128,17 @@ simd_is_first simd_is_helper_thread simd_max simd_min simd_or simd_prefix_exclus
 simd_prefix_inclusive_product simd_prefix_inclusive_sum simd_product simd_shuffle simd_shuffle_and_fill_down
 simd_shuffle_and_fill_up simd_shuffle_down simd_shuffle_rotate_down simd_shuffle_rotate_up simd_shuffle_up
 simd_shuffle_xor simd_sum simd_xor
+access address bias bit_cast border_color command_buffer compare_func component compute_command conditional conjunction
+coord decay disjunction enable_if false_type filter gradient2d gradient3d gradientcube integral_constant
+interpolant interpolants intersection_function_table intersection_params intersection_result intersector
+is_function_constant_defined is_same level level_range level_or_bias lod_clamp mag_filter max_anisotropy min_filter
+min_lod_clamp mip_filter negation numeric_limits primitive_acceleration_structure primitive_type
+quad_is_first quad_sum quad_vote r_address rasterization_rate_map_data rasterization_rate_map_decoder
+render_command render_pipeline_state s_address simd_vote size_command swap t_address texture_buffer true_type
+unpack_snorm4x8_to_float visible_function_table void_t
 """
+
+METAL_FAMILIES = r"(simd|simdgroup|quad|imageblock|intersection|rasterization_rate|atomic)_\w+"
 
 GLSL_KEYWORDS = """
 input output sample buffer filter half common active partition cast template this union enum typedef long short double

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any, overload
 
 from quadrants.ir import walk
@@ -94,7 +94,7 @@ def _name(var: Var, owners: dict[str, int]) -> None:
     var.name = name
 
 
-def avoid(module: Module, taken: Set[str]) -> None:
+def avoid(module: Module, taken: Callable[[str], bool]) -> None:
     """Name the variables, arrays and functions of a kernel with names that are taken as no helper is."""
     found: list[Var | ArrayDecl | Function] = [*module.params, *module.shared, *module.arrays, *module.functions]
     for task in module.tasks:
@@ -103,7 +103,7 @@ def avoid(module: Module, taken: Set[str]) -> None:
     for function in module.functions:
         found += [*function.params, *_named(walk.walk(function.body))]
     for x in found:
-        if x.name in taken:
+        if taken(x.name):
             x.name = f"qd_{x.name}_"
 
 

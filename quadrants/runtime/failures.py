@@ -7,6 +7,7 @@ from typing import Any
 
 from quadrants import banner
 from quadrants.errors import QuadrantsAssertionError, QuadrantsRuntimeError
+from quadrants.formats import written
 from quadrants.launch.recipe import Site
 
 Message = tuple[Any, ...]  # its kind, and what else that needs
@@ -76,9 +77,10 @@ def _describe(message: Message, values: Values, kernel_name: str) -> str:
         shape = ", ".join(map(str, message[1]))
         return f"Out of bound access to a [{shape}] matrix with index [{', '.join(map(str, values))}]"
     texts: Sequence[str] = message[1]
+    specs: Sequence[str] = message[2] if len(message) > 2 else ()
     out = texts[0]
-    for value, text in zip(values, texts[1:]):
-        out += (f"{value:f}" if isinstance(value, float) else str(value)) + text
+    for value, spec, text in zip(values, specs, texts[1:]):
+        out += written(value, spec) + text
     return out
 
 

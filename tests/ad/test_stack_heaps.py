@@ -339,8 +339,11 @@ def test_a_heap_that_cannot_be_had_is_an_error_and_the_program_goes_on():
                 v = qd.sin(v)
             y[i] = v
 
-    with pytest.raises(RuntimeError, match=r"adstack heap of \d+ bytes for the float stacks of task k_reverse_grad_0"):
+    with pytest.raises(
+        RuntimeError, match=r"adstack heap of \d+ bytes for the float stacks of task k_reverse_grad_0"
+    ) as caught:
         k.grad(2**30)
+    assert "for a, b in qd.ndrange(n, n):" in str(caught.value) and __file__ in str(caught.value)
     qd.sync()
     check(k, [x], [y], 3, modes="r")
 

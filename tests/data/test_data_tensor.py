@@ -209,3 +209,31 @@ def test_layouts_in_kernels(backend, layout):
     assert number(t) == 234
     i, j, k = np.ogrid[:2, :3, :4]
     assert np.array_equal(t.to_numpy(), i * 100 + j * 10 + k)
+
+
+def test_a_tensor_that_is_a_field_is_a_global_of_kernels():
+    counts = tensor(i32, (4,), backend=Backend.FIELD)
+    pairs = Vector.tensor(2, f32, (3,), backend=Backend.FIELD)
+    holder = type("Holder", (), {"counts": counts})
+
+    @qd.kernel
+    def run():
+        for i in counts:
+            counts[i] = i + counts.shape[0]
+        for i in range(4):
+            holder.counts[i] += 10
+        for i in pairs:
+            pairs[i] = [i, 2 * i]
+
+    run()
+    assert counts.to_numpy().tolist() == [14, 15, 16, 17]
+    assert pairs.to_numpy().tolist() == [[0, 0], [1, 2], [2, 4]]
+
+    handed_over = tensor(i32, (4,))
+
+    @qd.kernel
+    def of_an_ndarray():
+        handed_over[0] = 1
+
+    with pytest.raises(qd.QuadrantsCompilationError, match="'handed_over' is not registered as a kernel parameter"):
+        of_an_ndarray()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 import numpy as np
 import pytest
@@ -108,3 +109,31 @@ def test_all_of_the_prelude():
         prelude.need(*request)
     text = prelude.render(environment.environment(environment.search_path(None, ())))
     check_metal([("prelude", f"using namespace metal;\nnamespace qd_real = metal::fast;\n{text}")])
+
+
+@qd.func
+def filter(a, b):
+    return a * b + 1.0
+
+
+@qd.func
+def simd_or_not(a, level):
+    return a + level
+
+
+@qd.kernel
+def with_names_of_the_library(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in x:
+        mix = filter(x[i], 2.0)
+        for _ in range(3):
+            mix += simd_or_not(x[i], mix)
+        x[i] = mix
+
+
+def test_functions_have_no_names_of_metal():
+    """Metal's library has enumerations and functions of these names, which a using directive makes ambiguous."""
+    qd.init(arch=qd.cpu)
+    text = with_names_of_the_library.source(np.zeros(4, np.float32), arch="metal")
+    code = re.sub(r"//.*", "", text.split("using namespace metal;")[1])
+    assert not re.search(r"(?<!\w)(filter|simd_or_not|mix|level)(?!\w)", code)
+    check_metal([("names", text)])

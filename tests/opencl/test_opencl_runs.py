@@ -380,6 +380,32 @@ def test_words_of_the_language_are_names_too(opencl):
 
 
 @qd.func
+def as_int(a, b):
+    return a * b + 1
+
+
+@qd.real_func
+def convert_float(a: qd.i32) -> qd.i32:
+    return a + 2
+
+
+@qd.kernel
+def with_macros_of_the_driver(cl_khr_fp64: qd.i32, CL_VERSION_1_2: qd.types.ndarray(dtype=qd.i32, ndim=1)) -> qd.i32:
+    convert_int_sat, as_uint4 = 0, qd.Struct(CL_VERSION_1_1=1, CLK_FILTER_LINEAR=2)
+    for POCL_DEVICE_ADDRESS_BITS in range(cl_khr_fp64):
+        CL_VERSION_1_2[POCL_DEVICE_ADDRESS_BITS] += as_uint4.CL_VERSION_1_1
+        convert_int_sat += as_int(POCL_DEVICE_ADDRESS_BITS, 2) + convert_float(as_uint4.CLK_FILTER_LINEAR)
+    return convert_int_sat
+
+
+def test_macros_of_the_driver_are_names_too(opencl):
+    opencl()
+    x = np.arange(5, dtype=np.int32)
+    assert with_macros_of_the_driver(5, x) == sum(2 * k + 1 + 4 for k in range(5))
+    assert (x == np.arange(5) + 1).all()
+
+
+@qd.func
 def advance(x: qd.template(), v: qd.template(), k):
     assert k < 100
     for j in range(k):

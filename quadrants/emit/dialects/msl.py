@@ -3,7 +3,14 @@
 from quadrants.emit.dialects import SUFFIXES, TYPES, Dialect
 from quadrants.emit.prelude_spelling import Spelling
 from quadrants.ir.lacks import Lacks, all_atomics
-from quadrants.ir.names import C_KEYWORDS, CPP_KEYWORDS, LIBRARY_NAMES, METAL_FUNCTIONS, METAL_KEYWORDS
+from quadrants.ir.names import (
+    C_KEYWORDS,
+    CPP_KEYWORDS,
+    LIBRARY_NAMES,
+    METAL_FAMILIES,
+    METAL_FUNCTIONS,
+    METAL_KEYWORDS,
+)
 
 # Names that mean fast or precise functions, as fast_math says (metal/task.metal.j2), and those that are always precise.
 _EITHER = ("sin", "cos", "exp", "log", "rsqrt")
@@ -22,6 +29,7 @@ SPELLING = Spelling(
     long_suffix="l",
     float_suffix="",
     builtins=frozenset((LIBRARY_NAMES + METAL_FUNCTIONS).split()),
+    families=METAL_FAMILIES,
     string="",
     private="thread ",
     places_in_lane=True,

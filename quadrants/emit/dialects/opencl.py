@@ -2,7 +2,7 @@
 
 from quadrants.emit.dialects import SUFFIXES, TYPES, Dialect
 from quadrants.emit.prelude_spelling import Spelling
-from quadrants.ir.names import C_KEYWORDS, LIBRARY_NAMES, OPENCL_FUNCTIONS, OPENCL_KEYWORDS
+from quadrants.ir.names import C_KEYWORDS, LIBRARY_NAMES, OPENCL_FAMILIES, OPENCL_FUNCTIONS, OPENCL_KEYWORDS
 
 SPELLING = Spelling(
     "opencl",
@@ -15,6 +15,7 @@ SPELLING = Spelling(
     long_suffix="l",
     float_suffix="",
     builtins=frozenset((LIBRARY_NAMES + OPENCL_FUNCTIONS).split()),
+    families=OPENCL_FAMILIES,
     signed_wraps=False,
     float_atomics=False,
     string="",

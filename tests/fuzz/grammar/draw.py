@@ -46,17 +46,20 @@ VARIABLES = (
     "far", "unix", "linux", "errno", "environ", "i32", "u8", "f32", "result", "out", "self_", "const", "static", "auto",
     "default", "switch", "case", "goto", "typedef", "enum", "extern", "sizeof", "short", "long", "unsigned", "void",
     "template", "class_", "operator", "private", "public", "namespace", "using", "delete", "friend", "virtual", "bool_",
+    "cl_khr_fp64", "CL_VERSION_1_2", "CLK_FILTER_LINEAR", "as_int", "convert_float", "filter", "level", "simd_lane",
     "t", "t_1", "v0_1", "x0_1", "x0_word", "i0_word", "i0_lane", "x0_value", "x0_shape0_1", "bound", "acc", "trips",
 )  # fmt: skip
 FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
     "mix", "frac", "lerp", "sincos", "rsqrtf", "fmaxf", "div", "rand", "exit", "signal", "time", "gamma", "yn", "ldexp",
     "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame",
+    "as_int", "convert_float4", "cl_khr_fp64", "CL_VERSION_1_2", "atomic_inc", "filter", "level", "coord", "bit_cast",
     "half", "sample", "buffer", "texture2D", "smooth", "mat3", "inversesqrt", "device", "thread", "local", "global_",
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
-    "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time", "div_t", "struct_", "Body",
+    "as_uint", "CL_VERSION_1_2", "access", "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time",
+    "div_t", "struct_", "Body",
 )  # fmt: skip
 MEMBERS = (
     "x",
@@ -73,6 +76,7 @@ MEMBERS = (
     "float",
     "short",
     "this",
+    "CL_VERSION_1_2",
     "v",
     "m",
 )
