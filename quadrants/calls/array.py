@@ -66,29 +66,30 @@ class Array(Kind):
 
         if kind_of(x) == "ndarray":
             if argument_checks_enabled():
-                self._check_ndarray(name, x)
+                self.check_ndarray(name, x)
         elif external.is_external(x):
             self._check_external(name, external.plain(x))
         else:
             raise not_an_array(self.annotation, x, name)
 
-    def _check_ndarray(self, name: str, x: Any) -> None:
-        param = self.annotation
+    def check_ndarray(self, name: str, x: Any, passed: Any = None) -> None:
+        """Raise where an ndarray is not what the parameter takes. passed: what the user passed, if that is not `x`."""
+        param, passed = self.annotation, x if passed is None else passed
         if param.dtype is not None:
             scalar = _scalar(param.dtype)
             if scalar is not None:
                 if x.element_type != scalar:
                     what = f"Expect element type {scalar} for argument {name}, but get {x.element_type}"
-                    raise TypeError(f"{what}; {_other(param, x)}")
+                    raise TypeError(f"{what}; {_other(param, passed)}")
             elif not _element_fits(param.dtype, x.element_type):
                 raise ValueError(
                     f"Invalid value for argument {name} - required element type: {param.dtype}, but {x.element_type} "
-                    f"is provided; {_other(param, x)}"
+                    f"is provided; {_other(param, passed)}"
                 )
         if param.ndim is not None and len(x.shape) != param.ndim:
             raise ValueError(
                 f"Invalid value for argument {name} - required ndim={param.ndim}, "
-                f"but {len(x.shape)}d ndarray with shape {x.shape} is provided; {_other(param, x)}"
+                f"but {len(x.shape)}d ndarray with shape {x.shape} is provided; {_other(param, passed)}"
             )
         if param.needs_grad and not x.has_grad():
             raise ValueError(
@@ -184,7 +185,10 @@ def element_axes(annotation: Any) -> int:
 def _other(annotation: Any, x: Any) -> str:
     """What to do about an array of another type, rank or elements than the annotation names."""
     made = "" if kind_of(x) == "ndarray" else ", as x.astype(..) or x.reshape(..) of NumPy makes one,"
-    return f"the parameter is annotated with {_written(annotation)}: pass such an array{made} or change the annotation"
+    written = _written(annotation)
+    if kind_of(x) == "view":
+        return f"the parameter is a BufferView of {written}: pass a window of such an array or change the annotation"
+    return f"the parameter is annotated with {written}: pass such an array{made} or change the annotation"
 
 
 def _written(annotation: Any) -> str:

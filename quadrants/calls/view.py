@@ -33,8 +33,10 @@ class View(Kind):
         if kind_of(x) != "view":
             return
         x.get_ndarray()._live()
-        if not isinstance(self.annotation, type):
-            Array(self.annotation.ndarray_type).check(call, name, x.arr)
+        from quadrants.lang._template_mapper import argument_checks_enabled
+
+        if not isinstance(self.annotation, type) and argument_checks_enabled():
+            Array(self.annotation.ndarray_type).check_ndarray(name, x.arr, x)
 
     def declare(self, declarer: Declarer, source: Source, name: str, x: Any) -> Any:
         if kind_of(x) != "view":

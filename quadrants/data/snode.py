@@ -221,7 +221,8 @@ def _told(role: str, fields: list) -> str:
     rule = "=" * 44
     sites = "\n".join(f"{rule}\n{field._site}" for field in fields)
     if not role:
-        return f"These field(s) are not placed:\n{sites}\n{rule}"
+        cure = "Give it a shape, as in qd.field(dtype, shape=n), or place it: qd.root.dense(qd.i, n).place(x)."
+        return f"These field(s) are not placed:\n{sites}\n{rule}\n{cure}"
     return (
         f"These field(s) require needs_{role}=True, however their {role} field(s) are not placed:\n{sites}\n{rule}\n"
         f"Place both, as in qd.root.dense(qd.i, n).place(x, x.{role}), or call qd.root.lazy_{role}() behind place(x)."

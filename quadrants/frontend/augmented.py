@@ -12,12 +12,24 @@ from quadrants.frontend.operators import BINARY_NODES
 from quadrants.frontend.order import Operands
 from quadrants.frontend.places import Places, immutable_error, not_assignable
 from quadrants.frontend.state import State
+from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.walker import Walker
+from quadrants.ir.types import StructType
 from quadrants.lang import typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
 
 ATOMIC_AUGMENTED = {"add": "add", "sub": "sub", "bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+
+
+def _no_target(target) -> str:
+    """What is wrong with the left side of an augmented assignment."""
+    if isinstance(target, StructCell) or isinstance(target, Value) and isinstance(target.type, StructType):
+        return "structs have no augmented assignments: change their members, as in `s.x += t.x`"
+    return (
+        "cannot use a non-writable target as the first operand of an assignment: an expression is no variable, so give "
+        "it a name first, `x = ..`"
+    )
 
 
 class Augmented:
@@ -72,7 +84,7 @@ class Augmented:
             target.augment(op, value)
             return
         if not isinstance(target, Value) or (target.place is None and not hasattr(target, "targets")):
-            raise QuadrantsSyntaxError("cannot use a non-writable target as the first operand of an assignment")
+            raise QuadrantsSyntaxError(_no_target(target))
         if target.immutable:
             raise immutable_error(target.immutable)
         if hasattr(target, "targets"):

@@ -30,11 +30,7 @@ class Evaluation:
         return operands.values
 
     def eval_Tuple(self, node):
-        values = self.eval_each([e.value if isinstance(e, ast.Starred) else e for e in node.elts])
-        out = []
-        for e, value in zip(node.elts, values):
-            out.extend(list(value) if isinstance(e, ast.Starred) else [value])
-        return tuple(out)
+        return tuple(self.eval_arguments(node.elts))
 
     def eval_arguments(self, nodes) -> list:
         values = self.eval_each([a.value if isinstance(a, ast.Starred) else a for a in nodes])

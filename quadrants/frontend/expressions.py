@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.assignment import Assignment
 from quadrants.frontend.evaluation import Evaluation
@@ -51,7 +49,7 @@ class Expressions:
     # ------------------------------------------------------------ containers
 
     def eval_List(self, node):
-        return self.evaluation.eval_each([e.value if isinstance(e, ast.Starred) else e for e in node.elts])
+        return self.evaluation.eval_arguments(node.elts)
 
     def eval_Dict(self, node):
         out = {}

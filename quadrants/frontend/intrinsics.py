@@ -19,6 +19,7 @@ from quadrants.ir.nodes import Builtin, Const, MatOp, Rand
 from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
+from quadrants.lang.control import BACKWARDS
 from quadrants.lang.described import shown
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -79,10 +80,18 @@ def _two(op: str):
     return handler
 
 
+_EXTREME = {"max": "largest", "min": "least"}
+
+
 def _extremum(op: str):
     def handler(tracer: Tracer, *args):
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = tuple(args[0])
+        elif len(args) == 1 and isinstance(args[0], Value) and args[0].is_tensor:
+            text = f"{op}() of one vector or matrix is that itself; write v.{op}() for the {_EXTREME[op]} element of v."
+            tracer.reports.warn_once(text, UserWarning)
         if not any(isinstance(a, Value) or tensor.is_sequence(a) for a in args):
-            return (max if op == "max" else min)(*args)
+            return (max if op == "max" else min)(args)
         return typed.extremum(op, args)
 
     return handler
@@ -249,7 +258,7 @@ def check_static(v, cure: str) -> None:
     accepted = (
         bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, enumerate,
         zip,
-        map, filter, types.FunctionType, types.MethodType, ArrayRef,
+        map, filter, *BACKWARDS, types.FunctionType, types.MethodType, ArrayRef,
     )  # fmt: skip
     if isinstance(v, accepted) or kind_of(v) in (*FIELD_KINDS, "func", "kernel", "snode") or _is_bound_func(v):
         return

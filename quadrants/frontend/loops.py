@@ -22,6 +22,7 @@ from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Break, Const, Continue, For, While
 from quadrants.ir.types import DType, i32, tensor_type
 from quadrants.lang import constants, tensor, typed
+from quadrants.lang.control import BACKWARDS
 from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -330,6 +331,8 @@ class Loops:
         else:
             unrolled = isinstance(obj, (list, tuple, zip, enumerate, map, filter))
             advice = " Write `for .. in qd.static(..)`: it repeats the body for each item." if unrolled else ""
+            if isinstance(obj, BACKWARDS):
+                advice = " Write `for k in range(n)` and take `n - 1 - k`, or qd.static(range(n - 1, -1, -1))."
             if isinstance(obj, (int, float)):
                 advice = f" Write `range({ast.unparse(node.iter)})`."
             raise QuadrantsCompilationError(f"Cannot loop over the object {type(obj)} in Quadrants scope.{advice}")

@@ -68,7 +68,10 @@ class Returns:
             else (tensor.construct(value) if tensor.is_sequence(value) else typed.to_value(value))
         )
         if not v.is_tensor:
-            raise QuadrantsCompilationError(f"Return matrix ndim mismatch, expecting={len(t.shape)}, got=0.")
+            raise QuadrantsCompilationError(
+                f"Return matrix ndim mismatch, expecting={len(t.shape)}, got=0. Return as many numbers as the "
+                "type of the result has, as in qd.Vector([x, y])."
+            )
         if len(v.shape) != len(t.shape):
             raise QuadrantsCompilationError(
                 f"Return matrix ndim mismatch, expecting={len(t.shape)}, got={len(v.shape)}."

@@ -133,7 +133,8 @@ def subscript(v: Value, indices: tuple) -> Value:
     shape = v.shape
     flat = flatten_indices(indices)
     if len(flat) != len(shape):
-        raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.")
+        cure = " A row of a matrix is m[i, :], a column m[:, j]." if len(shape) == 2 else ""
+        raise QuadrantsIndexError(f"Expected {len(shape)} indices, got {len(flat)}.{cure}")
     if any(isinstance(x, slice) for x in flat):
         return _slice(v, flat, shape)
     return component(*_once(v, _within(v, flat, shape)))
@@ -261,7 +262,9 @@ def swizzle_indices(name: str, extent: int):
 def _swizzle(v: Value, name: str):
     if any(all(c in letters for c in name) for letters in SWIZZLES) and 1 <= len(name) <= 4:
         if v.is_scalar:
-            raise QuadrantsCompilationError(f"Getting shape of non-tensor type: {v.type}, a number, has no .{name}")
+            raise QuadrantsCompilationError(
+                f"Getting shape of non-tensor type: {v.type}, a number, has no .{name}: vectors have"
+            )
         if len(v.shape) == 2:
             raise QuadrantsIndexError("Expected 2 indices, got 1. A matrix has no swizzles.")
     if not v.is_tensor or len(v.shape) != 1:

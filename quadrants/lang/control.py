@@ -17,6 +17,8 @@ __all__ = [
     "stop_grad",
 ]  # fmt: skip
 
+# What `reversed` makes of ranges, lists and tuples.
+BACKWARDS = tuple({type(reversed(x)) for x in (range(1), [], ())} | {reversed})
 _NEVER_STATIC = (str, bytes, dict, set, frozenset, np.ndarray, DType, type, types.GeneratorType, types.ModuleType)
 
 
@@ -32,8 +34,8 @@ def static_error(x: Any) -> str:
 def static(x, *xs) -> Any:
     """`x` evaluated at compile time (a list for several arguments); in Python scope the argument itself.
 
-    Takes numbers, None, ranges, lists and tuples, enumerate, zip, map and filter objects, ndranges, fields, array
-    parameters and functions. Raises ValueError for strings, dicts, sets, NumPy arrays, dtypes, classes.
+    Takes numbers, None, ranges, lists and tuples, enumerate, zip, map, filter and reversed objects, ndranges, fields,
+    array parameters and functions. Raises ValueError for strings, dicts, sets, NumPy arrays, dtypes, classes.
 
         for k in qd.static(range(3)):
             total += v[k]

@@ -155,7 +155,10 @@ def unary(name: str, x) -> Value:
     if op.operands == "real" and not t.is_real:
         raise QuadrantsTypeError(f"'{op.symbol}' takes real inputs only, however '{_name(e)}' is provided")
     if op.operands == "int" and t.is_real:
-        raise QuadrantsTypeError(f"'{op.symbol}' takes integral inputs only, however '{_name(e)}' is provided")
+        raise QuadrantsTypeError(
+            f"'{op.symbol}' takes integral inputs only, however '{_name(e)}' is provided: `int(x)` cuts off what is "
+            "behind the point, qd.bit_cast takes the bits as they are"
+        )
     shape = e.type.shape if isinstance(e.type, TensorType) else None
     if op.result == "u1":
         result = u1

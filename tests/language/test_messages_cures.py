@@ -224,12 +224,68 @@ CURES = {
     "real bound of ndrange": ("for k in qd.ndrange(a):\n    f[0] = 1", 1, "Write qd.cast(n, qd.i32)."),
     "real number as bound of ndrange": ("for k in qd.ndrange(2.5):\n    f[0] = 1", 1, "Write int(n)."),
     "complex number": ("y = 1j", 1, "a complex number is a vector of two, see qd.math.cmul."),
+    "a result of several numbers": ("f[0] = qd.Vector([a, a])", 1, "take one element of it, as in `v[0]`"),
+    "shapes of a sum": ("v = qd.Vector([a, a]) + qd.Vector([a, a, a])", 1, "both sides need the same shape"),
+    "bits of another width": ("f[0] = qd.bit_cast(n, qd.f64)", 1, "qd.cast to a type of 64 bits first"),
+    "bits of a real": ("f[0] = ~a", 1, "`int(x)` cuts off what is behind the point"),
+    "one index of a matrix": ("m = qd.Matrix([[a, a], [a, a]])\nf[0] = m[0]", 2, "A row of a matrix is m[i, :]"),
+    "structs added": ("s = qd.Struct(x=n)\ns += qd.Struct(x=1)", 2, "unsupported operand type(s) for '+'"),
+    "backwards": ("for i in reversed(range(3)):\n    f[i] = 1", 1, "qd.static(range(n - 1, -1, -1))"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("body", "line", "cure"), CURES.values(), ids=CURES)
 def test_a_wrong_program_is_told_its_line_and_what_to_write(names, body, line, cure):
     assert cure in told(names, body, line)
+
+
+def test_a_number_for_a_vector_as_result(names):
+    assert "as in qd.Vector([x, y])" in told(names, "return 1", 1, " -> qd.types.vector(2, qd.i32)")
+
+
+def test_a_struct_of_a_field_that_is_added_to(names):
+    pairs = qd.Struct.field({"a": qd.i32, "b": qd.f32}, shape=3)
+
+    @qd.kernel
+    def run():
+        pairs[0] += pairs[1]
+
+    with pytest.raises(qd.QuadrantsSyntaxError, match="structs have no augmented assignments.*`s.x \\+= t.x`"):
+        run()
+
+
+def test_a_view_of_another_type(names):
+    @qd.kernel
+    def run(v: qd.BufferView[qd.f32]):
+        v[0] = 1.0
+
+    with pytest.raises(TypeError, match="the parameter is a BufferView of .*pass a window of such an array"):
+        run(qd.ndarray(qd.i32, (8,))[0:8])
+
+
+def test_the_largest_of_one_vector(names):
+    @qd.kernel
+    def run(n: qd.i32) -> qd.types.vector(2, qd.i32):
+        return max(qd.Vector([n, 2]))
+
+    with pytest.warns(UserWarning, match=r"write v.max\(\) for the largest element of v"):
+        assert list(run(1)) == [1, 2]
+
+
+def test_a_real_function_in_a_derivative(names):
+    x, total = qd.field(qd.f32, 3, needs_grad=True), qd.field(qd.f32, (), needs_grad=True)
+
+    @qd.real_func
+    def doubled(a: qd.f32) -> qd.f32:
+        return a * 2.0
+
+    @qd.kernel
+    def run():
+        for i in x:
+            total[None] += doubled(x[i])
+
+    with pytest.raises(qd.QuadrantsRuntimeError, match="Write 'doubled' as a @qd.func"):
+        run.grad()
 
 
 def test_a_kernel_that_returns_the_nothing_of_a_func(names):

@@ -364,3 +364,43 @@ def test_code_that_is_never_seen(arch):
         raise ValueError
 
     assert early() == 17
+
+
+def test_stars_in_lists_and_tuples_take_apart(arch):
+    @qd.func
+    def two(x):
+        return x, x + 1
+
+    @qd.kernel
+    def lists(v: qd.types.vector(3, qd.i32), n: qd.i32) -> qd.types.vector(9, qd.i32):
+        run_time = [n, *v]
+        return qd.Vector([*run_time, *two(n), *qd.static(range(2)), len([*[1, 2], 3])])
+
+    @qd.kernel
+    def tuples(v: qd.types.vector(2, qd.i32), n: qd.i32) -> qd.types.vector(4, qd.i32):
+        found = (*v, *(n, 7))
+        return qd.Vector(found)
+
+    assert list(lists(qd.Vector([1, 2, 3]), 5)) == [5, 1, 2, 3, 5, 6, 0, 1, 3]
+    assert list(tuples(qd.Vector([1, 2]), 5)) == [1, 2, 5, 7]
+
+
+def test_extremes_of_lists_are_those_of_python(arch):
+    @qd.kernel
+    def run(n: qd.i32, x: qd.f32) -> qd.f32:
+        return max([n, 2]) * 100 + min((n, 7, 3)) * 10 + max([1, 2]) + min([x])
+
+    assert run(5, 0.5) == 500 + 30 + 2 + 0.5
+
+
+def test_static_loops_run_backwards(arch):
+    @qd.kernel
+    def run() -> qd.i32:
+        s = 0
+        for i in qd.static(reversed(range(3))):
+            s = s * 10 + i
+        for i in qd.static(reversed([4, 5])):
+            s = s * 10 + i
+        return s
+
+    assert run() == 21054

@@ -238,7 +238,8 @@ class Indices:
     def extremum(self, low, high, depth):
         a, b = self.at_run_time(low, high, depth), self.within(low, high, depth)
         name = self.draw.pick(("min", "max", "qd.min", "qd.max"))
-        return self._either(f"{name}({a.text}, {b.text})", a, b)
+        form = self.draw.pick(("{}, {}", "{}, {}", "[{}, {}]"))
+        return self._either(f"{name}({form.format(a.text, b.text)})", a, b)
 
     def load(self, low, high, depth):
         """What a cell holds, masked."""

@@ -111,7 +111,8 @@ class Integers:
         if self.draw.chance(0.2):
             c = self.any(depth)
             type_ = self.g.promoted(self.g.promoted(a.type, b.type), c.type)
-            return Expr(f"{name}({a.text}, {b.text}, {c.text})", type_)
+            form = self.draw.pick(("{}, {}, {}", "[{}, {}, {}]", "({}, {}, {})", "*[{}, {}], {}"))
+            return Expr(f"{name}({form.format(a.text, b.text, c.text)})", type_)
         return Expr(f"{name}({a.text}, {b.text})", self.g.promoted(a.type, b.type))
 
     def ternary(self, depth) -> Expr:

@@ -60,6 +60,9 @@ class Tensors:
             rows = [f"[{', '.join(texts[k : k + m])}]" for k in range(0, count, m)]
             body = f"[{', '.join(rows)}]"
         else:
+            if self.draw.chance(0.15):
+                k = self.draw.number(1, count)
+                texts = [f"*{self.draw.pick(('[{}]', '({},)'))}".format(", ".join(texts[:k])), *texts[k:]]
             body = f"[{', '.join(texts)}]"
         name = "Vector" if len(type_.shape) == 1 else "Matrix"
         if self.draw.chance(0.4):

@@ -73,8 +73,10 @@ def arguments(ev, node) -> list:
 
 
 def extremum(ev, name: str, node):
-    """A right fold; one argument stays as it is."""
+    """A right fold, over the items of a list; one argument stays as it is."""
     values = arguments(ev, node)
+    if len(values) == 1 and isinstance(values[0], (list, tuple)):
+        values = list(values[0])
     if all(is_constant(v) for v in values):
         return max(values) if name == "max" else min(values)
     result = values[-1]

@@ -41,10 +41,16 @@ class Expressions:
         return found.item() if isinstance(found, np.number) else found
 
     def eval_Tuple(self, node):
-        return tuple(self.eval(e) for e in node.elts)
+        return tuple(self.eval_List(node))
 
     def eval_List(self, node):
-        return [self.eval(e) for e in node.elts]
+        out: list = []
+        for e in node.elts:
+            if isinstance(e, ast.Starred):
+                out += self.sequence(self.eval(e.value))
+            else:
+                out.append(self.eval(e))
+        return out
 
     def eval_ListComp(self, node):
         (generator,) = node.generators
