@@ -86,7 +86,7 @@ EXPRESSIONS = [
     ("ragged rows", "qd.Matrix([[1, 2], [3]])", COMPILE, ""),
     ("matrix of vectors", "qd.Matrix([v, v])", COMPILE, "rows"),
     ("vector in a vector", "qd.Vector([v, 3.0])", COMPILE, ""),
-    ("star in a list", "qd.Vector([*v, 3.0])", COMPILE, ""),
+    ("star of a number", "qd.Vector([*i, 3.0])", TYPE, "A value of type i32 is not iterable"),
     ("vector of a scalar", "qd.Vector(3)", COMPILE, ""),
     ("vector of a vector", "qd.Vector(v)", COMPILE, ""),
     ("text in a vector", 'qd.Vector(["a"])', TYPE, "Element type of the matrix is invalid."),
