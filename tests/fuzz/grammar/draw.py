@@ -58,7 +58,7 @@ FUNCS = (
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
-    "as_uint", "CL_VERSION_1_2", "access", "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time",
+    "as_uint", "CL_VERSION_3_0", "access", "uint2", "dim3", "qd_frame", "qd_error", "float3", "char4", "time",
     "div_t", "struct_", "Body",
 )  # fmt: skip
 MEMBERS = (
@@ -76,7 +76,7 @@ MEMBERS = (
     "float",
     "short",
     "this",
-    "CL_VERSION_1_2",
+    "CL_VERSION_2_0",
     "v",
     "m",
 )

@@ -57,7 +57,7 @@ class Functions:
             scope.writable.append(inner[0])
         g = Generators(self.draw, self.options, scope, self.structs, pure)
         results = [g.statements.type() for _ in range(self.draw.weighted({1: 8, 2: 2, 0: 1, 3: 1}))]
-        if self.structs and self.draw.on("structs") and self.draw.chance(0.25 if real else 0.12):
+        if self.structs and self.draw.on("structs") and self.draw.chance(0.5 if real else 0.12):
             results = [self.draw.pick(self.structs)]
         if real:
             results = results[:1] or [Type(dtype("i32"))]

@@ -212,12 +212,13 @@ class Tensors:
         found = [(s, p, t) for s in self.g.structs for p, t in paths(s) if test(t.element())]
         if not found:
             return None
-        decl, path, type_ = self.draw.pick(found)
+        returned = [f.results[0] for f in self.g.calls.funcs(lambda f: f.results and f.results[0] in self.g.structs)]
+        decl, path, type_ = self.draw.pick([x for x in found if x[0] in returned] or found)
         text = (self.g.calls.struct(decl) or self.g.struct(decl, depth).text) + path
         return Expr(text, type_) if not type_.shape else Expr(text + self.g.cells.part(type_, depth), type_.element())
 
     def component(self, test, depth) -> Expr | None:
-        if self.draw.chance(0.2):
+        if self.draw.chance(0.35):
             e = self.member(test, depth)
             if e is not None:
                 return e
