@@ -11,7 +11,7 @@ from quadrants.ir.companions import writes_companions
 from quadrants.ir.nodes import ArrayDecl, Check, Comment, Declare, For, Print, Return, StopGrad
 from quadrants.ir.types import TensorType, tensor_type, u8
 from quadrants.lang.described import type_name
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of, unwrapped
 
 MIXED = (
     "Invalid program input for autodiff: Mixed usage of for-loops and statements without looping. Make two kernels of "
@@ -82,7 +82,7 @@ class Companions:
 
     def stop_grad(self, x) -> None:
         """`qd.stop_grad(x)`: a mark in the present block."""
-        x = x._unwrap() if kind_of(x) == "tensor" else x
+        x = unwrapped(x)
         if kind_of(x) == "struct_field":
             for key in x.keys:
                 self.stop_grad(x.get_member_field(key))

@@ -8,7 +8,7 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.nodes import Cell, Const
 from quadrants.ir.types import i32, u64
 from quadrants.lang import tensor, typed
-from quadrants.lang.kinds import FIELD_KINDS, kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of, unwrapped
 from quadrants.lang.value import Value
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _get_addr(tracer: Tracer, f, indices) -> Value:
     """The address of the element; of its first component where the components have arrays of their own."""
-    f = f._unwrap() if kind_of(f) == "tensor" else f
+    f = unwrapped(f)
     if kind_of(f) not in ("field", "matrix_field"):
         raise QuadrantsTypeError("qd.get_addr takes a field of numbers, vectors or matrices, and its indices.")
     cell = tracer.memory.subscript_object(f, (indices,)).place
@@ -51,7 +51,7 @@ def _rescale_index(tracer: Tracer, a, b, I) -> Value:  # noqa: E741, N803 - the 
 
 
 def _shape(x) -> tuple:
-    x = x._unwrap() if kind_of(x) == "tensor" else x
+    x = unwrapped(x)
     if kind_of(x) not in (*FIELD_KINDS, "snode"):
         raise QuadrantsTypeError("qd.rescale_index takes fields or nodes of a field tree, and an index vector.")
     return x.shape

@@ -22,7 +22,7 @@ from quadrants.ir.adstack_evaluation import Evaluation
 from quadrants.ir.adstack_heaps import of_task, split
 from quadrants.ir.adstack_size_trees import Size, reads_cells, walk
 from quadrants.ir.types import DType, element_dtype, i32, i64, u1
-from quadrants.ir.walk import only, root
+from quadrants.ir.walk import root
 from quadrants.ir.walk import walk as walk_ir
 from quadrants.passes.adstack_rows import iterations
 from quadrants.passes.reductions import recognise_in
@@ -66,9 +66,9 @@ def _needs(module: n.Module, tasks: list[n.Task]) -> tuple[list[n.StackDepth], l
     counts: list[Count] = []
     writes = _next_write(module.tasks, 0) < len(module.tasks)
     for task in tasks:
-        found = [cell.array for cell in only(task.body, (n.Cell,)) if cell.array.kind == "stack"]
-        depths.update((id(d.source), d.source) for d in found if reads_cells(d.source.size))
-        if split(of_task(task))[1] and task.loop is not None and not writes:
+        stacks = of_task(task)
+        depths.update((id(d.source), d.source) for d in stacks if reads_cells(d.source.size))
+        if split(stacks)[1] and task.loop is not None and not writes:
             count = iterations(module, task.loop)
             if count is not None:
                 if task.trips is None:

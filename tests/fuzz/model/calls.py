@@ -63,13 +63,7 @@ def callee(ev, node):
 
 
 def arguments(ev, node) -> list:
-    out: list = []
-    for a in node.args:
-        if isinstance(a, ast.Starred):
-            out += ev.sequence(ev.eval(a.value))
-        else:
-            out.append(ev.eval(a))
-    return out
+    return ev.items(node.args)
 
 
 def extremum(ev, name: str, node):

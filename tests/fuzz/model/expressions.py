@@ -44,8 +44,12 @@ class Expressions:
         return tuple(self.eval_List(node))
 
     def eval_List(self, node):
+        return self.items(node.elts)
+
+    def items(self, nodes) -> list:
+        """The values of arguments, or of the elements of a list; what has a star is taken apart."""
         out: list = []
-        for e in node.elts:
+        for e in nodes:
             if isinstance(e, ast.Starred):
                 out += self.sequence(self.eval(e.value))
             else:
