@@ -3,6 +3,7 @@
     mpiexec -n 2 python bench/distributed.py stencil --per-rank 1024    # equal work a rank: weak scaling
     mpiexec -n 2 python bench/distributed.py stencil --total 1024       # equal work in all: strong scaling
     mpiexec -n 2 python bench/distributed.py halo --per-rank 1024
+    mpiexec -n 2 python bench/distributed.py cube --per-rank 512 --arch cuda
     mpiexec -n 2 python bench/distributed.py model --steps 10 --per-rank 128  # constants of docs/guide/scaling.md
 
 Rank 0 prints median and fastest of 5 runs. Efficiency is t(1) / t(n) of equal work a rank: run it on one rank in the
@@ -20,6 +21,7 @@ import numpy as np
 
 import quadrants as qd
 from quadrants import distributed as qdist
+from quadrants.distributed import spaces
 
 RUNS = 5
 
@@ -77,6 +79,54 @@ def stencil(world: qdist.World, options: argparse.Namespace) -> None:
     report(world, f"stencil on {world.size} ranks {grid.dims}, block {grid.size}", measured(world, work, options.steps))
 
 
+@qd.kernel
+def step_3d(u: qd.types.ndarray(ndim=3), w: qd.types.ndarray(ndim=3), i0: qd.i32, i1: qd.i32, n: qd.i32):
+    for i, j, k in qd.ndrange((i0, i1), (1, n - 1), (1, n - 1)):
+        around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
+        w[i, j, k] = u[i, j, k] + 0.1 * (around - 6 * u[i, j, k])
+
+
+@qd.kernel
+def ends_3d(u: qd.types.ndarray(ndim=3), w: qd.types.ndarray(ndim=3), n: qd.i32):
+    for end, j, k in qd.ndrange(2, (1, n - 1), (1, n - 1)):
+        i = 1 + end * (n - 1)
+        around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
+        w[i, j, k] = u[i, j, k] + 0.1 * (around - 6 * u[i, j, k])
+
+
+def cube(world: qdist.World, options: argparse.Namespace) -> None:
+    """Seven points, f32: slabs of per_rank^3 cells, closed but along the first axis. Also beside the exchange."""
+    n = options.per_rank
+    grid = qdist.Grid((n * world.size, n, n), halo=(1, 0, 0), periodic=(True, False, False), dims=(world.size, 1, 1))
+    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+
+    def kernels(steps: int) -> None:
+        for _ in range(steps):
+            step_3d(*arrays, 1, n + 1, n)
+            arrays.reverse()
+
+    def exchanges(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0], axes=0)
+
+    def work(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0], axes=0)
+            step_3d(*arrays, 1, n + 1, n)
+            arrays.reverse()
+
+    def beside(steps: int) -> None:
+        for _ in range(steps):
+            waiting = grid.exchange_halo(arrays[0], axes=0, wait=False)
+            step_3d(*arrays, 2, n, n)
+            waiting.wait()
+            ends_3d(*arrays, n)
+            arrays.reverse()
+
+    for what, run in (("kernel alone", kernels), ("exchange", exchanges), ("stencil", work), ("beside", beside)):
+        report(world, f"{what}, {world.size} ranks of {n}^3", measured(world, run, options.steps))
+
+
 def halo(world: qdist.World, options: argparse.Namespace) -> None:
     """The exchange alone, and what of it is the engine's: the same messages without the layer."""
     grid = square(world, options)
@@ -88,7 +138,7 @@ def halo(world: qdist.World, options: argparse.Namespace) -> None:
                 grid.exchange_halo(u, corners=corners)
 
         report(world, f"exchange_halo, corners={corners}, faces of {grid.size}", measured(world, work, options.steps))
-    view = u.to_numpy(copy=False)
+    view = spaces.of(world.engine).view(u)
     low, high = grid.blocks.neighbour(0, 0), grid.blocks.neighbour(0, 1)
     if low != world.rank:
         moves = [(low, view[1], None), (high, None, view[-1]), (high, view[-2], None), (low, None, view[0])]
@@ -157,14 +207,15 @@ def line(world: qdist.World, steps: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["stencil", "halo", "model"])
+    parser.add_argument("what", choices=["stencil", "cube", "halo", "model"])
     parser.add_argument("--per-rank", type=int, default=1024, help="edge of the square of cells of a rank")
+    parser.add_argument("--arch", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--total", type=int, default=0, help="edge of the square of all cells, instead")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--slabs", action="store_true", help="cut the first axis alone")
     options = parser.parse_args()
-    world = qdist.init(arch=qd.cpu)
-    {"stencil": stencil, "halo": halo, "model": model}[options.what](world, options)
+    world = qdist.init(arch=getattr(qd, options.arch))
+    {"stencil": stencil, "cube": cube, "halo": halo, "model": model}[options.what](world, options)
 
 
 if __name__ == "__main__":

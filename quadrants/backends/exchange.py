@@ -21,21 +21,21 @@ def before_use(array: Any) -> None:
     """Have launches of this thread wait for what the array's package has put on its stream so far."""
     if is_opencl_array(array):
         _gather(array)
-    theirs, ours = _stream_of(array), _own_stream()
+    theirs, ours = _stream_of(array), own_stream()
     if theirs != ours:
         _wait(first=theirs, then=ours)
 
 
 def after_use(array: Any) -> None:
     """Have the package's stream wait for the launches of this thread so far."""
-    theirs, ours = _stream_of(array), _own_stream()
+    theirs, ours = _stream_of(array), own_stream()
     if theirs != ours:
         _wait(first=ours, then=theirs)
     if is_opencl_array(array):
         _note(array)
 
 
-def _own_stream() -> int:
+def own_stream() -> int:
     """The handle of the stream of this thread's launches."""
     return core.get_stream() or registry.with_device().default_stream
 

@@ -13,7 +13,9 @@ from quadrants.data.field import Field
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
 from quadrants.distributed import packing
+from quadrants.distributed.spaces import HOST, Space
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.tapes import recording
 
 # Begin and end of each axis, in local cells.
 Region = tuple[tuple[int, int], ...]
@@ -22,25 +24,19 @@ Region = tuple[tuple[int, int], ...]
 class Part:
     """A field or ndarray of numbers, vectors or matrices of one dtype.
 
-    name: what messages call it. element: shape of an element. view: the content as an array that shares memory, of
-    shape `shape + element`; None where there is none, on devices and where other fields share the cells.
+    name: what messages call it. element: shape of an element. view: the content as an array of `space` that shares
+    memory, of shape `shape + element`; None where there is none: in other memory, and where fields share cells.
     """
 
-    def __init__(self, array: Any, name: str) -> None:
+    def __init__(self, array: Any, name: str, space: Space) -> None:
         array._check_usable()
         self._array = weakref.ref(array)  # plans are kept, and must not keep what they are about
         self.name = name
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.element: tuple[int, ...] = tuple(array._element_shape)
         self.dtype = np.dtype(dtypes.numpy_dtype(array.dtype))
-        self.view: np.ndarray[Any, Any] | None = self._look()
-
-    def _look(self) -> np.ndarray[Any, Any] | None:
-        try:
-            view: np.ndarray[Any, Any] = self.array.to_numpy(copy=False)
-        except ValueError:  # its way to say that there is no view
-            return None
-        return view
+        self.space = space
+        self.view = space.view(array)
 
     @property
     def array(self) -> Any:
@@ -57,7 +53,11 @@ class Part:
 
     def face(self, region: Region) -> Face:
         """A region that is sent or received."""
-        return Seen(self.view, region) if self.view is not None else Packed(self, region)
+        if self.view is not None:
+            values = self.view[tuple(slice(begin, end) for begin, end in region)]
+            if self.space.is_carried(values):
+                return Seen(values)
+        return Packed(self, region)
 
     def copy(self) -> np.ndarray[Any, Any]:
         """The content, as an array of its own."""
@@ -69,12 +69,12 @@ class Part:
 
 
 class Seen:
-    """A region of memory that NumPy sees."""
+    """A region that an engine takes where it is."""
 
     packed = False
 
-    def __init__(self, view: np.ndarray[Any, Any], region: Region) -> None:
-        self.values = view[tuple(slice(begin, end) for begin, end in region)]
+    def __init__(self, values: Any) -> None:
+        self.values = values
 
     def load(self) -> None:
         """`values` are those of the region already."""
@@ -82,7 +82,7 @@ class Seen:
     def store(self) -> None:
         """And back."""
 
-    def add(self, values: np.ndarray[Any, Any]) -> None:
+    def add(self, values: Any) -> None:
         """Add to the region."""
         self.values += values
 
@@ -99,19 +99,23 @@ class Packed:
     def __init__(self, part: Part, region: Region) -> None:
         self._kernels = packing.kernels(len(part.shape), part.element, isinstance(part.array, Ndarray))
         self._part = part
-        self._place = packing.place(region)
-        self.values: np.ndarray[Any, Any] = np.zeros(part.shape_of(region), part.dtype)
+        # Kernels index fields with an offset by it, and regions begin at 0.
+        offset = getattr(part.array, "_offset", None) or (0,) * len(region)
+        self._place = packing.place(tuple((begin + o, end + o) for (begin, end), o in zip(region, offset)))
+        self.values = part.space.zeros(part.shape_of(region), part.dtype)
         self._flat = self.values.reshape(-1)
 
     def load(self) -> None:
         """Region to `values`."""
-        self._kernels.load(self._part.array, self._flat, *self._place)
+        with recording.paused():  # exchanges are recorded as a whole, also where they end later
+            self._kernels.load(self._part.array, self._flat, *self._place)
 
     def store(self) -> None:
         """`values` to region."""
-        self._kernels.store(self._part.array, self._flat, *self._place)
+        with recording.paused():
+            self._kernels.store(self._part.array, self._flat, *self._place)
 
-    def add(self, values: np.ndarray[Any, Any]) -> None:
+    def add(self, values: Any) -> None:
         """Add to the region."""
         self.load()
         self.values += values
@@ -136,7 +140,7 @@ def is_struct(array: Any) -> bool:
     return isinstance(unwrapped(array), StructField)
 
 
-def parts_of(array: Any, name: str = "") -> list[Part]:
+def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:
     """The parts of a field (of a struct: of its members), ndarray or tensor. TypeError for anything else."""
     inner = unwrapped(array)
     if isinstance(inner, StructField):
@@ -145,17 +149,17 @@ def parts_of(array: Any, name: str = "") -> list[Part]:
             part
             for key, member in found
             if member is not None  # an integer member of a gradient
-            for part in parts_of(member, f"{name}.{key}" if name else key)
+            for part in parts_of(member, f"{name}.{key}" if name else key, space)
         ]
     if not isinstance(inner, (Field, Ndarray)):
         raise TypeError(f"a field, an ndarray or a tensor is needed, not {type(array).__name__}: {array!r:.60}")
     _refuse_special(inner)
-    return [Part(inner, name or getattr(inner, "_name", ""))]
+    return [Part(inner, name or getattr(inner, "_name", ""), space)]
 
 
-def all_parts(arrays: Sequence[Any]) -> list[Part]:
+def all_parts(arrays: Sequence[Any], space: Space = HOST) -> list[Part]:
     """The parts of several arrays, in order."""
-    return [part for array in arrays for part in parts_of(array)]
+    return [part for array in arrays for part in parts_of(array, space=space)]
 
 
 def _refuse_special(array: Any) -> None:

@@ -98,7 +98,8 @@ def block_values(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
     """What this rank owns of a part."""
     face = part.face(transfer.block(grid))
     face.load()
-    return face.values
+    values: np.ndarray[Any, Any] = face.values
+    return values
 
 
 def _write_part(file: Path, values: dict[str, np.ndarray[Any, Any]]) -> str:

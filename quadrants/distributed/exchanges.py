@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quadrants import _logging, session
-from quadrants.distributed import arrays, halo
+from quadrants.distributed import arrays, halo, spaces
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
@@ -72,7 +72,7 @@ class Exchanges:
         return plan
 
     def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
-        parts = arrays.all_parts(found)
+        parts = arrays.all_parts(found, spaces.of(self._engine))
         for part in parts:
             self._check_shape(part)
         self._compare(kind, parts, axes, corners)

@@ -56,6 +56,13 @@ def watch(engine: Engine) -> None:
     sys.exit = _exit
 
 
+def fail(text: str, engine: Engine) -> None:
+    """Print the text as what this rank failed by, and end all ranks."""
+    watch(engine)
+    if _watch is not None:
+        _watch.fail(text, 1)
+
+
 def _thread_failed(failed: Any) -> None:
     if _watch is not None and failed.exc_type is not SystemExit:
         _watch.told(failed.exc_type, failed.exc_value, failed.exc_traceback)

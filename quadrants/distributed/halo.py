@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from quadrants.distributed import spaces
 from quadrants.distributed.arrays import Face, Part, Region
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine, Move
@@ -68,31 +67,35 @@ class Plan:
     def __init__(self, parts: Sequence[Part], engine: Engine) -> None:
         self.parts = parts
         self._engine = engine
+        self._space = spaces.of(engine)
         self._steps: list[Callable[[], None]] = []
         self._started = False
 
     def run(self) -> None:
         """Check that the arrays still have memory, then move."""
         self._check()
-        for step in self._steps:
-            step()
+        with self._space.in_order():
+            for step in self._steps:
+                step()
 
     def start(self) -> Callable[[], None]:
         """Run until messages are under way, and return what does the rest."""
         self._check()
-        for number, step in enumerate(self._steps):
-            if hasattr(step, "start"):
-                step.start()
-                self._started = True
-                return partial(self._finish, step, self._steps[number + 1 :])
-            step()
+        with self._space.in_order():
+            for number, step in enumerate(self._steps):
+                if hasattr(step, "start"):
+                    step.start()
+                    self._started = True
+                    return partial(self._finish, step, self._steps[number + 1 :])
+                step()
         return _nothing
 
     def _finish(self, begun: Any, rest: Sequence[Callable[[], None]]) -> None:
-        begun.finish()
-        self._started = False
-        for step in rest:
-            step()
+        with self._space.in_order():
+            begun.finish()
+            self._started = False
+            for step in rest:
+                step()
 
     def _check(self) -> None:
         for part in self.parts:
@@ -109,7 +112,7 @@ class Plan:
         if moves:
             self._steps.append(self._engine.prepare(moves))
 
-    def _copy(self, pairs: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> None:
+    def _copy(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         self._steps += [_assignment(source, target) for source, target in pairs if source.size]
 
 
@@ -117,20 +120,18 @@ def _nothing() -> None:
     pass
 
 
-def _assignment(source: np.ndarray[Any, Any], target: np.ndarray[Any, Any]) -> Callable[[], None]:
+def _assignment(source: Any, target: Any) -> Callable[[], None]:
     def assign() -> None:
         target[...] = source
 
     return assign
 
 
-def _values(of: Face | _Sum | None) -> np.ndarray[Any, Any] | None:
+def _values(of: Face | _Sum | None) -> Any | None:
     return None if of is None else of.values
 
 
-def _message(
-    giver: Side | None, send: np.ndarray[Any, Any] | None, taker: Side | None, recv: np.ndarray[Any, Any] | None
-) -> list[Move]:
+def _message(giver: Side | None, send: Any | None, taker: Side | None, recv: Any | None) -> list[Move]:
     moves: list[Move] = []
     if giver is not None and send is not None and send.size:
         moves.append((giver.peer, send, None))
@@ -203,7 +204,7 @@ class _Sum:
 
     def __init__(self, part: Part, side: Side) -> None:
         self._face = part.face(side.inner)
-        self.values: np.ndarray[Any, Any] = np.zeros(part.shape_of(side.inner), part.dtype)
+        self.values = part.space.zeros(part.shape_of(side.inner), part.dtype)
 
     def add(self) -> None:
         """Once the values are here."""

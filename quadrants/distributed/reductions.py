@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants import ad
 from quadrants._ext import core
-from quadrants.distributed import arrays
+from quadrants.distributed import arrays, spaces
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -22,13 +22,15 @@ def reduce(engine: Engine, array: Any, op: str, holds: list[np.ndarray[Any, Any]
             "allreduce(x, 'prod') of an array with gradients is not differentiated. Reduce after the tape, or sum "
             "logarithms."
         )
-    for part in arrays.parts_of(array):
+    for part in arrays.parts_of(array, space=spaces.of(engine)):
+        if not recorded or op == "sum":
+            _combine(engine, part, op)
+            continue
         own = part.copy()
         whole = own.copy()
         engine.allreduce(whole, op)
         part.store(whole)
-        if recorded and op != "sum":
-            holds.append(_first_that_has(engine, own, whole))
+        holds.append(_first_that_has(engine, own, whole))
 
 
 @ad.grad_for(reduce)
@@ -36,10 +38,22 @@ def _reduce_grad(engine: Engine, array: Any, op: str, holds: list[np.ndarray[Any
     inner = arrays.unwrapped(array)
     if not inner.has_grad():
         return
-    for k, part in enumerate(arrays.parts_of(inner.grad)):
-        slope = part.copy()
-        engine.allreduce(slope, "sum")
-        part.store(slope if op == "sum" else np.where(holds[k], slope, 0).astype(slope.dtype))
+    for k, part in enumerate(arrays.parts_of(inner.grad, space=spaces.of(engine))):
+        _combine(engine, part, "sum")
+        if op != "sum":
+            slope = part.copy()
+            part.store(np.where(holds[k], slope, 0).astype(slope.dtype))
+
+
+def _combine(engine: Engine, part: arrays.Part, op: str) -> None:
+    """In place where the engine takes the memory of the part, else by way of the host."""
+    if part.view is not None and part.view.flags.c_contiguous:
+        with part.space.in_order():
+            engine.allreduce(part.view, op)
+        return
+    whole = part.copy()
+    engine.allreduce(whole, op)
+    part.store(whole)
 
 
 def _first_that_has(engine: Engine, own: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

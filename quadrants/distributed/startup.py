@@ -12,12 +12,15 @@ import quadrants as qd
 from quadrants import _logging, launched, session
 from quadrants import arch as _arch
 from quadrants._ext import core
+from quadrants.backends import memory
 from quadrants.config import OPTIONS, environment, hardware_threads
 from quadrants.distributed import current, engines, failures
+from quadrants.distributed.engines import nccl
 from quadrants.distributed.engines.interface import Asked, Engine
 from quadrants.distributed.world import World
 from quadrants.errors import QuadrantsRuntimeError
 
+_DLPACK_CUDA = 2
 _engine: tuple[str, Engine] | None = None
 
 
@@ -32,12 +35,13 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
     arch, options: those of `qd.init`, and the same on all ranks. Unless they are given, the number of threads is what
     this host has for each of its ranks, and the device is that of `local_rank`. random_seed: rank r gets a seed that
     follows from it and r. engine: "single", "mpi4py", "torch", or one of `register_engine`; None chooses by the
-    launcher. timeout: seconds after which an engine that watches its ranks gives one up that does not answer.
+    launcher, and NCCL for the arrays of GPUs where each rank has one and CuPy; "nccl" insists on it. timeout: seconds
+    after which an engine that watches its ranks gives one up that does not answer.
 
     From the first call on, where there are several ranks, an exception that nobody catches and `sys.exit` with a code
     end all of them. QuadrantsRuntimeError if the engine's package is missing, ValueError for an unknown engine.
     """
-    found = _connected(engine, timeout)
+    found = _connected(None if engine == "nccl" else engine, timeout)
     threads = _threads(found)
     if threads is not None:
         options.setdefault("cpu_max_num_threads", threads)
@@ -46,10 +50,13 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
     seed = int(session.get_runtime().options.random_seed)
     if not session.is_python_backend():
         core.set_seed(seed_of(seed, found.rank))
-    world = World(found, seed)
+    carrier, why = (found, "") if engine not in (None, "nccl") else nccl.on_device(found, _cuda_device(), timeout)
+    if engine == "nccl" and why:
+        raise QuadrantsRuntimeError(f"engine='nccl': {why}. Leave `engine` out, and arrays go through the host.")
+    world = World(carrier, seed)
     current.set_world(world)
     if found.rank == 0 and found.size > 1:
-        _announce(found)
+        _announce(found, carrier, why)
     return world
 
 
@@ -58,10 +65,17 @@ def seed_of(seed: int, rank: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(rank,)).generate_state(1)[0])
 
 
-def _announce(engine: Engine) -> None:
-    _logging.announce(f"[Quadrants] {engine.size} ranks: {engine.name}")
-    if current.on_device():
-        _logging.warn("exchanges go through the memory of the host: kernels pack them, and MPI carries arrays of NumPy")
+def _cuda_device() -> int | None:
+    """The number of the device of this runtime, None where it is none of CUDA."""
+    kind, ordinal = (None, 0) if session.is_python_backend() else memory.dlpack_device() or (None, 0)
+    return ordinal if kind == _DLPACK_CUDA else None
+
+
+def _announce(found: Engine, carrier: Engine, why: str) -> None:
+    beside = "" if carrier is found else f" (cupy), control {found.name}"
+    _logging.announce(f"[Quadrants] {found.size} ranks: {carrier.name}{beside}")
+    if current.on_device() and carrier is found:
+        _logging.warn(f"exchanges go through the memory of the host: kernels pack them. {why}".rstrip())
 
 
 def _connected(name: str | None, timeout: float) -> Engine:

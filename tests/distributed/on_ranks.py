@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -12,8 +13,11 @@ from quadrants.distributed.world import World
 
 
 def main(names: dict, **options) -> None:
-    """Each test of the module; rank 0 prints the names of those that passed on all ranks. A failure ends the job."""
-    world = qdist.init(arch=qd.cpu, random_seed=7, **options)
+    """Each test of the module; rank 0 prints the names of those that passed on all ranks. A failure ends the job.
+
+    QD_RANKS_ARCH: the arch, cpu unless it is there.
+    """
+    world = qdist.init(arch=getattr(qd, os.environ.get("QD_RANKS_ARCH", "cpu")), random_seed=7, **options)
     only = sys.argv[1:]
     for name, function in list(names.items()):
         if name.startswith("test_") and (not only or name in only):

@@ -53,7 +53,13 @@ def send(cells: int):
     return move
 
 
+def absent():
+    """Rank 0 is at an exchange between devices to which this one does not come."""
+    time.sleep(60)
+
+
 WAYS = {
+    "absent": absent,
     "exception": lambda: deep(40),
     "assertion": lambda: (asserts(5), qd.sync()),
     "exit": lambda: sys.exit(3),
@@ -67,8 +73,16 @@ WAYS = {
     "well": lambda: sys.exit(0),
 }
 way = sys.argv[1]
-world = qdist.init(arch=qd.cpu, debug=way == "assertion", timeout=4 if way == "silent" else 60)
+arch = getattr(qd, os.environ.get("QD_RANKS_ARCH", "cpu"))
+world = qdist.init(arch=arch, debug=way == "assertion", timeout=4 if way in ("silent", "absent") else 60)
 world.barrier()
+if way == "absent":
+    shared = qd.ndarray(qd.f32, 8)
+    world.allreduce(shared)
+    qd.sync()
+    if world.rank == 0:
+        world.allreduce(shared)
+        qd.sync()
 if world.rank == 1 or way in ("more", "fewer"):
     print(f"fails at {time.time()}", flush=True)
     WAYS[way]()

@@ -56,10 +56,10 @@ def block_of(grid):
 def containers(grid, rng, k: int) -> tuple[list, int]:
     """Arrays of the grid, and how many numbers an element has. NumPy sees most kinds; kernels pack the others."""
     pair = qd.types.vector(2, qd.f32)
-    if k == 3:
-        return [qd.types.struct(a=qd.f64, b=pair).field(shape=grid.local)], 3
-    if k == 11:
-        return [grid.field(qd.types.matrix(2, 2, qd.f32), layout=qd.Layout.SOA)], 4
+    if k in (3, 5):
+        return [grid.field(qd.types.struct(a=qd.f64, b=pair), offset=k == 5)], 3
+    if k in (11, 13):
+        return [grid.field(qd.types.matrix(2, 2, qd.f32), layout=qd.Layout.SOA, offset=k == 13)], 4
     order = {1: "i", 2: "ji", 3: "kij"}[len(grid.shape)]
     kinds = [
         lambda: grid.field(qd.f32), lambda: grid.field(pair), lambda: grid.ndarray(qd.f64), lambda: grid.ndarray(pair),

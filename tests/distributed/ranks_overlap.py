@@ -96,6 +96,44 @@ def test_a_tape_gives_the_gradient_of_one_rank(world):
         assert np.abs(found - one).max() < 1e-13 * np.abs(one).max() and one.std() > 0
 
 
+def packed_slope(world, overlapped: bool):
+    """Of members of structs, whose cells kernels pack."""
+    grid = qdist.Grid((12, 10), periodic=True, world=world)
+    cell = qd.types.struct(a=qd.f64, b=qd.f64)
+    levels = [grid.field(cell, needs_grad=True) for _ in range(4)]
+    loss = qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def mix(u: qd.template(), w: qd.template(), i0: qd.i32, i1: qd.i32, j0: qd.i32, j1: qd.i32):
+        for i, j in qd.ndrange((i0, i1), (j0, j1)):
+            w[i, j].a = u[i - 1, j].a * u[i, j + 1].b + 0.5 * u[i, j].b
+            w[i, j].b = u[i + 1, j].b - 0.25 * u[i, j - 1].a
+
+    @qd.kernel
+    def total(u: qd.template(), i0: qd.i32, i1: qd.i32, j0: qd.i32, j1: qd.i32):
+        for i, j in qd.ndrange((i0, i1), (j0, j1)):
+            loss[None] += u[i, j].a * u[i, j].b
+
+    start = np.random.default_rng(4).random((2, *grid.shape))
+    grid.scatter({"a": start[0], "b": start[1]}, levels[0])
+    with qd.ad.Tape(loss):
+        for u, w in zip(levels, levels[1:]):
+            waiting = grid.exchange_halo(u, corners=False, wait=not overlapped)
+            if overlapped:
+                waiting.wait()
+            mix(u, w, *grid.box())
+        total(levels[-1], *grid.box())
+    return grid.gather(levels[0].grad)
+
+
+def test_a_tape_records_nothing_of_what_packs(world):
+    found = packed_slope(world, True)
+    if world.rank == 0:
+        one = packed_slope(solo(world), False)
+        for name in "ab":
+            assert np.abs(found[name] - one[name]).max() < 1e-13 * np.abs(one[name]).max() and one[name].std() > 0
+
+
 def test_what_is_under_way_is_waited_for_once(world):
     grid = qdist.Grid((16, 16), periodic=True)
     u = grid.ndarray(qd.f32)

@@ -59,3 +59,12 @@ def test_a_program_runs_under_torchrun(program, tmp_path):
     done = Torchrun().run(2, str(HERE / program), cwd=tmp_path)
     assert done.code == 0 and passed(done.out) == names_in(program), done.out
     assert "[Quadrants] 2 ranks: torch" in done.out and done.left == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["ranks_devices.py", "ranks_halo.py", "ranks_overlap.py"])
+def test_a_program_runs_on_emulated_devices(any_mpi: Mpi, program, tmp_path):
+    emulated = {"QD_RANKS_ARCH": "cuda", "QD_EMULATE": "1"}
+    done = any_mpi.run(2, str(HERE / program), cwd=tmp_path, limit=180, **emulated)
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert "exchanges go through the memory of the host" in done.out and done.left == []

@@ -11,9 +11,9 @@ from quadrants.errors import QuadrantsRuntimeError
 from quadrants.launched import Launch
 
 OPERATIONS = ("sum", "min", "max", "prod")
-# A rank to talk to, what goes there and what comes from there; None for a direction without a message. Messages
-# between two ranks are matched in the order of the moves.
-Move = tuple[int, "np.ndarray[Any, Any] | None", "np.ndarray[Any, Any] | None"]
+# A rank to talk to, the array that goes there and the one that comes from there; None for a direction without a
+# message. Messages between two ranks are matched in the order of the moves.
+Move = tuple[int, Any, Any]
 
 
 class Asked(NamedTuple):
@@ -27,6 +27,7 @@ class Engine(Protocol):
     """One engine, connected to the other ranks. Arrays are NumPy's, of any strides in `exchange`, else contiguous.
 
     stream: what orders the work of engines of a device; those of the host wait for their messages, and ignore it.
+    An engine that also takes arrays of a device has an attribute `space` (`quadrants.distributed.spaces`).
     """
 
     name: str

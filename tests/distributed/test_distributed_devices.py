@@ -1,0 +1,49 @@
+"""Programs of ranks that have a CUDA device each. They need two of them, CuPy with NCCL, mpi4py and an MPI."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from ranks_kit import HERE
+from test_distributed_ranks import names_in, passed
+
+from quadrants._ext import core
+
+PROGRAMS = ("ranks_devices.py", "ranks_halo.py", "ranks_overlap.py", "ranks_checkpoints.py")
+pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
+
+
+def devices() -> int:
+    pytest.importorskip("cupy", reason="needs CuPy and NCCL (pip install cupy-cuda13x nvidia-nccl-cu13)")
+    found = core.device_count("cuda")
+    if found < 2:
+        pytest.skip("needs two CUDA devices: NCCL takes one rank a device")
+    return found
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_runs_on_devices(any_mpi, ranks, program, tmp_path):
+    if devices() < ranks:
+        pytest.skip(f"needs {ranks} CUDA devices")
+    done = any_mpi.run(ranks, str(HERE / program), cwd=tmp_path, limit=180, QD_RANKS_ARCH="cuda")
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert f"[Quadrants] {ranks} ranks: nccl (cupy), control mpi4py" in done.out and done.left == []
+
+
+def test_a_rank_that_says_nothing_is_given_up(any_mpi):
+    devices()
+    done = any_mpi.run(2, str(HERE / "rank_fails.py"), "absent", limit=90, QD_RANKS_ARCH="cuda")
+    assert done.code != 0 and "of the devices did not end in 4 s" in done.out and "is done" not in done.out, done.out
+    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < 14 and done.left == []
+
+
+def test_two_ranks_of_one_device_go_through_the_host(any_mpi, tmp_path):
+    devices()
+    one = {"QD_RANKS_ARCH": "cuda", "CUDA_VISIBLE_DEVICES": "0"}
+    done = any_mpi.run(2, str(HERE / "ranks_overlap.py"), cwd=tmp_path, limit=180, **one)
+    assert done.code == 0 and "2 ranks: mpi4py" in done.out and "ranks 0 and 1 are on one GPU" in done.out, done.out
+    program = "import quadrants as qd\nfrom quadrants import distributed as qdist\nqdist.init(qd.cuda, engine='nccl')\n"
+    done = any_mpi.run(2, "-c", program, cwd=tmp_path, limit=60, **one)
+    assert done.code != 0 and "engine='nccl': ranks 0 and 1 are on one GPU" in done.out, done.out
