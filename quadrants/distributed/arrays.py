@@ -12,10 +12,8 @@ from quadrants.data import dtypes
 from quadrants.data.field import Field
 from quadrants.data.ndarray import Ndarray
 from quadrants.data.struct_field import StructField
-from quadrants.distributed import packing
 from quadrants.distributed.spaces import HOST, Space
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.tapes import recording
 
 # Begin and end of each axis, in local cells.
 Region = tuple[tuple[int, int], ...]
@@ -51,13 +49,9 @@ class Part:
         """Shape of the values of a region."""
         return (*(end - begin for begin, end in region), *self.element)
 
-    def face(self, region: Region) -> Face:
-        """A region that is sent or received."""
-        if self.view is not None:
-            values = self.view[tuple(slice(begin, end) for begin, end in region)]
-            if self.space.is_carried(values):
-                return Seen(values)
-        return Packed(self, region)
+    def seen(self, region: Region) -> Any | None:
+        """The values of a region where they are; None without a view."""
+        return None if self.view is None else self.view[tuple(slice(begin, end) for begin, end in region)]
 
     def copy(self) -> np.ndarray[Any, Any]:
         """The content, as an array of its own."""
@@ -66,68 +60,6 @@ class Part:
     def store(self, values: np.ndarray[Any, Any]) -> None:
         """Overwrite the content."""
         self.array.from_numpy(values)
-
-
-class Seen:
-    """A region that an engine takes where it is."""
-
-    packed = False
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def load(self) -> None:
-        """`values` are those of the region already."""
-
-    def store(self) -> None:
-        """And back."""
-
-    def add(self, values: Any) -> None:
-        """Add to the region."""
-        self.values += values
-
-    def clear(self) -> None:
-        """Set the region to 0."""
-        self.values[...] = 0
-
-
-class Packed:
-    """A region that kernels copy to a buffer and back."""
-
-    packed = True
-
-    def __init__(self, part: Part, region: Region) -> None:
-        self._kernels = packing.kernels(len(part.shape), part.element, isinstance(part.array, Ndarray))
-        self._part = part
-        # Kernels index fields with an offset by it, and regions begin at 0.
-        offset = getattr(part.array, "_offset", None) or (0,) * len(region)
-        self._place = packing.place(tuple((begin + o, end + o) for (begin, end), o in zip(region, offset)))
-        self.values = part.space.zeros(part.shape_of(region), part.dtype)
-        self._flat = self.values.reshape(-1)
-
-    def load(self) -> None:
-        """Region to `values`."""
-        with recording.paused():  # exchanges are recorded as a whole, also where they end later
-            self._kernels.load(self._part.array, self._flat, *self._place)
-
-    def store(self) -> None:
-        """`values` to region."""
-        with recording.paused():
-            self._kernels.store(self._part.array, self._flat, *self._place)
-
-    def add(self, values: Any) -> None:
-        """Add to the region."""
-        self.load()
-        self.values += values
-        self.store()
-
-    def clear(self) -> None:
-        """Set the region to 0."""
-        self.values[...] = 0
-        self.store()
-
-
-Face = Seen | Packed
 
 
 def unwrapped(array: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from quadrants._version import __version_str__
 from quadrants.distributed import arrays, transfer
+from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -65,7 +66,7 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     manifest = _read_manifest(path)
     parts = named_parts(grid, content)
     _check(manifest, grid, parts)
-    faces = {name: part.face(transfer.block(grid)) for name, part in parts.items()}
+    faces = {name: Faces(part, [transfer.block(grid)]) for name, part in parts.items()}
     mine = grid.blocks.spans_of(grid.world.rank)
     for saved in manifest["parts"]:
         common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(mine, saved["block"])]
@@ -96,9 +97,9 @@ def named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part
 
 def block_values(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
     """What this rank owns of a part."""
-    face = part.face(transfer.block(grid))
+    face = Faces(part, [transfer.block(grid)])
     face.load()
-    values: np.ndarray[Any, Any] = face.values
+    values: np.ndarray[Any, Any] = face.values[0]
     return values
 
 
@@ -174,4 +175,4 @@ def _take(path: Path, saved: dict[str, Any], faces: dict[str, Any], mine: Any, c
     there = tuple(slice(begin - start, end - start) for (begin, end), (start, _) in zip(common, saved["block"]))
     with np.load(file) as stored:
         for name, face in faces.items():
-            face.values[here] = stored[name][there]
+            face.values[0][here] = stored[name][there]

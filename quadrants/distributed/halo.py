@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from quadrants.distributed import spaces
-from quadrants.distributed.arrays import Face, Part, Region
+from quadrants.distributed import faces, spaces
+from quadrants.distributed.arrays import Part, Region
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine, Move
+from quadrants.distributed.faces import Faces
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -105,107 +105,89 @@ class Plan:
                 "An exchange of these arrays is under way: call wait() of what exchange_halo(.., wait=False) returned."
             )
 
-    def _kernels(self, faces: Sequence[Face], what: str) -> None:
-        self._steps += [getattr(face, what) for face in faces if face.packed and face.values.size]
+    def load(self, faces: Sequence[Faces]) -> None:
+        """Kernels pack."""
+        self._steps += [found.load for found in faces if found.packed]
 
-    def _exchange(self, moves: list[Move]) -> None:
+    def store(self, faces: Sequence[Faces]) -> None:
+        """Kernels unpack."""
+        self._steps += [found.store for found in faces if found.packed]
+
+    def exchange(self, moves: list[Move]) -> None:
+        """Messages, all at once."""
         if moves:
             self._steps.append(self._engine.prepare(moves))
 
-    def _copy(self, pairs: Sequence[tuple[Any, Any]]) -> None:
-        self._steps += [_assignment(source, target) for source, target in pairs if source.size]
+    def do(self, steps: Sequence[Callable[[], None]]) -> None:
+        """Anything else."""
+        self._steps += steps
 
 
 def _nothing() -> None:
     pass
 
 
-def _assignment(source: Any, target: Any) -> Callable[[], None]:
-    def assign() -> None:
-        target[...] = source
-
-    return assign
-
-
-def _values(of: Face | _Sum | None) -> Any | None:
-    return None if of is None else of.values
+# Low before high: what goes down is a high halo elsewhere, so two ranks that are both neighbours of each other agree on
+# the order of messages.
+def _ways(stage: Stage) -> list[tuple[Side | None, Side | None]]:
+    """Who gives and who takes, of all axes."""
+    return [way for low, high in stage.sides for way in ((low, high), (high, low))]
 
 
-def _message(giver: Side | None, send: Any | None, taker: Side | None, recv: Any | None) -> list[Move]:
-    moves: list[Move] = []
-    if giver is not None and send is not None and send.size:
-        moves.append((giver.peer, send, None))
-    if taker is not None and recv is not None and recv.size:
-        moves.append((taker.peer, None, recv))
-    return moves
+def _moves(givers: Sequence[tuple[Side, Any]], takers: Sequence[tuple[Side, Any]]) -> list[Move]:
+    sends: list[Move] = [(side.peer, values, None) for side, values in givers if values.size]
+    return sends + [(side.peer, None, values) for side, values in takers if values.size]
 
 
 def forward(parts: Sequence[Part], found: Sequence[Stage], engine: Engine) -> Plan:
     """Every halo cell gets the value of its owner."""
     plan = Plan(parts, engine)
     for stage in found:
-        _forward_stage(plan, parts, stage)
+        _forward_stage(plan, parts, stage, engine.rank)
     return plan
 
 
-def _forward_stage(plan: Plan, parts: Sequence[Part], stage: Stage) -> None:
-    me, moves, copies = plan._engine.rank, [], []
-    sent: list[Face] = []
-    received: list[Face] = []
-    for (low, high), part in itertools.product(stage.sides, parts):
-        # What goes down is a high halo elsewhere: so two ranks that are both neighbours of each other agree on it.
-        for giver, taker in ((low, high), (high, low)):
-            send = part.face(giver.inner) if giver is not None else None
-            recv = part.face(taker.outer) if taker is not None else None
-            sent += [send] if send is not None else []
-            received += [recv] if recv is not None else []
-            if giver is not None and giver.peer == me and send is not None and recv is not None:
-                copies.append((send.values, recv.values))
-            else:
-                moves += _message(giver, _values(send), taker, _values(recv))
-    plan._kernels(sent, "load")
-    plan._copy(copies)
-    plan._exchange(moves)
-    plan._kernels(received, "store")
+def _forward_stage(plan: Plan, parts: Sequence[Part], stage: Stage, me: int) -> None:
+    givers = [giver for giver, _ in _ways(stage) if giver is not None and giver.peer != me]
+    takers = [taker for _, taker in _ways(stage) if taker is not None and taker.peer != me]
+    own = [(giver.inner, taker.outer) for giver, taker in _ways(stage) if giver and taker and giver.peer == me]
+    sent = [Faces(part, [side.inner for side in givers]) for part in parts]
+    received = [Faces(part, [side.outer for side in takers]) for part in parts]
+    moves: list[Move] = []
+    for gone, come in zip(sent, received):
+        moves += _moves([*zip(givers, gone.values)], [*zip(takers, come.values)])
+    plan.load(sent)
+    for part in parts:
+        plan.do(faces.local_copy(part, *zip(*own)) if own else [])
+    plan.exchange(moves)
+    plan.store(received)
 
 
 def backward(parts: Sequence[Part], found: Sequence[Stage], engine: Engine) -> Plan:
     """The adjoint: every halo cell is added to its owner and set to 0. Stages in reverse, low before high in each."""
     plan = Plan(parts, engine)
     for stage in reversed(found):
-        _backward_stage(plan, parts, stage)
+        _backward_stage(plan, parts, stage, engine.rank)
     return plan
 
 
-def _backward_stage(plan: Plan, parts: Sequence[Part], stage: Stage) -> None:
-    me, moves, copies = plan._engine.rank, [], []
-    outer: list[Face] = []
-    sums: list[_Sum] = []
-    for (low, high), part in itertools.product(stage.sides, parts):
-        ends = [_Sum(part, side) if side is not None else None for side in (low, high)]
-        sums += [end for end in ends if end is not None]
-        # The high halo goes up, where it is added at the low end.
-        for giver, taker, end in ((high, low, ends[0]), (low, high, ends[1])):
-            send = part.face(giver.outer) if giver is not None else None
-            outer += [send] if send is not None else []
-            if giver is not None and giver.peer == me and send is not None and end is not None:
-                copies.append((send.values, end.values))
-            else:
-                moves += _message(giver, _values(send), taker, _values(end))
-    plan._kernels(outer, "load")
-    plan._copy(copies)
-    plan._exchange(moves)
-    plan._steps += [face.clear for face in outer if face.values.size]
-    plan._steps += [end.add for end in sums if end.values.size]
-
-
-class _Sum:
-    """What a neighbour sends, to be added to the cells that this rank owns."""
-
-    def __init__(self, part: Part, side: Side) -> None:
-        self._face = part.face(side.inner)
-        self.values = part.space.zeros(part.shape_of(side.inner), part.dtype)
-
-    def add(self) -> None:
-        """Once the values are here."""
-        self._face.add(self.values)
+def _backward_stage(plan: Plan, parts: Sequence[Part], stage: Stage, me: int) -> None:
+    """The high halo goes up, where it is added at the low end."""
+    ways = [(giver, taker) for low, high in stage.sides for giver, taker in ((high, low), (low, high))]
+    givers = [giver for giver, _ in ways if giver is not None]
+    takers = [taker for _, taker in ways if taker is not None]
+    outer = [Faces(part, [side.outer for side in givers]) for part in parts]
+    sums = [[faces.Sum(part, side.inner) for side in takers] for part in parts]
+    moves: list[Move] = []
+    copies = []
+    for gone, ends in zip(outer, sums):
+        sends, comes = [*zip(givers, gone.values)], [*zip(takers, [end.values for end in ends])]
+        moves += _moves([way for way in sends if way[0].peer != me], [way for way in comes if way[0].peer != me])
+        # Of an axis with one rank, both sides are its own.
+        own = zip([v for side, v in sends if side.peer == me], [v for side, v in comes if side.peer == me])
+        copies += [faces.assignment(source, target) for source, target in own if source.size]
+    plan.load(outer)
+    plan.do(copies)
+    plan.exchange(moves)
+    plan.do([found.clear for found in outer])
+    plan.do([end.add for ends in sums for end in ends if end.values.size])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants.distributed import arrays
+from quadrants.distributed.faces import Faces
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -51,20 +52,20 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
 
 
 def _gather_part(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any] | None:
-    face = part.face(block(grid))
+    face = Faces(part, [block(grid)])
     face.load()
     engine = grid.world.engine
     if engine.rank != 0:
-        engine.exchange([(0, face.values, None)])
+        engine.exchange([(0, face.values[0], None)])
         return None
     whole: np.ndarray[Any, Any] = np.empty((*grid.shape, *part.element), part.dtype)
-    whole[_slices(grid, 0)] = face.values
+    whole[_slices(grid, 0)] = face.values[0]
     engine.exchange([(rank, None, whole[_slices(grid, rank)]) for rank in range(1, engine.size)])
     return whole
 
 
 def _scatter_part(grid: Grid, whole: Any, part: arrays.Part) -> None:
-    face = part.face(block(grid))
+    face = Faces(part, [block(grid)])
     engine = grid.world.engine
     wrong = ""
     if engine.rank == 0:
@@ -76,10 +77,10 @@ def _scatter_part(grid: Grid, whole: Any, part: arrays.Part) -> None:
     if wrong:
         raise ValueError(wrong)
     if engine.rank != 0:
-        engine.exchange([(0, None, face.values)])
+        engine.exchange([(0, None, face.values[0])])
     else:
         given = np.ascontiguousarray(whole, part.dtype)
-        face.values[...] = given[_slices(grid, 0)]
+        face.values[0][...] = given[_slices(grid, 0)]
         engine.exchange([(rank, given[_slices(grid, rank)], None) for rank in range(1, engine.size)])
     face.store()
 

@@ -14,6 +14,7 @@ from quadrants.distributed import transfer
 from quadrants.distributed.arrays import Part
 from quadrants.distributed.checkpoints import block_values, named_parts
 from quadrants.distributed.engines.interface import Move
+from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.tools._library import package
@@ -73,8 +74,8 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
         _check(group, name, part, grid)
     own = tuple(slice(begin, end) for begin, end in grid.blocks.spans_of(grid.world.rank))
     for name, part in parts.items():
-        face = part.face(transfer.block(grid))
-        face.values[...] = group[name][own]
+        face = Faces(part, [transfer.block(grid)])
+        face.values[0][...] = group[name][own]
         face.store()
     grid.world.barrier()
     return int(group.attrs.get("step", 0))
