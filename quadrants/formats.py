@@ -9,6 +9,8 @@ def written(value: int | float, spec: str) -> str:
         return f"{value:f}" if isinstance(value, float) else str(value)
     if spec[-1] in "aA" and isinstance(value, float):
         return value.hex() if spec[-1] == "a" else value.hex().upper()
+    if isinstance(value, float) and spec[-1] in "dixXobc":
+        raise ValueError(f"{spec!r} is for integers")
     letter = "" if spec[-1].isalpha() else "f" if isinstance(value, float) else "d"
     try:
         return f"%{spec}{letter}" % value

@@ -213,10 +213,12 @@ def cache_key() -> tuple:
 
 
 def sync() -> None:
-    """Wait for the device, materialise pending fields, raise pending failures. No-op on the python arch.
+    """Wait for the default stream, materialise pending fields, raise pending failures. No-op on the python arch.
 
-    step()
-    qd.sync()  # until the device is done
+    Launches with `qd_stream=s` are waited for by `s.synchronize()`.
+
+        step()
+        qd.sync()  # until the device is done
     """
     if is_python_backend():
         return

@@ -236,6 +236,10 @@ class Field(FieldMethods, TokenBase):
     def __str__(self) -> str:
         if not self._is_placed():
             return "<Field: Definition of this field is incomplete>"
+        if self._dead:
+            from quadrants.data import shown
+
+            return f"{self!r} {shown.description(self)}"
         return str(self.to_numpy())
 
 

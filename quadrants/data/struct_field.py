@@ -158,7 +158,8 @@ class StructField(Field):
     def __str__(self) -> str:
         if not self._is_placed():
             return "<Field: Definition of this field is incomplete>"
-        return str(self.to_numpy())
+        dead = next((part for part in self._members.values() if getattr(part, "_dead", False)), None)
+        return str(self.to_numpy() if dead is None else dead)
 
     def _repr_html_(self) -> str:
         """What notebooks show: a table for each member."""

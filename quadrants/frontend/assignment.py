@@ -125,7 +125,10 @@ class Assignment:
             return [(target.id, False)]
         items = target.elts if isinstance(target, ast.Tuple) else [None]
         if any(not isinstance(e, ast.Name) for e in items):
-            raise QuadrantsSyntaxError("Loop targets must be names.")
+            raise QuadrantsSyntaxError(
+                "Loop targets must be names. Take apart what is inside in the body: `for i, pair in ..:`, and there "
+                "`u, v = pair`."
+            )
         return [(e.id, True) for e in items if isinstance(e, ast.Name)]
 
     def bind_static_targets(self, targets, item) -> None:

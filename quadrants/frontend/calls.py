@@ -96,7 +96,7 @@ class Calls:
             operands.add(lambda inner=inner: self.walker.eval(inner), by_place=_takes_place(function, k))
         for k in node.keywords:
             if k.arg is None:
-                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
+                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels: write `name=value` for each.")
             operands.add(lambda k=k: self.walker.eval(k.value), by_place=_takes_place(function, k.arg))
         values = operands.values
         if isinstance(function, METHODS):

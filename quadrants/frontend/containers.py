@@ -67,7 +67,8 @@ class Containers:
             item = container[key]
         except (KeyError, IndexError):
             raise QuadrantsCompilationError(
-                f"'{ast.unparse(node)}' does not exist, and an assignment in a kernel cannot add it."
+                f"'{ast.unparse(node)}' does not exist, and an assignment in a kernel cannot add it: make the list or "
+                "dict with it."
             ) from None
         if not isinstance(item, Value):
             raise QuadrantsSyntaxError(

@@ -11,6 +11,7 @@ from quadrants.frontend.frame import Frame
 from quadrants.frontend.func_arguments import EMPTY, FuncArguments
 from quadrants.frontend.functions import CannotPass
 from quadrants.frontend.state import State
+from quadrants.frontend.struct_methods import Receiver
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.views import ViewRef
 from quadrants.frontend.walker import Walker
@@ -18,10 +19,10 @@ from quadrants.ir import walk
 from quadrants.ir.nodes import Call, Declare, Eval, Function, Return, Var, VarPlace
 from quadrants.ir.types import DType, i32, result_struct
 from quadrants.lang import access, typed
-from quadrants.lang.access import SlicedValue
+from quadrants.lang.access import KernelMethod, SlicedValue
 from quadrants.lang.annotations import tuple_items
 from quadrants.lang.constant_key import constant_key
-from quadrants.lang.func import Func
+from quadrants.lang.func import BoundFunc, Func
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
 
@@ -111,7 +112,7 @@ class EmittedFuncs:
         if mode == "view":
             args += [value.offset.expr, value.size.expr]
             return ("w", id(value.decl))
-        if isinstance(value, KernelObject):
+        if holds_run_time(value):
             raise CannotPass
         self.functions.kept.append(value)
         return ("o", identity(value))
@@ -265,6 +266,17 @@ class EmittedFuncs:
         held = self.writer.variable(var)
 
         return rebuild([access.member(held, k) for k, _ in t.members])
+
+
+def holds_run_time(x) -> bool:
+    """Whether an object that a template parameter stands for has values of the run time of its caller in it."""
+    if isinstance(x, dict):
+        return any(holds_run_time(v) for v in x.values())
+    if isinstance(x, (list, tuple)):
+        return any(holds_run_time(v) for v in x)
+    if isinstance(x, BoundFunc):
+        return holds_run_time(x.instance)
+    return isinstance(x, (Value, StructCell, ViewRef, KernelObject, Receiver, KernelMethod))
 
 
 def identity(x):

@@ -40,7 +40,7 @@ class Evaluation:
         out = {}
         for k in node.keywords:
             if k.arg is None:
-                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels.")
+                raise QuadrantsSyntaxError("`**` arguments are not supported in kernels: write `name=value` for each.")
             out[k.arg] = self.walker.eval(k.value)
         return out
 

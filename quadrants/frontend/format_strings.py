@@ -11,7 +11,8 @@ import numpy as np
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.formats import written
-from quadrants.ir.types import DType
+from quadrants.ir.types import DType, i64
+from quadrants.lang import typed
 from quadrants.lang.kinds import kind_of
 from quadrants.lang.value import Value
 
@@ -226,14 +227,40 @@ def _fields_of(text: str, given: _Arguments):
 
 
 def percent_message(template: str, args: Any) -> Formatted:
-    """`template % args` of an assert, as in `"%d of %.2f" % (a, b)`."""
-    args = list(args) if isinstance(args, tuple) else [args]
+    """`template % args` of an assert, as in `"%d of %.2f" % (a, b)`; `%(name)d` takes from a dict."""
+    by_name = args if isinstance(args, dict) else None
+    waiting = [] if by_name is not None else list(args) if isinstance(args, tuple) else [args]
+    given = len(waiting)
     pieces = template.replace("%%", "\0").split("%")
     parts: list = [pieces[0].replace("\0", "%")]
-    if len(pieces) - 1 != len(args):
-        raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {len(args)}.")
-    for piece, arg in zip(pieces[1:], args):
+    if any(piece.lstrip("0123456789.+-# ").startswith("*") for piece in pieces[1:]):
+        raise QuadrantsSyntaxError(
+            "A width that is an argument, `%*d`, is not supported: write the number, or an f-string."
+        )
+    if by_name is None and len(pieces) - 1 != given:
+        raise QuadrantsSyntaxError(f"Expected {len(pieces) - 1} value(s) for the assert message, got {given}.")
+    for piece in pieces[1:]:
+        arg, piece = _named(by_name, piece) if by_name is not None else (waiting.pop(0), piece)
         tail = piece.lstrip("0123456789.+-# ")
         spec = piece[: len(piece) - len(tail)] + tail[:1]
+        arg = _cut(arg) if tail[:1] in ("d", "i", "u") else arg
         parts += [(arg, "" if spec in _PLAIN else spec), tail[1:].replace("\0", "%")]
     return Formatted(parts)
+
+
+def _named(values: dict, piece: str) -> tuple[Any, str]:
+    """The value of `(name)d`, and the rest."""
+    name, closed, rest = piece[1:].partition(")")
+    if not piece.startswith("(") or not closed:
+        raise QuadrantsSyntaxError(f"`%{piece}` of a message with a dict has no name: write `%(name)d`.")
+    if name not in values:
+        raise QuadrantsSyntaxError(f"The dict of the assert message has no {name!r}.")
+    return values[name], rest
+
+
+def _cut(value: Any) -> Any:
+    """Real numbers as integers, as `%d` of Python writes them."""
+    if isinstance(value, float):
+        return int(value)
+    real = isinstance(value, Value) and isinstance(value.type, DType) and value.type.is_real
+    return typed.cast(value, i64) if real else value

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from quadrants.errors import QuadrantsNameError
-from quadrants.frontend.source import of_function
+from quadrants.frontend.source import class_of, of_function
 from quadrants.frontend.undefined import not_defined
 from quadrants.ir.names import identifier
 
@@ -47,7 +47,6 @@ class Frame:
     )  # fmt: skip
 
     def __init__(self, fn, kind: str, return_annotation: Any) -> None:
-        owner = fn.__qualname__.split(".")
         self.fn = fn
         self.name: str = fn.__name__
         self.label = identifier(self.name)
@@ -55,7 +54,7 @@ class Frame:
         self.kind = kind
         self.globals: dict = fn.__globals__
         self.cells = _closure_cells(fn)
-        self.class_name = owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else ""
+        self.class_name = class_of(fn)
         self.return_annotation = return_annotation
         self.has_return_annotation = return_annotation is not None
         self.scopes: list[dict[str, Binding]] = [{}]

@@ -87,6 +87,11 @@ def _extremum(op: str):
     def handler(tracer: Tracer, *args):
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
             args = tuple(args[0])
+            if any(isinstance(a, (list, tuple)) for a in args):
+                raise QuadrantsTypeError(
+                    f"{op}() of lists, which Python compares item after item, is not supported. Write {op}([..]) of "
+                    "numbers, or qd.Vector([..]) for each list, which are compared element by element."
+                )
         elif len(args) == 1 and isinstance(args[0], Value) and args[0].is_tensor:
             text = f"{op}() of one vector or matrix is that itself; write v.{op}() for the {_EXTREME[op]} element of v."
             tracer.reports.warn_once(text, UserWarning)

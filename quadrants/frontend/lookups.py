@@ -13,6 +13,7 @@ from quadrants.frontend.evaluation import Evaluation
 from quadrants.frontend.memory import Memory
 from quadrants.frontend.order import Operands
 from quadrants.frontend.refs import ArrayRef, ObjectRef, SuperRef
+from quadrants.frontend.source import mangled
 from quadrants.frontend.sparse import ListCell, Sparse, list_cell
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell, is_runtime
@@ -193,9 +194,7 @@ class Lookups:
 
     def eval_Attribute(self, node):
         base = self.walker.eval(node.value)
-        name = node.attr
-        if name.startswith("__") and not name.endswith("__") and self.positions.frame.class_name:
-            name = f"_{self.positions.frame.class_name.lstrip('_')}{name}"
+        name = mangled(node.attr, self.positions.frame.class_name)
         previous, self.positions.frame.node = self.positions.frame.node, node
         result = self.attribute(base, name)
         self.positions.frame.node = previous

@@ -9,6 +9,7 @@ import numpy as np
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import run_time
 from quadrants.frontend.evaluation import Evaluation
+from quadrants.frontend.format_strings import Formatted
 from quadrants.frontend.host_operations import (
     ELEMENT_BY_ELEMENT,
     HOST_BINARY,
@@ -41,6 +42,19 @@ def _is_repetition(left, right) -> bool:
     """Whether Python repeats a list: `[x] * 3`."""
     pairs = ((left, right), (right, left))
     return any(type(a) in (list, tuple) and type(b) is int for a, b in pairs)
+
+
+def _joined(left, right):
+    """Lists, tuples or texts one behind the other, as Python joins them; None for other operands."""
+    kinds = type(left), type(right)
+    if all(kind in (Formatted, str) for kind in kinds) and Formatted in kinds:
+        parts = [part for x in (left, right) for part in (x.parts if isinstance(x, Formatted) else [x])]
+        return Formatted(parts)
+    if not all(isinstance(x, (list, tuple)) for x in (left, right)):
+        return None
+    if isinstance(left, list) != isinstance(right, list):
+        raise QuadrantsTypeError("A list and a tuple are not joined by `+`: write `[*a, *b]`.")
+    return [*left, *right] if isinstance(left, list) else (*left, *right)
 
 
 class Operators:
@@ -77,6 +91,8 @@ class Operators:
             )
         if op == "mul" and _is_repetition(left, right):
             return left * right
+        if op == "add" and (joined := _joined(left, right)) is not None:
+            return joined
         if is_runtime(left) or is_runtime(right):
             return typed.binary(op, left, right)
         if op == "pow" and isinstance(left, int) and isinstance(right, int) and right < 0:

@@ -7,11 +7,18 @@ from collections.abc import Callable
 
 from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.evaluation import Evaluation
-from quadrants.frontend.format_strings import Formatted, check_spec, check_written, is_container, percent_message
+from quadrants.frontend.format_strings import (
+    Formatted,
+    check_spec,
+    check_written,
+    is_container,
+    percent_message,
+    python_text,
+)
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
-from quadrants.ir.nodes import Print
-from quadrants.ir.types import DType, StructType, TensorType, f64
+from quadrants.ir.nodes import Const, If, Print
+from quadrants.ir.types import DType, StructType, TensorType, f64, u1
 from quadrants.lang import access, tensor, typed
 from quadrants.lang.value import Value
 
@@ -19,10 +26,11 @@ from quadrants.lang.value import Value
 class Output:
     """Emits prints and assertions."""
 
-    __slots__ = ("options", "writer", "declared", "walker", "evaluation")
+    __slots__ = ("options", "flow", "writer", "declared", "walker", "evaluation")
 
     def __init__(self, state: State, walker: Walker, evaluation: Evaluation) -> None:
         self.options = state.options
+        self.flow = state.flow
         self.writer = state.writer
         self.declared = state.declared
         self.walker = walker
@@ -86,24 +94,31 @@ class Output:
     # ------------------------------------------------------------ assert
 
     def exec_Assert(self, node: ast.Assert) -> None:
+        if isinstance(node.test, ast.Tuple):
+            raise QuadrantsSyntaxError(
+                "An assertion of a tuple always holds. Write `assert condition, message`, without parentheses."
+            )
         cond = typed.condition(self.walker.eval(node.test), "assert", node.test)
         if not self.options.debug:
             return
-        texts, specs, values = self._assert_message(node)
-        self.writer.check(cond, ("assert", tuple(texts), tuple(specs)), values)
+        failing: list = []
+        with self.writer.in_block(failing, fresh_names=False), self.flow.runtime_control():
+            texts, specs, values = self._assert_message(node)
+            site = "assert", tuple(texts), tuple(specs)
+            if failing:  # the message does something, which as in Python happens where the assertion fails
+                self.writer.check(Const(False, u1), site, values)
+        if failing:
+            self.writer.emit(If(cond, [], failing))
+        else:
+            self.writer.check(cond, site, values)
 
     def _assert_message(self, node):
         """(texts with a slot for each value, how each is to be written, value expressions)"""
         if node.msg is None:
             return [ast.unparse(node.test)], [], []
-        percent = isinstance(node.msg, ast.BinOp) and isinstance(node.msg.op, ast.Mod)
-        if percent and isinstance(node.msg.left, ast.Constant):
-            message = percent_message(str(node.msg.left.value), self.walker.eval(node.msg.right))
-        else:
-            message = self.walker.eval(node.msg)
+        message = self._message(node.msg)
         texts, specs, values = [""], [], []
         parts: list = []
-        message = message if isinstance(message, (Formatted, Value)) else str(message)
         self._print_value(message, "", parts, check_written)
         for part in _merge(parts):
             if isinstance(part, str):
@@ -114,6 +129,17 @@ class Output:
                 values.append(typed.cast_expr(expr, f64) if expr.type.is_real else expr)
                 texts.append("")
         return texts, specs, values
+
+    def _message(self, node):
+        """What a message says: a Formatted, a value of the run time or a text."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            template = self.walker.eval(node.left)
+            if isinstance(template, str):
+                return percent_message(template, self.walker.eval(node.right))
+        message = self.walker.eval(node)
+        if isinstance(message, (Formatted, Value)):
+            return message
+        return Formatted(python_text(message)) if type(message) in (list, tuple, dict) else str(message)
 
 
 def _is_tensor(x) -> bool:

@@ -15,6 +15,7 @@ from quadrants.frontend.walker import Walker
 from quadrants.ir.nodes import Function, Return
 from quadrants.lang import structs, typed
 from quadrants.lang.annotations import RefType, tuple_items
+from quadrants.lang.described import type_name
 from quadrants.lang.func import Func
 from quadrants.lang.value import Value
 
@@ -47,6 +48,12 @@ class RealCalls:
             try:
                 keys.append(self.emitted.pass_argument(mode, value, args))
             except CannotPass:
+                if mode == "object":
+                    raise QuadrantsSyntaxError(
+                        f"'{name}' of the real func {func.fn.__name__} is a template, and gets a "
+                        f"{type_name(value)} that has run-time values in it. Pass a vector, a struct or the "
+                        "items, or make it a @qd.func."
+                    ) from None
                 raise QuadrantsSyntaxError(
                     f"'{name}' of the real func {func.fn.__name__} cannot be passed by reference: only local variables "
                     "can. Copy the element to a variable first."

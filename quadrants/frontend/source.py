@@ -34,8 +34,34 @@ def of_function(fn) -> Source:
     found = _cache.get(id(code))
     if found is None:
         found = _cache[id(code)] = (code, _from_lines(fn) or _parse(fn))
+        _mangle(found[1].tree, fn)
     program_text.show(code)
     return found[1]
+
+
+def class_of(fn) -> str:
+    """The name of the class that a method was written in; "" of another function."""
+    owner = fn.__qualname__.split(".")
+    return owner[-2] if len(owner) > 1 and owner[-2] != "<locals>" else ""
+
+
+def mangled(name: str, owner: str) -> str:
+    """What Python makes of a name that is written in a class: `__x` is private to it."""
+    owner = owner.lstrip("_")
+    return f"_{owner}{name}" if owner and name.startswith("__") and not name.endswith("__") else name
+
+
+def _mangle(tree: ast.AST, fn) -> None:
+    """Give private variables and parameters the names that they have in the code."""
+    owner, code = class_of(fn), fn.__code__
+    names = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)
+    if not owner or not any(name.startswith(f"_{owner.lstrip('_')}__") for name in names):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = mangled(node.id, owner)
+        elif isinstance(node, ast.arg):
+            node.arg = mangled(node.arg, owner)
 
 
 def _from_lines(fn) -> Source | None:

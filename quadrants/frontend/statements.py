@@ -150,7 +150,10 @@ class Statements:
     def _check_targets(target) -> None:
         names = isinstance(target, ast.Tuple)
         if not names or any(not isinstance(t, (ast.Name, ast.Subscript, ast.Attribute)) for t in target.elts):
-            raise QuadrantsSyntaxError("Nested, list or starred targets are not supported.")
+            raise QuadrantsSyntaxError(
+                "Nested, list or starred targets are not supported. Write names, items and members with commas between "
+                "them, `a, pair = ..`, and take apart what is inside in a line of its own, `b, c = pair`."
+            )
 
     def assign_place(self, target, value) -> None:
         operands = Operands(self.writer)

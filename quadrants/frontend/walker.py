@@ -10,7 +10,7 @@ from quadrants.errors import QuadrantsCompilationError
 from quadrants.frontend.old_values import LazyTensor, OldValue
 from quadrants.frontend.state import State
 from quadrants.frontend.unsupported import unsupported
-from quadrants.lang.kinds import kind_of
+from quadrants.lang.kinds import FIELD_KINDS, kind_of, unwrapped
 
 HANDED_OVER = ("ndarray", "tensor", "view")  # a launch hands these over, by parameter or member, and no other way
 
@@ -40,7 +40,9 @@ class Walker:
         if isinstance(result, (OldValue, LazyTensor)):
             result = result.as_value()
         elif kind_of(result) in HANDED_OVER:
-            raise QuadrantsCompilationError(_not_handed_over(node))
+            result = unwrapped(result)
+            if kind_of(result) not in FIELD_KINDS:
+                raise QuadrantsCompilationError(_not_handed_over(node))
         frame.node = previous
         return result
 

@@ -34,7 +34,8 @@ char16_t char32_t xor xor_eq min max threadIdx blockIdx blockDim gridDim warpSiz
 
 OPENCL_KEYWORDS = (
     """
-half kernel global local constant private read_only write_only read_write pipe generic uniform vec_step event_t
+half kernel kernel_exec global local constant private read_only write_only read_write pipe generic uniform vec_step
+event_t
 sampler_t uchar ushort uint ulong quad complex imaginary size_t ptrdiff_t intptr_t uintptr_t image1d_t image1d_array_t
 image1d_buffer_t image2d_t image2d_array_t image2d_depth_t image2d_array_depth_t image2d_msaa_t image3d_t reserve_id_t
 queue_t ndrange_t clk_event_t cl_mem_fence_flags ATOMIC_VAR_INIT CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
@@ -209,15 +210,19 @@ def extents_of(array: str) -> set[str]:
     return {f"{array}_shape{axis}" for axis in ("", *range(MOST_AXES))}
 
 
+# Of what users call things, in text and in names of files.
+_LONGEST = 100
+
+
 @functools.cache
 def identifier(name: str) -> str:
     """`name` as an identifier of every dialect and a part of file names; `__name__` of a function may be any text.
 
     Of other text than that of an identifier, letters of other alphabets become "u", and all that is no letter or digit
-    an underscore. The result may be RESERVED, and two names may give one.
+    an underscore; it is cut, as compilers make files of names. The result may be RESERVED, and two names may give one.
     """
     if name.isascii() and name.isidentifier():
-        return name
+        return name[:_LONGEST]
     text = "".join(ch if ch.isascii() and ch.isalnum() else "u" if ch.isalpha() else "_" for ch in name)
     text = re.sub("_+", "_", text).strip("_")
-    return text if text and not text[0].isdigit() else f"f{text}"
+    return (text if text and not text[0].isdigit() else f"f{text}")[:_LONGEST]

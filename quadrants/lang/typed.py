@@ -153,7 +153,10 @@ def unary(name: str, x) -> Value:
         raise QuadrantsTypeError(f"unsupported operand type for '{op.symbol}': '{_name(e)}'")
     t = element_dtype(e.type)
     if op.operands == "real" and not t.is_real:
-        raise QuadrantsTypeError(f"'{op.symbol}' takes real inputs only, however '{_name(e)}' is provided")
+        raise QuadrantsTypeError(
+            f"'{op.symbol}' takes real inputs only, however '{_name(e)}' is provided. Write `qd.cast(x, qd.f32)` "
+            "or another real type."
+        )
     if op.operands == "int" and t.is_real:
         raise QuadrantsTypeError(
             f"'{op.symbol}' takes integral inputs only, however '{_name(e)}' is provided: `int(x)` cuts off what is "

@@ -173,3 +173,11 @@ def test_fields_say_what_to_pickle_instead():
             pickle.dumps(field)
         with pytest.raises(TypeError, match="to_numpy"):
             copy.deepcopy(field)
+
+
+def test_what_is_dead_says_so(arch):
+    kept = [qd.field(qd.f32, 4), qd.Vector.field(2, qd.f32, 3), qd.types.struct(a=qd.f32).field(shape=3)]
+    kept.append(qd.ndarray(qd.f32, 3))
+    qd.reset()
+    for container in kept:
+        assert "is dead: its memory went with qd.reset()" in str(container)

@@ -142,11 +142,20 @@ def constants_of_numpy() -> None:
     operators.on_host = lambda operation, *operands: operation(*operands)
 
 
+def lists_by_name() -> None:
+    """A func that is passed a list of run-time values reads variables of its caller."""
+    from quadrants.frontend import emitted_funcs
+    from quadrants.lang.kernel_object import KernelObject
+
+    emitted_funcs.holds_run_time = lambda x: isinstance(x, KernelObject)
+
+
 MUTANTS = {
     f.__name__: f
     for f in (
         index_sums, component_indices, clamped_components, frozen_members, wide_indices, names_of_helpers,
         names_of_structs, negated_truths, plain_casts, shifted_truths, narrow_bounds, constants_of_numpy,
+        lists_by_name,
     )
 }  # fmt: skip
 

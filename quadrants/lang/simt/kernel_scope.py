@@ -15,6 +15,8 @@ from quadrants.lang.value import Value
 
 _NO_LANES = "qd.simt.{} is not available on the python arch: it needs a GPU."
 LANE_TYPES = (i32, u32, i64, u64, f32, f64)
+# What to write where an arch has no subgroups.
+INSTEAD = "On a device, threads of a block exchange values through a qd.simt.block.SharedArray."
 
 
 def arch_name() -> str:
@@ -66,8 +68,7 @@ def on_device(what: str):
         )
     if not has_lanes(tracer):
         raise QuadrantsTypeError(
-            f"qd.simt.{what} is not supported: arch {tracer.arch_name} has no subgroups. Threads of a block exchange "
-            "values through a qd.simt.block.SharedArray."
+            f"qd.simt.{what} is not supported: arch {tracer.arch_name} has no subgroups. {INSTEAD}"
         )
     return tracer
 

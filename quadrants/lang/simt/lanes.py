@@ -27,7 +27,8 @@ def log2_group_size() -> int:
     """
     size = group_size()
     if size <= 0 or size & (size - 1):
-        raise AssertionError(f"subgroup size {size} is not a power of two")
+        advice = "" if size else f": arch {at.arch_name()} has no subgroups. {at.INSTEAD}"
+        raise AssertionError(f"subgroup size {size} is not a power of two{advice}")
     return size.bit_length() - 1
 
 

@@ -53,6 +53,8 @@ class Calls:
             scope = self.g.scope
             # In parallel loops others may own its cells.
             return type_.access if type_ in scope.writable else None
+        if isinstance(type_, list):
+            return self.listed([self.item(t, depth) for t in type_])
         if mode == "static":
             statics = [v.name for v in self.g.scope.statics if v.high is not None and v.high <= 3]
             return self.draw.pick([*statics, str(self.draw.number(0, 3))])
@@ -62,6 +64,19 @@ class Calls:
             e = self.g.reals.any(depth) if type_.real else self.g.integers.operand(depth)
             return e.text
         return self.g.exact(type_, depth).text
+
+    def item(self, type_, depth: int) -> str:
+        """What is a variable now and then, of which a func may have one of the same name."""
+        names = [v.name for v in self.g.scope.variables if v.type == type_ and v.name.isidentifier()]
+        return self.draw.pick(names) if names and self.draw.chance(0.6) else self.g.exact(type_, depth).text
+
+    def listed(self, items: list) -> str:
+        """A list or tuple of these, in some form."""
+        whole = ", ".join(items)
+        forms = [f"[{whole}]", f"({whole},)", f"[{items[0]}, *[{', '.join(items[1:])}]]"]
+        if len(items) > 1:
+            forms.append(f"[{items[0]}] + [{', '.join(items[1:])}]")
+        return self.draw.pick(forms)
 
     def place(self, type_, depth: int, variables_only: bool = False) -> str | None:
         """A variable or cell of exactly this type that may be written."""

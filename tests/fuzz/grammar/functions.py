@@ -21,7 +21,7 @@ class Functions:
         self.containers = containers  # those that funcs see as globals
 
     def parameter(self, real: bool) -> tuple:
-        """(Type, mode)"""
+        """(Type, mode); of lists the types of their items."""
         names = ["i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32"]
         type_ = Type(dtype(self.draw.pick(names)))
         if self.draw.on("matrices") and self.draw.chance(0.2):
@@ -32,6 +32,9 @@ class Functions:
             return self.draw.pick(self.structs), mode
         if real:
             return type_, "typed"
+        if self.draw.chance(0.25):
+            items = [type_, *(Type(dtype(self.draw.pick(names))) for _ in range(self.draw.number(0, 2)))]
+            return items, self.draw.pick(("list", "template list"))
         return type_, self.draw.pick(("value", "typed", "template", "static", "typed"))
 
     def container(self) -> tuple | None:
@@ -81,6 +84,9 @@ class Functions:
                     constant=True,
                 )
                 scope.statics.append(var)
+            elif isinstance(type_, list):
+                scope.variables += [Var(f"{name}[{k}]", t, writable=False, level=1) for k, t in enumerate(type_)]
+                continue
             else:
                 var = Var(name, type_, level=1)
             scope.variables.append(var)
@@ -114,7 +120,7 @@ class Functions:
     def annotation(type_, mode: str) -> str:
         if mode == "container":
             return f": {type_.annotation or 'qd.template()'}"
-        if mode in ("template", "static"):
+        if mode in ("template", "static", "template list"):
             return ": qd.template()"
         if mode in ("typed", "annotated"):
             return f": {type_.text}"

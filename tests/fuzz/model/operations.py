@@ -36,6 +36,8 @@ def _count(shape: tuple) -> int:
 
 
 def binary(op: str, a, b):
+    if op == "+" and type(a) in (list, tuple) and type(a) is type(b):
+        return a + b
     if is_constant(a) and is_constant(b):
         return _PYTHON[op](a, b)
     if op == "@":
