@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import glob
 import os
 import sys
@@ -67,7 +66,9 @@ def library(name: str, folders: Sequence[str] = ()) -> str:
     for folder in folders:
         for path in sorted(glob.glob(os.path.join(folder, f"lib{name}.*"))):
             return path
-    return ctypes.util.find_library(name) or ""
+    from ctypes import util  # with all that starts processes: some milliseconds of each qd.init
+
+    return util.find_library(name) or ""
 
 
 # The driver's codes that say what to do.

@@ -385,16 +385,8 @@ def as_int(a, b):
 
 
 @qd.real_func
-def convert_float(a: qd.i32) -> qd.i32:
+def kernel_exec(a: qd.i32) -> qd.i32:
     return a + 2
-
-
-@qd.func
-def kernel_exec(x):
-    r = 0
-    for m in range(x):
-        r += m
-    return r - r
 
 
 @qd.kernel
@@ -402,8 +394,7 @@ def with_macros_of_the_driver(cl_khr_fp64: qd.i32, CL_VERSION_1_2: qd.types.ndar
     convert_int_sat, as_uint4 = 0, qd.Struct(CL_VERSION_1_1=1, CLK_FILTER_LINEAR=2)
     for POCL_DEVICE_ADDRESS_BITS in range(cl_khr_fp64):
         CL_VERSION_1_2[POCL_DEVICE_ADDRESS_BITS] += as_uint4.CL_VERSION_1_1
-        convert_int_sat += as_int(POCL_DEVICE_ADDRESS_BITS, 2) + convert_float(as_uint4.CLK_FILTER_LINEAR)
-        convert_int_sat += kernel_exec(POCL_DEVICE_ADDRESS_BITS)
+        convert_int_sat += as_int(POCL_DEVICE_ADDRESS_BITS, 2) + kernel_exec(as_uint4.CLK_FILTER_LINEAR)
     return convert_int_sat
 
 

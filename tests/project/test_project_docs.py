@@ -106,6 +106,7 @@ def test_the_commands_of_the_readme_are_targets_of_make_and_what_the_ci_runs():
         "make test-metal",
         "make test-opencl",
         "make test-vulkan",
+        "make test-distributed",
         "make docs",
         "make bench-ratios",
     ]
