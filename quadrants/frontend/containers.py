@@ -89,6 +89,10 @@ class Containers:
         if name in GROWING and args:
             copy = self.copy_container if name == "extend" else self.copy_item
             return [*args[:-1], copy(args[-1], "item")]
+        if name == "update" and args:
+            return [self.copy_container(dict(args[0]), "item")]
+        if name == "setdefault" and len(args) > 1 and args[0] not in container:
+            return [args[0], self.copy_item(args[1], "item")]
         return args
 
     def _refuse_change(self, name: str, container: list | dict) -> None:

@@ -9,6 +9,7 @@ from quadrants.frontend import intrinsics, run_time
 from quadrants.frontend.order import Operands
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
+from quadrants.lang.control import ITERATORS
 from quadrants.lang.value import Value
 
 
@@ -50,11 +51,12 @@ class Evaluation:
             if isinstance(a, ast.Starred):
                 if isinstance(value, Value) or getattr(value, "_qd_host_matrix", False):
                     args.extend(list(value))
-                elif isinstance(value, (list, tuple, range)) or getattr(value, "ndim", None) == 1:
+                elif isinstance(value, (list, tuple, range, dict, *ITERATORS)) or getattr(value, "ndim", None) == 1:
                     args.extend(value)
                 else:
                     raise QuadrantsSyntaxError(
-                        "Only tuples, lists, ranges, vectors and NumPy arrays with one axis can be expanded with `*`."
+                        "Only tuples, lists, dicts, ranges, vectors and NumPy arrays with one axis can be expanded by "
+                        "`*`."
                     )
             else:
                 args.append(value)

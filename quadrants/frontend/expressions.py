@@ -52,12 +52,14 @@ class Expressions:
         return self.evaluation.eval_arguments(node.elts)
 
     def eval_Dict(self, node):
-        out = {}
+        keys = []
+        operands = Operands(self.writer)
         for k, v in zip(node.keys, node.values):
-            if k is None:
-                out.update(self.walker.eval(v))
-            else:
-                out[self.walker.eval(k)] = self.walker.eval(v)
+            keys.append(None if k is None else self.walker.eval(k))
+            operands.add(lambda v=v: self.walker.eval(v))
+        out: dict = {}
+        for node_key, key, value in zip(node.keys, keys, operands.values):
+            out.update(value if node_key is None else {key: value})
         return out
 
     def eval_ListComp(self, node):
@@ -66,14 +68,15 @@ class Expressions:
         return operands.values
 
     def eval_DictComp(self, node):
-        out: dict = {}
+        keys: list = []
+        operands = Operands(self.writer)
 
         def add():
-            key = self.walker.eval(node.key)
-            out[key] = self.walker.eval(node.value)
+            keys.append(self.walker.eval(node.key))
+            operands.add(lambda: self.walker.eval(node.value))
 
         self._comprehend(node.generators, 0, add)
-        return out
+        return dict(zip(keys, operands.values))
 
     def _comprehend(self, generators, k: int, emit) -> None:
         if k == len(generators):

@@ -108,6 +108,9 @@ def python_text(x, nested: bool = False) -> list:
         return _listed("{", items, "}")
     if type(x) is list:
         return _listed("[", [python_text(item, True) for item in x], "]")
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        named = [[f"{name}=", *python_text(item, True)] for name, item in zip(x._fields, x)]
+        return _listed(f"{type(x).__name__}(", named, ")")
     if type(x) is tuple:
         return _listed("(", [python_text(item, True) for item in x], ",)" if len(x) == 1 else ")")
     return [repr(x) if nested else str(x)]

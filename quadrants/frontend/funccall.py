@@ -12,12 +12,15 @@ from quadrants.frontend.functions import CannotPass
 from quadrants.frontend.places import Places
 from quadrants.frontend.realcall import RealCalls
 from quadrants.frontend.state import State
+from quadrants.frontend.struct_methods import Receiver
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.walker import Walker
+from quadrants.ir import walk
 from quadrants.lang import access, typed
 from quadrants.lang.access import SlicedValue
 from quadrants.lang.func import Func
 from quadrants.lang.kernel_object import KernelObject
+from quadrants.lang.parameters import is_template
 from quadrants.lang.value import Value
 from quadrants.toolchain import progress
 
@@ -68,6 +71,11 @@ class FuncCalls:
         if len(self.functions.calls) > MAX_DEPTH:
             raise QuadrantsSyntaxError(f"{func.fn.__name__}: calls are nested too deeply; {no_recursion(func)}")
         bound = self.func_arguments.bind_arguments(func, args, kwargs)
+        for name, x in bound.items():
+            if isinstance(x, Receiver):
+                bound[name] = Receiver(self._held(x.value))
+            elif is_template(func.annotation(name)):
+                bound[name] = self._owned(x)
         if func.is_real_function:
             return self.real.call_real(func, bound)
         if func.derivative is not None and self.functions.inlines_all and self.options.ad_mode in WHICH:
@@ -83,6 +91,30 @@ class FuncCalls:
                 raise  # the function around it is inlined too
             self._return_to(before)
             return self.inline(func, bound)
+
+    def _owned(self, x):
+        """An argument of which the func may change what it can change: values of expressions as variables of their
+        own. Numbers stay what nothing is assigned to, as in `f(x + 1)`.
+        """
+        if isinstance(x, (list, tuple, dict)):
+            fixed = any(self._is_fixed(item) for item in (x.values() if isinstance(x, dict) else x))
+            return self.containers.copy_container(x, "item") if fixed else x
+        if not self._is_fixed(x):
+            return x
+        return Value(x.expr) if x.is_scalar else self.writer.declare("held", x.expr)
+
+    def _held(self, x):
+        """A struct that a method of it may change."""
+        if isinstance(x, Value) and (x.place is None or self._is_fixed(x)):
+            return self.writer.declare("held", x.expr)
+        return x
+
+    @staticmethod
+    def _is_fixed(x) -> bool:
+        if not isinstance(x, Value) or x.place is None or x.immutable:
+            return False
+        var = walk.root_var(x.place)
+        return var is not None and not var.mutable
 
     def _position(self) -> tuple:
         """Where translation is, for `_return_to`. Cheap: it is asked for at every call of a func."""

@@ -19,7 +19,7 @@ from quadrants.ir.nodes import Builtin, Const, MatOp, Rand
 from quadrants.ir.ops import ELEMENTARY
 from quadrants.ir.types import DType, f16, f32, f64, i32, i64, u32, u64
 from quadrants.lang import access, constants, structs, tensor, typed
-from quadrants.lang.control import BACKWARDS
+from quadrants.lang.control import ITERATORS
 from quadrants.lang.described import shown
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
 from quadrants.lang.value import Value
@@ -261,9 +261,8 @@ def check_static(v, cure: str) -> None:
     if isinstance(v, Value) and isinstance(v.expr, Const):
         return
     accepted = (
-        bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, enumerate,
-        zip,
-        map, filter, *BACKWARDS, types.FunctionType, types.MethodType, ArrayRef,
+        bool, int, float, type(None), np.bool_, np.integer, np.floating, enum.IntEnum, range, list, tuple, *ITERATORS,
+        types.FunctionType, types.MethodType, ArrayRef,
     )  # fmt: skip
     if isinstance(v, accepted) or kind_of(v) in (*FIELD_KINDS, "func", "kernel", "snode") or _is_bound_func(v):
         return
@@ -271,6 +270,8 @@ def check_static(v, cure: str) -> None:
         return
     if getattr(v, "_qd_host_matrix", False):
         return
+    if isinstance(v, (dict, set, frozenset)):
+        cure = ". Write `list(..)` around it"
     raise QuadrantsCompilationError(
         "Input to qd.static must be compile-time constants or global pointers, instead of "
         f"{'a run-time value' if isinstance(v, Value) else type(v)}{cure}"

@@ -164,7 +164,10 @@ class Lookups:
             if isinstance(base, (list, dict)):
                 key = self.walker.eval(node.slice)
                 if is_runtime(key):
-                    raise QuadrantsCompilationError("A compile-time container needs a compile-time index.")
+                    raise QuadrantsCompilationError(
+                        f"A compile-time {type_name(base)} needs a compile-time index; make it a vector to index it at "
+                        "run time, or loop over qd.static(range(..))."
+                    )
                 return (base, key)
             if isinstance(base, tuple):
                 raise QuadrantsSyntaxError(

@@ -97,6 +97,8 @@ class _Hold:
             return type(value)(*(self.held(v, by_place) for v in value))
         if type(value) in (list, tuple):
             return type(value)([self.held(v, by_place) for v in value])
+        if type(value) is dict:
+            return {k: self.held(v, by_place) for k, v in value.items()}
         return value
 
     def expr(self, e):

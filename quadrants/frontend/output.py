@@ -65,6 +65,9 @@ class Output:
         if isinstance(value, str):
             parts.append(value)
             return
+        if type(value) is dict or hasattr(value, "_fields"):
+            self._print_value(Formatted(python_text(value)), spec, parts, check)
+            return
         if isinstance(value, (list, tuple)):
             parts.append("[")
             for k, item in enumerate(value):
@@ -139,7 +142,7 @@ class Output:
         message = self.walker.eval(node)
         if isinstance(message, (Formatted, Value)):
             return message
-        return Formatted(python_text(message)) if type(message) in (list, tuple, dict) else str(message)
+        return Formatted(python_text(message)) if isinstance(message, (list, tuple, dict)) else str(message)
 
 
 def _is_tensor(x) -> bool:

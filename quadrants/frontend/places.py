@@ -8,12 +8,15 @@ from quadrants.errors import QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend.frame import Binding
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
-from quadrants.ir.nodes import Cell, Const, ElemPlace, Load, MemberPlace, Store
+from quadrants.ir import walk
+from quadrants.ir.nodes import Cell, Const, ElemPlace, Load, MemberPlace, Store, Var
 from quadrants.ir.types import StructType
 from quadrants.lang import access, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.value import Value
+
+NO_PLACE = "cannot assign to this expression: it is not a variable or an element. Give its value a name first."
 
 
 def immutable_error(name: str) -> QuadrantsSyntaxError:
@@ -39,6 +42,13 @@ def not_assignable(name: str, found: Binding) -> QuadrantsSyntaxError:
             "give the new value another name, or make it a qd.Vector([...])."
         )
     return QuadrantsSyntaxError(f"{told}it is a compile-time name. Give the new value another name.")
+
+
+def fixed(var: Var) -> QuadrantsSyntaxError:
+    """What an assignment to a variable raises that has one value: the counter of a loop, the value of an expression."""
+    if var.temporary:
+        return QuadrantsSyntaxError(NO_PLACE)
+    return QuadrantsSyntaxError(f"'{var.name}' cannot be assigned; copy it to another name first.")
 
 
 def refuse_nothing(node: ast.AST | None) -> None:
@@ -74,10 +84,13 @@ class Places:
             self._assign_slice(target, targets, value)
             return
         if not isinstance(target, Value) or target.place is None:
-            raise QuadrantsSyntaxError("cannot assign to this expression: it is not a variable or an element")
+            raise QuadrantsSyntaxError(NO_PLACE)
         t = target.type
         expr = self.convert_for(value, t)
         place = target.place
+        var = walk.root_var(place)
+        if var is not None and not var.mutable:
+            raise fixed(var)
         if isinstance(place, Cell) and place.array.components is not None:
             held = self.writer.temp(Value(expr))
             for k, part in enumerate(self.component_places(place)):

@@ -12,6 +12,7 @@ from quadrants.frontend.functions import CannotPass
 from quadrants.frontend.returns import Returns
 from quadrants.frontend.state import State
 from quadrants.frontend.walker import Walker
+from quadrants.ir import walk
 from quadrants.ir.nodes import Function, Return
 from quadrants.lang import structs, typed
 from quadrants.lang.annotations import RefType, tuple_items
@@ -70,7 +71,8 @@ class RealCalls:
         if not isinstance(a, RefType):
             return self.func_arguments.adapt(func, name, x)
         t = self.options.resolve_dtype(a.tp)
-        if not isinstance(x, Value) or x.place is None or x.type is not t:
+        var = walk.root_var(x.place) if isinstance(x, Value) and x.place is not None else None
+        if not isinstance(x, Value) or x.place is None or x.type is not t or (var is not None and not var.mutable):
             raise QuadrantsSyntaxError(f"'{name}' of {func.fn.__name__} is by reference: pass a variable of type {t}.")
         return "alias", x
 

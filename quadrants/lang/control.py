@@ -19,6 +19,8 @@ __all__ = [
 
 # What `reversed` makes of ranges, lists and tuples.
 BACKWARDS = tuple({type(reversed(x)) for x in (range(1), [], ())} | {reversed})
+# What is gone through once, while a kernel is compiled.
+ITERATORS = (enumerate, zip, map, filter, *BACKWARDS, *(type(x) for x in ({}.keys(), {}.values(), {}.items())))
 _NEVER_STATIC = (str, bytes, dict, set, frozenset, np.ndarray, DType, type, types.GeneratorType, types.ModuleType)
 
 
@@ -26,7 +28,8 @@ def static_error(x: Any) -> str:
     """Empty if `qd.static` takes `x`, else the text of the error."""
     plain_enum = isinstance(x, enum.Enum) and not isinstance(x, int)
     if isinstance(x, _NEVER_STATIC) or plain_enum:
-        return f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}"
+        told = f"Input to qd.static must be compile-time constants or global pointers, instead of {type(x)}"
+        return f"{told}. Write `list(..)` around it" if isinstance(x, (dict, set, frozenset)) else told
     return ""
 
 

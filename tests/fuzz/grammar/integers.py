@@ -19,7 +19,7 @@ class Integers:
             "leaf": 6, "arithmetic": 5, "division": 1, "bits": 3, "shift": 2, "minus": 2, "invert": 1, "extremum": 1,
             "ternary": 1, "select": 1, "cast": 2, "from_real": 1, "there_and_back": 1, "comparison_as_integer": 2,
             "logic": 1, "absolute": 1, "power": 1, "call": 2, "count_bits": 1, "component": 1, "reduction": 1,
-            "index": 1, "atomic": 1, "bit_cast": 1,
+            "index": 1, "atomic": 1, "bit_cast": 1, "held": 1,
         }  # fmt: skip
         if depth <= 0:
             return self.leaf(0)
@@ -114,6 +114,19 @@ class Integers:
             form = self.draw.pick(("{}, {}, {}", "[{}, {}, {}]", "({}, {}, {})", "*[{}, {}], {}"))
             return Expr(f"{name}({form.format(a.text, b.text, c.text)})", type_)
         return Expr(f"{name}({a.text}, {b.text})", self.g.promoted(a.type, b.type))
+
+    def held(self, depth) -> Expr | None:
+        """One of what a list, tuple or dict holds; the second may change what the first has read."""
+        items = [self.any(depth), self.any(depth)]
+        name = self.g.calls.place(I32, depth, variables_only=True) if self.draw.chance(0.5) else None
+        if name is not None:
+            items = [Expr(name, I32), Expr(f"qd.atomic_add({name}, {self.draw.number(1, 9)})", I32)]
+        k = self.draw.number(0, 1)
+        if items[k].literal:
+            return None
+        a, b = (e.text for e in items)
+        form = self.draw.pick((f"[{a}, {b}][{k}]", f"({a}, {b})[{k}]", f"{{0: {a}, 1: {b}}}[{k}]"))
+        return Expr(form, items[k].type)
 
     def ternary(self, depth) -> Expr:
         a, b = self.pair(depth)

@@ -43,6 +43,9 @@ class Expressions:
     def eval_Tuple(self, node):
         return tuple(self.eval_List(node))
 
+    def eval_Dict(self, node):
+        return {self.eval(k): self.eval(v) for k, v in zip(node.keys, node.values)}
+
     def eval_List(self, node):
         return self.items(node.elts)
 
@@ -176,6 +179,8 @@ class Expressions:
 
     def eval_Subscript(self, node):
         base = self.eval_base(node.value)
+        if isinstance(base, dict):
+            return self.loaded(base[self.eval(node.slice)])
         if isinstance(base, (list, tuple)):
             k = self.eval(node.slice)
             found = base[k if is_constant(k) or isinstance(k, slice) else literal(k).value]
