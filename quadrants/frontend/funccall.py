@@ -97,11 +97,29 @@ class FuncCalls:
         own. Numbers stay what nothing is assigned to, as in `f(x + 1)`.
         """
         if isinstance(x, (list, tuple, dict)):
-            fixed = any(self._is_fixed(item) for item in (x.values() if isinstance(x, dict) else x))
-            return self.containers.copy_container(x, "item") if fixed else x
+            return self._owned_items(x)
         if not self._is_fixed(x):
             return x
         return Value(x.expr) if x.is_scalar else self.writer.declare("held", x.expr)
+
+    def _owned_items(self, x):
+        """A container whose items are variables, elements that are found once, or values; all before the call."""
+        items = list(x.values() if isinstance(x, dict) else x)
+        if any(self._is_fixed(item) for item in items):
+            return self.containers.copy_container(x, "item")
+        found = [self._found(item) for item in items]
+        if all(a is b for a, b in zip(items, found)):
+            return x  # the func may change how many there are
+        if isinstance(x, dict):
+            return dict(zip(x, found))
+        return type(x)(*found) if hasattr(x, "_fields") else type(x)(found)
+
+    def _found(self, item):
+        if isinstance(item, (list, tuple, dict)):
+            return self._owned_items(item)
+        if not isinstance(item, Value) or isinstance(item, SlicedValue):
+            return item
+        return self.writer.temp(item) if item.place is None else self.places.stable_target(item)
 
     def _held(self, x):
         """A struct that a method of it may change."""

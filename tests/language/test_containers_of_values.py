@@ -138,3 +138,45 @@ def test_containers_are_printed_with_their_values(arch, capfd):
     show(10)
     qd.sync()
     assert capfd.readouterr().out.splitlines()[-1] == "{'k': [10]} Pair(a=10, b=1) Pair(a=10, b=2)"
+
+
+def test_expressions_for_a_template_are_computed_before_the_call(arch):
+    x = qd.field(qd.i32, 4)
+
+    @qd.func
+    def later(values: qd.template()):
+        x[2] = 0
+        return values[0] * 100 + values[1]
+
+    @qd.kernel
+    def run() -> qd.i32:
+        s = 0
+        for _ in range(1):
+            s = later([x[2] + 1] + [qd.cast(x[2], qd.u8)])
+        return s
+
+    x[2] = 7
+    assert run() == 807
+
+
+def test_items_for_a_template_are_found_before_the_call(arch):
+    x = qd.field(qd.i32, 4)
+
+    @qd.func
+    def after(values: qd.template(), n: qd.template()):
+        n += 1
+        values[0] += 100
+        return values[0] + values[1][0]
+
+    @qd.kernel
+    def run(start: qd.i32) -> qd.i32:
+        s = 0
+        for _ in range(1):
+            n = start
+            s = after([x[n], [x[n + 1]]], n) * 10 + n
+        return s
+
+    for i in range(4):
+        x[i] = i + 1
+    assert run(1) == (102 + 3) * 10 + 2
+    assert list(x.to_numpy()) == [1, 102, 3, 4]

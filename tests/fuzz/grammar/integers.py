@@ -125,7 +125,7 @@ class Integers:
         if items[k].literal:
             return None
         a, b = (e.text for e in items)
-        form = self.draw.pick((f"[{a}, {b}][{k}]", f"({a}, {b})[{k}]", f"{{0: {a}, 1: {b}}}[{k}]"))
+        form = self.draw.pick((f"[{a}, {b}][{k}]", f"({a}, {b})[{k}]", f"({{0: {a}, 1: {b}}})[{k}]"))
         return Expr(form, items[k].type)
 
     def ternary(self, depth) -> Expr:

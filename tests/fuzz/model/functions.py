@@ -146,14 +146,31 @@ class Func(Function):
             return Variable(converted_argument(annotation, value))
         return value
 
-    @staticmethod
-    def by_reference(ev, node):
+    @classmethod
+    def by_reference(cls, ev, node):
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return cls.listed(ev, node)
+        if isinstance(node, ast.BinOp) and isinstance(node.left, ast.List) and isinstance(node.right, ast.List):
+            return [*cls.listed(ev, node.left), *cls.listed(ev, node.right)]
         if isinstance(node, (ast.Name, ast.Subscript, ast.Attribute)):
             found = ev.eval_base(node) if isinstance(node, ast.Name) else ev.place_or_object(node)
             if isinstance(found, Place):
                 return found
         value = ev.eval(node)
         return Value(value) if isinstance(value, (Num, Tensor, Struct)) else value
+
+    @classmethod
+    def listed(cls, ev, node) -> list:
+        """What is written out for a template: variables and elements stand for themselves."""
+        out: list = []
+        for e in node.elts:
+            if isinstance(e, ast.Starred) and isinstance(e.value, ast.List):
+                out += cls.listed(ev, e.value)
+            elif isinstance(e, ast.Starred):
+                raise Unmodelled("a starred item of a template")
+            else:
+                out.append(cls.by_reference(ev, e))
+        return out
 
     def converted(self, result):
         annotation = self.annotations.get("return")
