@@ -89,9 +89,9 @@ class Sum:
     def __init__(self, part: Part, region: Region) -> None:
         self._seen = part.seen(region)
         self._packed = Packed(part, [region]) if self._seen is None else None
-        self.values = part.space.zeros(part.shape_of(region), part.dtype)
-        if self._packed is not None:
-            self.values = self._packed.values[0]
+        self.values = (
+            part.space.zeros(part.shape_of(region), part.dtype) if self._packed is None else self._packed.values[0]
+        )
 
     def add(self) -> None:
         """Once the values are here."""

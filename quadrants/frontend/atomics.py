@@ -45,8 +45,7 @@ class Atomics:
             raise QuadrantsSyntaxError(f"{refusal}; index the field or array first.")
         if x.immutable:
             raise QuadrantsSyntaxError(f"{refusal}. {immutable_error(x.immutable)}")
-        var = walk.root_var(x.place)
-        if var is not None and not var.mutable:
+        if (var := walk.fixed_var(x.place)) is not None:
             raise QuadrantsSyntaxError(f"{refusal}: '{var.name}' cannot be assigned; copy it to another name first.")
         return x
 

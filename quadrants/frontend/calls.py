@@ -213,8 +213,7 @@ class Calls:
         if not self.positions.frame.in_static and plain_calls.answers_anew(function):
             self.reports.warn_once(plain_calls.frozen(name), SyntaxWarning)
         if isinstance(getattr(function, "__self__", None), (list, dict)):
-            args = self.containers.items_of_method(function, args)
-            kwargs = {k: self.containers.copy_item(v, k) for k, v in kwargs.items()}
+            args, kwargs = self.containers.items_of_method(function, args, kwargs)
         args = [self.to_host(a) for a in args]
         kwargs = {k: self.to_host(v) for k, v in kwargs.items()}
         if self.purity.record is not None:

@@ -77,7 +77,7 @@ class Containers:
             )
         return item
 
-    def items_of_method(self, method, args: list) -> list:
+    def items_of_method(self, method, args: list, kwargs: dict) -> tuple[list, dict]:
         """The arguments of a method of a list or dict; what makes it grow is copied, as an assignment copies.
 
         `QuadrantsSyntaxError` if a container made outside of the kernel would change, or one that was made outside a
@@ -88,12 +88,12 @@ class Containers:
             self._refuse_change(name, container)
         if name in GROWING and args:
             copy = self.copy_container if name == "extend" else self.copy_item
-            return [*args[:-1], copy(args[-1], "item")]
-        if name == "update" and args:
-            return [self.copy_container(dict(args[0]), "item")]
+            return [*args[:-1], copy(args[-1], "item")], kwargs
+        if name == "update" and len(args) <= 1 and all(isinstance(given, (dict, list, tuple)) for given in args):
+            return [self.copy_container(dict(*args, **kwargs), "item")], {}
         if name == "setdefault" and len(args) > 1 and args[0] not in container:
-            return [args[0], self.copy_item(args[1], "item")]
-        return args
+            return [args[0], self.copy_item(args[1], "item")], kwargs
+        return args, kwargs
 
     def _refuse_change(self, name: str, container: list | dict) -> None:
         kind, frame = type(container).__name__, self.positions.frame

@@ -129,10 +129,7 @@ class FuncCalls:
 
     @staticmethod
     def _is_fixed(x) -> bool:
-        if not isinstance(x, Value) or x.place is None or x.immutable:
-            return False
-        var = walk.root_var(x.place)
-        return var is not None and not var.mutable
+        return isinstance(x, Value) and x.place is not None and not x.immutable and walk.fixed_var(x.place) is not None
 
     def _position(self) -> tuple:
         """Where translation is, for `_return_to`. Cheap: it is asked for at every call of a func."""

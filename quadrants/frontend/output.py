@@ -135,7 +135,8 @@ class Output:
 
     def _message(self, node):
         """What a message says: a Formatted, a value of the run time or a text."""
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        named = isinstance(node, ast.BinOp) and isinstance(node.left, (ast.Constant, ast.Name, ast.Attribute))
+        if named and isinstance(node.op, ast.Mod):
             template = self.walker.eval(node.left)
             if isinstance(template, str):
                 return percent_message(template, self.walker.eval(node.right))

@@ -88,8 +88,7 @@ class Places:
         t = target.type
         expr = self.convert_for(value, t)
         place = target.place
-        var = walk.root_var(place)
-        if var is not None and not var.mutable:
+        if (var := walk.fixed_var(place)) is not None:
             raise fixed(var)
         if isinstance(place, Cell) and place.array.components is not None:
             held = self.writer.temp(Value(expr))

@@ -71,8 +71,7 @@ class RealCalls:
         if not isinstance(a, RefType):
             return self.func_arguments.adapt(func, name, x)
         t = self.options.resolve_dtype(a.tp)
-        var = walk.root_var(x.place) if isinstance(x, Value) and x.place is not None else None
-        if not isinstance(x, Value) or x.place is None or x.type is not t or (var is not None and not var.mutable):
+        if not isinstance(x, Value) or x.place is None or x.type is not t or walk.fixed_var(x.place) is not None:
             raise QuadrantsSyntaxError(f"'{name}' of {func.fn.__name__} is by reference: pass a variable of type {t}.")
         return "alias", x
 

@@ -191,6 +191,12 @@ def root_var(place: n.Place) -> n.Var | None:
     return found.var if isinstance(found, n.VarPlace) else None
 
 
+def fixed_var(place: n.Place) -> n.Var | None:
+    """The variable a place is part of where it has one value: the counter of a loop, the value of an expression."""
+    var = root_var(place)
+    return var if var is not None and not var.mutable else None
+
+
 def root_cell(place: n.Place) -> n.Cell | n.Slot | None:
     """The cell or slot that a place is part of, or None when it is a variable."""
     found = root(place)

@@ -133,3 +133,14 @@ def test_an_assertion_of_a_tuple_is_refused(arch, tmp_path):
     text = 'import quadrants as qd\n\n@qd.kernel\ndef run(n: qd.i32):\n    assert (n < 3, "text")\n'
     with pytest.warns(SyntaxWarning), pytest.raises(qd.QuadrantsSyntaxError, match="assert condition, message"):
         module_of(text, tmp_path).run(1)
+
+
+@pytest.mark.runtime(debug=True)
+def test_the_parts_of_a_message_are_computed_once(arch):
+    x = qd.field(qd.i32, ())
+
+    @qd.kernel
+    def run(n: qd.i32):
+        assert n > 3, qd.atomic_add(x[None], 1) % 3
+
+    assert told(run, 1) == "0" and x[None] == 1

@@ -72,6 +72,18 @@ def test_what_grows_a_dict_is_copied(arch):
     assert list(run(10)) == [110, 15, 20, 10]
 
 
+def test_options_of_methods_are_no_items(arch):
+    @qd.kernel
+    def run() -> qd.i32:
+        order = list(range(3))
+        names = qd.static(sorted([1, 3, 2], reverse=True))
+        d = {"a": 1}
+        d.update({"b": 2}, c=3)
+        return names[0] * 100 + len(d) * 10 + len(order)
+
+    assert run() == 333
+
+
 def test_results_may_be_changed_where_they_are_passed(arch):
     @qd.kernel
     def run(a: qd.i32) -> qd.types.vector(4, qd.i32):
