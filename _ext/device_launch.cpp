@@ -18,7 +18,7 @@ namespace {
 // Events around the tasks of one launch, for the kernel profiler. Of a task that runs several times it has the last one.
 class Timer {
   public:
-    Timer(const Device *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(count) {
+    Timer(const Device *api, size_t count, bool wanted) : api_(api), events_(wanted ? 2 * count : 0), ran_(wanted ? count : 0) {
         for (void *&event : events_) api_->event_create(&event, 1);
     }
     Timer(const Timer &) = delete;

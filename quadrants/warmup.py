@@ -53,7 +53,7 @@ def load_compiler(cfg) -> None:
 
 
 def load_beside_driver(cfg) -> None:
-    """A driver takes longer to start than this, so that it costs no time even where no kernel is compiled."""
+    """A driver takes about as long to start as this, and who needs a module of it first waits for that one alone."""
     if not cfg.emulate:
         _load()
 

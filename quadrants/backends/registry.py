@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _makers: dict[str, Callable[[], Backend]] = {}
 _current: dict[tuple[str, int], Backend] = {}
 _beside_start: list[Callable[[Any], None]] = []
+_running: list[threading.Thread] = []
 
 
 def register(names: tuple[str, ...], make: Callable[[], Backend]) -> None:
@@ -28,8 +30,19 @@ def register(names: tuple[str, ...], make: Callable[[], Backend]) -> None:
 
 
 def beside_start(work: Callable[[Any], None]) -> None:
-    """Call `work(cfg)` in another thread while `qd.init` starts a device; init ends when both have."""
+    """Call `work(cfg)` in another thread while `qd.init` starts a device; init does not wait for its end."""
     _beside_start.append(work)
+
+
+def _end_beside() -> None:
+    """A child process has none of the threads, and would wait for the imports that they had begun."""
+    for thread in tuple(_running):
+        thread.join()
+    _running.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_end_beside)
 
 
 def current() -> Backend:
@@ -121,14 +134,16 @@ def _start(cfg: Any) -> None:
     target = targets.of_arch(cfg.arch.name)
     if target is None or not target.backend or target.host_memory:
         return
-    beside = [threading.Thread(target=work, args=(cfg,), name="quadrants-start") for work in _beside_start]
-    for thread in beside:
+    _end_beside()
+    for work in _beside_start:
+        thread = threading.Thread(target=work, args=(cfg,), name="quadrants-start")
         thread.start()
+        _running.append(thread)
     try:
         current()
-    finally:
-        for thread in beside:
-            thread.join()
+    except BaseException:
+        _end_beside()
+        raise
 
 
 def _synchronize() -> None:

@@ -1,6 +1,8 @@
 """What goes on beside the start of a device, without one: a backend whose start waits for it."""
 
+import os
 import threading
+import time
 
 import pytest
 
@@ -18,7 +20,7 @@ def beside(monkeypatch):
     qd.reset()
 
 
-def test_work_goes_on_while_the_device_starts_and_init_waits_for_it(monkeypatch, beside):
+def test_work_goes_on_while_the_device_starts_and_behind_init(monkeypatch, beside):
     began, end = threading.Event(), threading.Event()
     ended = []
 
@@ -31,13 +33,31 @@ def test_work_goes_on_while_the_device_starts_and_init_waits_for_it(monkeypatch,
 
     def current():
         assert began.wait(30)  # fails where the work comes after the device
-        end.set()
         return opens()
 
     beside.append(work)
     monkeypatch.setattr(registry, "current", current)
-    qd.init(arch=qd.cuda, emulate=True, offline_cache=False)
+    qd.init(arch=qd.cuda, emulate=True, offline_cache=False)  # waits for ever where it waits for the work
+    assert not ended
+    end.set()
+    registry._end_beside()
     assert ended == [qd.cuda]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, which Windows lacks")
+def test_a_child_process_begins_behind_the_work(beside):
+    ended = []
+
+    def work(cfg):
+        time.sleep(0.2)
+        ended.append(cfg.arch)
+
+    beside.append(work)
+    qd.init(arch=qd.cuda, emulate=True, offline_cache=False)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ended else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_a_device_that_does_not_start_leaves_no_thread_behind(monkeypatch, beside):
