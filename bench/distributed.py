@@ -4,6 +4,7 @@
     mpiexec -n 2 python bench/distributed.py stencil --total 1024       # equal work in all: strong scaling
     mpiexec -n 2 python bench/distributed.py halo --per-rank 1024
     mpiexec -n 2 python bench/distributed.py cube --per-rank 512 --arch cuda
+    mpiexec -n 2 python bench/distributed.py mpm --per-rank 100 --arch cuda  # 8 particles a cell
     mpiexec -n 2 python bench/distributed.py model --steps 10 --per-rank 128  # constants of docs/guide/scaling.md
 
 Rank 0 prints median and fastest of 5 runs. Efficiency is t(1) / t(n) of equal work a rank: run it on one rank in the
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from distributed_mpm import PER_CELL, Fluid
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -152,6 +154,18 @@ def halo(world: qdist.World, options: argparse.Namespace) -> None:
         report(world, "exchange_halo, axes=0", measured(world, one_axis, options.steps))
 
 
+def mpm(world: qdist.World, options: argparse.Namespace) -> None:
+    """A fluid of 8 * per_rank^3 particles a rank, f32, that migrate every tenth step."""
+    fluid = Fluid(world, options.per_rank)
+    what = f"{world.size} ranks of {PER_CELL * options.per_rank**3:,} particles"
+    report(world, f"kernels alone, {what}", measured(world, lambda n: fluid.step(n, ranks=False), options.steps))
+    report(world, f"steps, {what}", measured(world, fluid.step, options.steps))
+    report(world, f"migration, {what}", measured(world, lambda n: [fluid.p.migrate(fluid.p.x) for _ in range(n)], 10))
+    counts, came = world.allgather(fluid.p.count), world.sum(fluid.came)
+    if world.rank == 0:
+        print(f"particles of the ranks {counts}, {came} came from others in {fluid.steps} steps")
+
+
 def model(world: qdist.World, options: argparse.Namespace) -> None:
     """Constants of T = C + X, X = a + m / b, and what they say of a step beside what it takes. The fastest of many
     short runs, as others may use the processors."""
@@ -207,7 +221,7 @@ def line(world: qdist.World, steps: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["stencil", "cube", "halo", "model"])
+    parser.add_argument("what", choices=["stencil", "cube", "halo", "mpm", "model"])
     parser.add_argument("--per-rank", type=int, default=1024, help="edge of the square of cells of a rank")
     parser.add_argument("--arch", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--total", type=int, default=0, help="edge of the square of all cells, instead")
@@ -215,7 +229,7 @@ def main() -> None:
     parser.add_argument("--slabs", action="store_true", help="cut the first axis alone")
     options = parser.parse_args()
     world = qdist.init(arch=getattr(qd, options.arch))
-    {"stencil": stencil, "cube": cube, "halo": halo, "model": model}[options.what](world, options)
+    {"stencil": stencil, "cube": cube, "halo": halo, "mpm": mpm, "model": model}[options.what](world, options)
 
 
 if __name__ == "__main__":

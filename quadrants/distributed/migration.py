@@ -12,6 +12,7 @@ from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
     from quadrants.distributed.grid import Grid
+    from quadrants.distributed.spaces import Space
 
 _Array = np.ndarray[Any, Any]
 
@@ -21,39 +22,42 @@ def overflow(rank: int, need: int, capacity: int) -> str:
     return f"Rank {rank} needs room for {need} particles and has {capacity}: make Particles with a larger capacity."
 
 
-def owners(grid: Grid, positions: _Array, low: _Array, spacing: _Array) -> _Array:
+def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Array) -> Any:
     """The rank of each position, -1 for what is no finite number. Wraps positions of periodic axes where they are."""
-    blocks = grid.blocks
-    rank: _Array = np.zeros(len(positions), np.int64)
+    np_, blocks = space.numpy, grid.blocks
+    rank = np_.zeros(len(positions), np.int64)
     for axis, extent in enumerate(grid.shape):
-        along = positions[:, axis]
-        cell = np.floor((along - low[axis]) / spacing[axis])
+        along, corner, edge = positions[:, axis], float(low[axis]), float(spacing[axis])
+        cell = np_.floor((along.astype(np.float64) - corner) / edge)
         if grid.periodic[axis]:
-            outside = (cell < 0) | (cell >= extent)
-            along[outside] -= np.floor(cell[outside] / extent) * extent * spacing[axis]
-            cell = np.where(outside, np.floor((along - low[axis]) / spacing[axis]), cell)
-        with np.errstate(invalid="ignore"):
-            near = np.clip(cell, 0, extent - 1).astype(np.int64)
-        rank = rank * blocks.dims[axis] + np.searchsorted(blocks.cuts[axis], near, side="right") - 1
-    rank[~np.isfinite(positions).all(axis=1)] = -1
+            outside = np_.isfinite(cell) & ((cell < 0) | (cell >= extent))
+            wrapped = along[outside] - np_.floor(cell[outside] / extent) * extent * edge
+            along[outside] = wrapped.astype(along.dtype)
+            cell[outside] = np_.floor((along[outside].astype(np.float64) - corner) / edge)
+        near = np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
+        cuts = np_.asarray(blocks.cuts[axis])
+        rank = rank * blocks.dims[axis] + np_.searchsorted(cuts, near, side="right") - 1
+    rank[~np_.isfinite(positions).all(axis=1)] = -1
     return rank
 
 
-def move(engine: Engine, arrays: Sequence[_Array], to: _Array, capacity: int) -> tuple[int, int]:
+def move(engine: Engine, space: Space, arrays: Sequence[Any], to: Any, capacity: int) -> tuple[int, int]:
     """Move the first `len(to)` entries of all arrays to those ranks. Returns how many are here and how many came."""
-    leaving = np.flatnonzero(to != engine.rank)
-    leaving = leaving[np.argsort(to[leaving], kind="stable")]
-    staying = np.flatnonzero(to == engine.rank)
-    lost = int((to < 0).sum())
-    sends = np.bincount(to[leaving[lost:]], minlength=engine.size)
+    np_ = space.numpy
+    leaving = np_.flatnonzero(to != engine.rank)
+    leaving = leaving[np_.argsort(to[leaving], kind="stable")]
+    staying = np_.flatnonzero(to == engine.rank)
+    ranks = space.on_host(to[leaving])
+    lost = int((ranks < 0).sum())
+    sends = np.bincount(ranks[lost:], minlength=engine.size).astype(np.int64)
     receives: _Array = np.zeros(engine.size, np.int64)
-    engine.alltoall(sends.astype(np.int64), receives)
+    engine.alltoall(sends, receives)
     came = int(receives.sum())
     _refuse(engine, lost, len(staying) + came, capacity)
-    outgoing = _rows(arrays, leaving)
-    incoming = np.empty((came, outgoing.shape[1]), np.uint8)
+    outgoing = _rows(np_, arrays, leaving)
+    incoming = np_.empty((came, outgoing.shape[1]), np.uint8)
     engine.exchange(_moves(outgoing, sends, incoming, receives))
-    _place(arrays, staying, incoming)
+    _place(np_, arrays, staying, incoming, len(leaving) > 0)
     return len(staying) + came, came
 
 
@@ -70,37 +74,36 @@ def _refuse(engine: Engine, lost: int, need: int, capacity: int) -> None:
             raise QuadrantsRuntimeError(overflow(rank, total, room))
 
 
-def _rows(arrays: Sequence[_Array], chosen: _Array) -> _Array:
+def _rows(np_: Any, arrays: Sequence[Any], chosen: Any) -> Any:
     """The bytes of each chosen particle, one after the other."""
-    return np.concatenate([_bytes(array[chosen], _width(array)) for array in arrays], axis=1)
+    return np_.concatenate([_bytes(np_, array[chosen], _width(array)) for array in arrays], axis=1)
 
 
-def _bytes(values: _Array, width: int) -> _Array:
-    found: _Array = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-    return found.reshape(len(values), width)
+def _bytes(np_: Any, values: Any, width: int) -> Any:
+    return np_.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(len(values), width)
 
 
-def _width(array: _Array) -> int:
-    return array.strides[0]
+def _width(array: Any) -> int:
+    return int(array.strides[0])
 
 
-def _moves(outgoing: _Array, sends: _Array, incoming: _Array, receives: _Array) -> list[Move]:
-    out, into = np.cumsum(sends), np.cumsum(receives)
+def _moves(outgoing: Any, sends: _Array, incoming: Any, receives: _Array) -> list[Move]:
+    out, into = np.cumsum(sends).tolist(), np.cumsum(receives).tolist()
     moves: list[Move] = []
     for peer in range(len(sends)):
-        send = outgoing[out[peer] - sends[peer] : out[peer]] if sends[peer] else None
-        recv = incoming[into[peer] - receives[peer] : into[peer]] if receives[peer] else None
+        send = outgoing[out[peer] - int(sends[peer]) : out[peer]] if sends[peer] else None
+        recv = incoming[into[peer] - int(receives[peer]) : into[peer]] if receives[peer] else None
         if send is not None or recv is not None:
             moves.append((peer, send, recv))
     return moves
 
 
-def _place(arrays: Sequence[_Array], staying: _Array, incoming: _Array) -> None:
+def _place(np_: Any, arrays: Sequence[Any], staying: Any, incoming: Any, gaps: bool) -> None:
     begin, stay, end = 0, len(staying), len(staying) + len(incoming)
     for array in arrays:
-        if stay and staying[-1] != stay - 1:
+        if stay and gaps:
             array[:stay] = array[staying]
         width = _width(array)
-        column = np.ascontiguousarray(incoming[:, begin : begin + width])
+        column = np_.ascontiguousarray(incoming[:, begin : begin + width])
         array[stay:end] = column.view(array.dtype).reshape(len(incoming), *array.shape[1:])
         begin += width

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import quadrants as qd
-from quadrants.distributed import arrays, migration
+from quadrants.data.dtypes import numpy_dtype
+from quadrants.distributed import arrays, migration, spaces
 from quadrants.distributed.decomposition import per_axis
 from quadrants.distributed.grid import Grid
 from quadrants.errors import QuadrantsRuntimeError
@@ -30,7 +33,8 @@ class Particles:
 
     Attributes: `count`, how many particles this rank has: the first ones of each array. `arrays`, name to ndarray.
 
-    On the CPU in this version: elsewhere a QuadrantsRuntimeError.
+    Where NCCL carries arrays of devices, particles stay on them and the host learns their numbers alone; of other
+    devices they go through the host.
     """
 
     def __init__(self, grid: Grid, capacity: int, spacing: Any = 1.0, low: Any = 0.0, **arrays: Any) -> None:
@@ -48,7 +52,7 @@ class Particles:
         if not (self.spacing > 0).all():
             raise ValueError(f"spacing={spacing!r} must be positive: it is the edge of a cell")
         self.arrays = {name: qd.ndarray(dtype, (self.capacity,)) for name, dtype in arrays.items()}
-        self._views = {name: _view(array) for name, array in self.arrays.items()}
+        self._space = spaces.of(grid.world.engine)
 
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__.get("arrays", {})
@@ -69,13 +73,15 @@ class Particles:
         given = {name: np.asarray(value) for name, value in values.items()}
         count = len(next(iter(given.values())))
         for name, value in given.items():
-            wanted = (count, *self._views[name].shape[1:])
+            wanted = (count, *self.arrays[name]._element_shape)
             if value.shape != wanted:
                 raise ValueError(f"append: {name} has shape {value.shape} where {wanted} is expected")
         if self.count + count > self.capacity:
             raise QuadrantsRuntimeError(migration.overflow(self.grid.world.rank, self.count + count, self.capacity))
-        for name, value in given.items():
-            self._checked(name)[self.count : self.count + count] = value
+        with self._seen() as (space, views):
+            for name, value in given.items():
+                view = views[name]
+                view[self.count : self.count + count] = space.numpy.asarray(value.astype(view.dtype))
         self.count += count
 
     def migrate(self, positions: Any) -> int:
@@ -94,25 +100,28 @@ class Particles:
         name = next((name for name, array in self.arrays.items() if array is arrays.unwrapped(positions)), None)
         if name is None:
             raise ValueError(f"migrate takes one of the particles' own arrays, such as p.{next(iter(self.arrays))}")
-        views = {other: self._checked(other) for other in self.arrays}
-        ndim = len(self.grid.shape)
-        found = views[name][: self.count]
-        if found.shape[1:] not in ([(ndim,), ()] if ndim == 1 else [(ndim,)]) or found.dtype.kind != "f":
+        inner, ndim = self.arrays[name], len(self.grid.shape)
+        wanted = [(ndim,), ()] if ndim == 1 else [(ndim,)]
+        if inner._element_shape not in wanted or np.dtype(numpy_dtype(inner.dtype)).kind != "f":
             raise ValueError(f"positions have {ndim} real numbers, one for each axis of the grid, and p.{name} has not")
-        owners = migration.owners(self.grid, found.reshape(self.count, ndim), self.low, self.spacing)
-        self.count, came = migration.move(self.grid.world.engine, list(views.values()), owners, self.capacity)
+        with self._seen() as (space, views):
+            found = views[name][: self.count].reshape(self.count, ndim)
+            owners = migration.owners(self.grid, space, found, self.low, self.spacing)
+            engine, held = self.grid.world.engine, list(views.values())
+            self.count, came = migration.move(engine, space, held, owners, self.capacity)
         return came
 
-    def _checked(self, name: str) -> np.ndarray[Any, Any]:
-        self.arrays[name]._check_usable()
-        return self._views[name]
-
-
-def _view(array: Any) -> np.ndarray[Any, Any]:
-    try:
-        view: np.ndarray[Any, Any] = array.to_numpy(copy=False)
-    except ValueError as error:
-        raise QuadrantsRuntimeError(
-            "Particles are on the CPU in this version, and the arch in force is another one: qdist.init(arch=qd.cpu)"
-        ) from error
-    return view
+    @contextmanager
+    def _seen(self) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
+        """The arrays where an engine carries them. What it does not see there is copied to the host, and back."""
+        for array in self.arrays.values():
+            array._check_usable()
+        with self._space.in_order():
+            views = {name: self._space.view(array) for name, array in self.arrays.items()}
+            if all(view is not None for view in views.values()):
+                yield self._space, views
+                return
+        copies = {name: array.to_numpy() for name, array in self.arrays.items()}
+        yield spaces.HOST, copies
+        for name, array in self.arrays.items():
+            array.from_numpy(copies[name])

@@ -9,7 +9,12 @@ import numpy as np
 
 
 class Space(Protocol):
-    """A kind of memory. Its arrays have the methods of NumPy's that the layer uses."""
+    """A kind of memory. Its arrays have the methods of NumPy's that the layer uses.
+
+    numpy: the module that computes with them by NumPy's names.
+    """
+
+    numpy: Any
 
     def view(self, array: Any) -> Any | None:
         """The content of a field or ndarray as an array that shares memory; None where there is no such array."""
@@ -23,6 +28,10 @@ class Space(Protocol):
         """A new array."""
         ...
 
+    def on_host(self, values: Any) -> np.ndarray[Any, Any]:
+        """The content, once it is computed."""
+        ...
+
     def in_order(self) -> AbstractContextManager[Any]:
         """What is computed inside comes behind launches of this thread, and later launches behind it."""
         ...
@@ -30,6 +39,8 @@ class Space(Protocol):
 
 class Host:
     """Memory that NumPy sees. Engines carry parts of any strides."""
+
+    numpy: Any = np
 
     def view(self, array: Any) -> Any | None:
         """As `to_numpy(copy=False)`."""
@@ -45,6 +56,10 @@ class Host:
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Of NumPy."""
         return np.zeros(shape, dtype)
+
+    def on_host(self, values: Any) -> np.ndarray[Any, Any]:
+        """The array itself."""
+        return np.asarray(values)
 
     def in_order(self) -> AbstractContextManager[Any]:
         """Launches have ended where NumPy looks."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
+
 from quadrants.backends.exchange import own_stream
 
 
@@ -12,7 +14,7 @@ class CupySpace:
     """The space of engines that carry arrays of a device."""
 
     def __init__(self, cupy: Any) -> None:
-        self._cupy = cupy
+        self._cupy = self.numpy = cupy
         self._stream = functools.cache(self._made)
 
     def view(self, array: Any) -> Any | None:
@@ -26,6 +28,10 @@ class CupySpace:
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Of CuPy."""
         return self._cupy.zeros(shape, dtype)
+
+    def on_host(self, values: Any) -> np.ndarray[Any, Any]:
+        """The host waits for what the stream of launches has."""
+        return np.asarray(self._cupy.asnumpy(values))
 
     def in_order(self) -> Any:
         """On the stream of launches: the host waits for nothing."""
