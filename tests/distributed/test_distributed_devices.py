@@ -10,9 +10,9 @@ from test_distributed_ranks import names_in, passed
 
 from quadrants._ext import core
 
-PROGRAMS = (
-    "ranks_devices.py", "ranks_halo.py", "ranks_overlap.py", "ranks_checkpoints.py", "ranks_particles.py", "ranks_dam.py",
-)  # fmt: skip
+PROGRAMS = [
+    f"ranks_{name}.py" for name in ("devices", "halo", "overlap", "checkpoints", "particles", "dam")
+]  # fmt: skip
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
 
 
