@@ -113,6 +113,26 @@ class Grid:
         outer, core = self.box(0, closed, offset), self.box(inner, closed, offset)
         return decomposition.around(outer, core)
 
+    def closed_faces(self, offset: bool = False) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Where kernels set what is behind the faces of the global array: (axis, 0 low or 1 high, box of halo cells).
+
+        Of those that this rank has, low before high, axis by axis; each box has the halo of all other axes, so that in
+        this order corners are set by the last axis. Set them after `exchange_halo`. offset: as of `box`.
+
+            for axis, high, box in grid.closed_faces():
+                mirror(u, axis, high, *box)
+        """
+        found: list[tuple[int, int, tuple[int, ...]]] = []
+        for axis, (low, high) in enumerate(self.halo):
+            begin, end = self.blocks.block_span(axis)
+            for side, span in ((0, (begin - low, begin)), (1, (end, end + high))):
+                if span[0] < span[1] and self.blocks.neighbour(axis, side) is None:
+                    spans = [(0, extent) for extent in self.local]
+                    spans[axis] = span
+                    shifts = self.origin if offset else (0,) * len(spans)
+                    found.append((axis, side, tuple(n + o for pair, o in zip(spans, shifts) for n in pair)))
+        return found
+
     # -- moving
 
     @ad.grad_replaced
@@ -160,6 +180,16 @@ class Grid:
             whole = grid.gather(u)
         """
         return transfer.gather(self, array)
+
+    def slice(self, array: Any, axis: int, index: int) -> Any:
+        """The cells of one plane, without halos, on rank 0; None on the others. Every rank calls it, with any number.
+
+        axis, index: the plane, by its global cell on that axis. A NumPy array of the other axes' extents and the shape
+        of an element; of structs a dictionary of them. ValueError for an axis or a cell that is not there.
+
+            middle = grid.slice(u, 0, 32)
+        """
+        return transfer.plane(self, array, axis, index)
 
     def scatter(self, whole: Any, array: Any) -> None:
         """Set the blocks of all ranks to their parts of `whole`, the halo excepted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,11 +37,22 @@ def parts(grid: Grid, array: Any) -> list[arrays.Part]:
 def gather(grid: Grid, array: Any) -> Any:
     """As `Grid.gather`."""
     _refuse_many(grid, "gather", "qdist.save")
-    found = parts(grid, array)
-    wholes = {part.name: _gather_part(grid, part) for part in found}
-    if grid.world.rank != 0:
-        return None
-    return wholes if arrays.is_struct(array) else wholes[found[0].name]
+    return _gather(grid, array, tuple((0, extent) for extent in grid.shape))
+
+
+def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
+    """As `Grid.slice`."""
+    ndim = len(grid.shape)
+    if not isinstance(axis, int) or not 0 <= axis < ndim:
+        raise ValueError(f"slice: axis={axis!r} is none of the numbers 0 to {ndim - 1}")
+    if not hasattr(index, "__index__") or not 0 <= index < grid.shape[axis]:
+        raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
+    window = [(0, extent) for extent in grid.shape]
+    window[axis] = int(index), int(index) + 1
+    found = _gather(grid, array, tuple(window))
+    if isinstance(found, dict):
+        return {name: values.squeeze(axis) for name, values in found.items()}
+    return None if found is None else found.squeeze(axis)
 
 
 def scatter(grid: Grid, whole: Any, array: Any) -> None:
@@ -51,17 +63,44 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
         _scatter_part(grid, whole[part.name] if of_struct and grid.world.rank == 0 else whole, part)
 
 
-def _gather_part(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any] | None:
-    face = Faces(part, [block(grid)])
-    face.load()
-    engine = grid.world.engine
-    if engine.rank != 0:
-        engine.exchange([(0, face.values[0], None)])
+def _gather(grid: Grid, array: Any, window: arrays.Region) -> Any:
+    """The cells of a window, which is in global cells, on rank 0."""
+    found = parts(grid, array)
+    wholes = {part.name: _gather_part(grid, part, window) for part in found}
+    if grid.world.rank != 0:
         return None
-    whole: np.ndarray[Any, Any] = np.empty((*grid.shape, *part.element), part.dtype)
-    whole[_slices(grid, 0)] = face.values[0]
-    engine.exchange([(rank, None, whole[_slices(grid, rank)]) for rank in range(1, engine.size)])
+    return wholes if arrays.is_struct(array) else wholes[found[0].name]
+
+
+def _gather_part(grid: Grid, part: arrays.Part, window: arrays.Region) -> np.ndarray[Any, Any] | None:
+    engine = grid.world.engine
+    mine = _shared(grid, engine.rank, window)
+    own = []
+    if mine is not None:
+        face = Faces(part, [tuple((begin - o, end - o) for (begin, end), o in zip(mine, grid.origin))])
+        face.load()
+        own = face.values
+    if engine.rank != 0:
+        engine.exchange([(0, values, None) for values in own])
+        return None
+    lows = [low for low, _ in window]
+    whole: np.ndarray[Any, Any] = np.empty((*(end - begin for begin, end in window), *part.element), part.dtype)
+    if mine is not None:
+        whole[_within(mine, lows)] = own[0]
+    others = [(rank, _shared(grid, rank, window)) for rank in range(1, engine.size)]
+    engine.exchange([(rank, None, whole[_within(region, lows)]) for rank, region in others if region is not None])
     return whole
+
+
+def _shared(grid: Grid, rank: int, window: arrays.Region) -> arrays.Region | None:
+    """What the block of a rank and a window have in common, in global cells."""
+    spans = zip(grid.blocks.spans_of(rank), window)
+    found = tuple((max(begin, low), min(end, high)) for (begin, end), (low, high) in spans)
+    return found if all(begin < end for begin, end in found) else None
+
+
+def _within(region: arrays.Region, lows: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(slice(begin - low, end - low) for (begin, end), low in zip(region, lows))
 
 
 def _scatter_part(grid: Grid, whole: Any, part: arrays.Part) -> None:

@@ -64,6 +64,19 @@ class World:
         """
         return self.allreduce(x, "sum")
 
+    def first(self, kernel: Any, *args: Any) -> Any:
+        """`kernel(*args)` on the first rank of each host, and once it has ended there, on the others.
+
+        Every rank calls it. The first one compiles the kernel, and the others of the host find it in the disk cache,
+        which they share: for the first launch of a kernel that takes long to compile. Returns what the kernel returns.
+
+            total = world.first(max, 1, 2)
+        """
+        early = self.local_rank == 0
+        result = kernel(*args) if early else None
+        self.barrier()
+        return result if early else kernel(*args)
+
     def barrier(self) -> None:
         """Wait until every rank is here.
 

@@ -106,6 +106,65 @@ def test_whole_arrays_go_to_the_first_rank_and_back(world):
                 assert (inside == -3).all()
                 if world.rank == 0:
                     assert np.array_equal(found if name == "" else found[name], wholes[name])
+            for axis, extent in enumerate(shape):
+                for index in (0, extent // 2, extent - 1):
+                    plane = grid.slice(array, axis, index)
+                    assert (plane is None) == (world.rank != 0)
+                    for name in parts if plane is not None else ():
+                        values = plane if name == "" else plane[name]
+                        assert np.array_equal(values, np.take(wholes[name], index, axis))
+
+
+def test_planes_that_are_not_there_are_refused(world):
+    grid = qdist.Grid((8, 6), 0)
+    u = grid.field(qd.f32)
+    for axis, index, said in ((2, 0, "numbers 0 to 1"), (0, 8, "0 to 7"), (1, -1, "0 to 5"), (0, 0.5, "no cell")):
+        try:
+            grid.slice(u, axis, index)
+        except ValueError as error:
+            assert said in str(error)
+        else:
+            raise AssertionError(f"axis {axis}, index {index}")
+
+
+@qd.kernel
+def mirror(
+    u: qd.types.ndarray(ndim=2), axis: qd.template(), high: qd.i32, n: qd.i32,
+    i0: qd.i32, i1: qd.i32, j0: qd.i32, j1: qd.i32,
+):  # fmt: skip
+    """n: local cells of the axis. Cells behind a face get the values before it, the nearest first."""
+    for i, j in qd.ndrange((i0, i1), (j0, j1)):
+        at = qd.Vector([i, j])
+        low = qd.static(2)
+        at[axis] = 2 * (n - low) - 1 - at[axis] if high else 2 * low - 1 - at[axis]
+        u[i, j] = u[at]
+
+
+def test_what_is_behind_closed_faces_is_set_as_on_one_rank(world):
+    """A mirror behind closed faces is what NumPy pads with, corners and ring included."""
+    rng = np.random.default_rng(4)
+    for periodic in ((False, False), (True, False), (False, True)):
+        whole = rng.random((9, 10))
+        grid = qdist.Grid((9, 10), halo=2, periodic=periodic)
+        u = grid.ndarray(qd.f64)
+        grid.scatter(whole, u)
+        grid.exchange_halo(u)
+        for axis, high, box in grid.closed_faces():
+            mirror(u, axis, high, grid.local[axis], *box)
+        modes = ["wrap" if ring else "symmetric" for ring in periodic]
+        padded = np.pad(np.pad(whole, ((2, 2), (0, 0)), modes[0]), ((0, 0), (2, 2)), modes[1])
+        mine = tuple(slice(begin, begin + n + 4) for begin, n in zip(grid.begin, grid.size))
+        assert np.array_equal(u.to_numpy(), padded[mine])
+        i0, i1 = next((box[:2] for axis, high, box in grid.closed_faces(offset=True) if axis == 0), (-2, 0))
+        assert (i0, i1) in ((-2, 0), (9, 11))
+
+
+def test_the_first_rank_of_a_host_is_before_the_others(world):
+    import time
+
+    ended = world.first(time.time)
+    times = world.allgather((world.local_rank, ended))
+    assert all(times[0][1] <= other for rank, other in times if rank)
 
 
 def test_seeds_and_generators_are_of_the_rank(world):
