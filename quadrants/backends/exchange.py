@@ -22,15 +22,21 @@ def before_use(array: Any) -> None:
     if is_opencl_array(array):
         _gather(array)
     theirs, ours = _stream_of(array), own_stream()
-    if theirs != ours:
+    if theirs == ours:
+        return
+    if registry.with_device().orders(array):
         _wait(first=theirs, then=ours)
+    else:
+        array.queue.finish()
 
 
 def after_use(array: Any) -> None:
     """Have the package's stream wait for the launches of this thread so far."""
     theirs, ours = _stream_of(array), own_stream()
-    if theirs != ours:
+    if theirs != ours and registry.with_device().orders(array):
         _wait(first=ours, then=theirs)
+    elif theirs != ours:
+        registry.device().synchronize(ours)
     if is_opencl_array(array):
         _note(array)
 

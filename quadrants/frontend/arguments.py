@@ -13,6 +13,7 @@ from quadrants.calls.kind import Kind, Source
 from quadrants.errors import QuadrantsCompilationError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.frontend import other_spellings, plain_calls
 from quadrants.frontend.companions import Companions
+from quadrants.frontend.containers import GROWING
 from quadrants.frontend.fields import Fields
 from quadrants.frontend.loop_writer import LoopWriter
 from quadrants.frontend.memory import Memory
@@ -296,7 +297,10 @@ class Arguments:
             if hasattr(type(field), name):
                 raise  # one that is there and fails says more
             written = ast.unparse(getattr(self.positions.frame.node, "value", None) or ast.Name("x"))
-            raise QuadrantsCompilationError(other_spellings.no_attribute("A field", name, written)) from None
+            told = other_spellings.no_attribute("A field", name, written)
+            if name in GROWING and field.parent().kind == "dynamic":
+                told = other_spellings.grows(name, written)
+            raise QuadrantsCompilationError(told) from None
 
     def fill_field(self, field, value) -> None:
         """`f.fill(v)` inside a kernel: a loop over the field, parallel at top level."""

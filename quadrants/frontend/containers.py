@@ -70,6 +70,8 @@ class Containers:
                 f"'{ast.unparse(node)}' does not exist, and an assignment in a kernel cannot add it: make the list or "
                 "dict with it."
             ) from None
+        if isinstance(key, slice):
+            raise QuadrantsSyntaxError(f"'{ast.unparse(node)}': slices of lists cannot be assigned, items can.")
         if not isinstance(item, Value):
             raise QuadrantsSyntaxError(
                 f"'{ast.unparse(node)}' cannot be assigned: it is a compile-time object. Only the numbers, vectors, "

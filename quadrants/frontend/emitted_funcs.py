@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from contextlib import contextmanager
 from typing import Any
 
@@ -96,7 +97,7 @@ class EmittedFuncs:
         if mode == "container":
             if isinstance(value, dict):
                 raise CannotPass
-            return ("c", type(value), tuple(self.pass_argument(*self.item_mode(v), args) for v in value))
+            return ("c", type(value), tuple(self.pass_argument(*way, args) for way in self.item_modes(value)))
         if mode == "alias":
             if isinstance(value, StructCell):
                 raise CannotPass
@@ -118,7 +119,14 @@ class EmittedFuncs:
         return ("o", identity(value))
 
     @staticmethod
-    def item_mode(x) -> tuple[str, Any]:
+    def item_modes(container) -> list[tuple[str, Any]]:
+        """How each item is passed. Numbers in lists are variables of the function, as where it is inlined."""
+        return [EmittedFuncs._item_mode(x, isinstance(container, list)) for x in container]
+
+    @staticmethod
+    def _item_mode(x, changes: bool) -> tuple[str, Any]:
+        if changes and typed.is_number(x) and not isinstance(x, enum.Enum):
+            return "value", typed.to_value(x)
         if isinstance(x, StructCell):
             return "value", x.as_value()
         if isinstance(x, Value):
@@ -179,7 +187,8 @@ class EmittedFuncs:
         if mode == "object":
             return value, "object"
         if mode == "container":
-            items = [self._parameter(f"{name}_{k}", *self.item_mode(v), params)[0] for k, v in enumerate(value)]
+            ways = self.item_modes(value)
+            items = [self._parameter(f"{name}_{k}", *way, params)[0] for k, way in enumerate(ways)]
             if isinstance(value, tuple) and hasattr(value, "_fields"):
                 return type(value)(*items), "container"
             return type(value)(items), "container"

@@ -101,8 +101,8 @@ class FuncArguments:
             return "object", x
         if isinstance(x, ArrayRef):
             raise QuadrantsTypeError(
-                f"An array was passed for the unannotated parameter '{name}'; annotate it with qd.types.ndarray() "
-                "or qd.template()."
+                f"An array was passed for the unannotated parameter '{name}'; annotate it with qd.types.ndarray(), "
+                "or with qd.Tensor or qd.template() if it may be a field too."
             )
         if getattr(type(x), "_qd_data_oriented", False) or name == func.receiver:
             return "object", x

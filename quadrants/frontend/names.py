@@ -51,7 +51,7 @@ def _fresh(base: str, taken: Callable[[str], bool]) -> str:
     base = identifier(base)
     if is_reserved(base):
         base = f"{base.lstrip('_') or 'x'}_"
-        base = f"user_{base}" if base.startswith("qd_") else base
+        base = f"user_{base}" if base.startswith("qd_") or base[0].isdigit() else base
     if not taken(base):
         return base
     k = 1

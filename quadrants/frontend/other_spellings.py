@@ -73,6 +73,14 @@ def instead_of_numpy(module: str, name: str) -> str:
     return f"{told}; compute with operators and the functions of `qd` and `qd.math`."
 
 
+def grows(name: str, x: str) -> str:
+    """What to write instead of `x.append(value)` for a field on a dynamic node."""
+    return (
+        f"A field has no attribute '{name}' in kernels. This one is on a dynamic node, which grows: "
+        f"`qd.append({x}.parent(), [i], value)`, with the indices of the axes above the node, [] where there is none."
+    )
+
+
 def no_attribute(what: str, name: str, x: str) -> str:
     """That a field or an array, which users call `x`, has no such attribute in kernels, and what to write instead."""
     told = f"{what} has no attribute '{name}' in kernels; "

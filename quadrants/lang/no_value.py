@@ -36,6 +36,8 @@ def _instead(x: Any) -> str:
             f"Kernels do not make and keep objects of a @dataclasses.dataclass: decorate the class {type(x).__name__} "
             "with @qd.dataclass, or write qd.types.struct(...)."
         )
+    if isinstance(x, (str, bytes)):
+        return "A text has no name in kernels: write it where it is used, or give it one outside of the kernel."
     return (
         "Only numbers, vectors, matrices and structs are run-time values; keep other objects in a compile-time name "
         "with `name = qd.static(...)`."

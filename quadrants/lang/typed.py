@@ -251,6 +251,8 @@ def power(x, y) -> Value:
         return Value(a)
     if tracer is not None and tracer.debug and not ta.is_real and isinstance(b, Const) and b.value > 0:
         return _power_by_products(tracer, Value(a), int(b.value))
+    if tracer is not None and tracer.debug and ta.kind in "iu" and not isinstance(b, Const) and b.type is tb:
+        return _power_by_rounds(tracer, Value(a), Value(b))
     return Value(Binary("powi", a, b, _with_shape(ta, shape)))
 
 
@@ -265,6 +267,24 @@ def _power_by_products(tracer, base: Value, exponent: int) -> Value:
         if not exponent:
             return result
         base = binary("mul", base, base)
+
+
+def _power_by_rounds(tracer, base: Value, exponent: Value) -> Value:
+    """The same where only the run knows the exponent."""
+    one = splat(Const(1, i32), base.type) if base.is_tensor else cast_expr(Const(1, i32), base.type)
+    result, square = tracer.declare("power", one), tracer.declare("square", base.expr)
+    left = tracer.declare("left", exponent.expr)
+
+    def round_(_: Value) -> None:
+        with tracer.when(binary("ne", binary("bit_and", left, 1), 0)):
+            tracer.assign_to(result, binary("mul", result, square))
+        tracer.assign_to(left, binary("raw_div", left, 2))
+        with tracer.when(binary("ne", left, 0)):
+            tracer.assign_to(square, binary("mul", square, square))
+
+    with tracer.when(binary("gt", left, 0)):
+        tracer.repeat(0, exponent.type.bits, round_, unroll="never")
+    return Value(result.expr)
 
 
 def cast(x, t) -> Value:

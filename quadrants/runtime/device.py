@@ -112,6 +112,10 @@ class DeviceBackend(Backend):
         """What has the `address` of an array of pyopencl; None where kernels do not reach it."""
         return None
 
+    def orders(self, array: Any) -> bool:
+        """Whether events order launches and what the package of an array does with it; else the host waits."""
+        return True
+
     def exchange_event(self) -> int:
         """An event of the calling thread, for waits that are recorded at once."""
         events = self._events

@@ -112,6 +112,10 @@ class OpenClBackend(BinaryBackend):
         address = opencl.address_of(array.base_data) if array.context == self.context else 0
         return native.Borrowed(self.device, self.opened, address) if address else None
 
+    def orders(self, array: Any) -> bool:
+        """Whether events do. PoCL takes those of another device of the context for done."""
+        return bool(array.queue.device == opencl.device(self.place))
+
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         checked = bool(options.get("debug") or options.get("check_out_of_bound"))
         fast, optimised = bool(options["fast_math"]), options["opt_level"] != 0

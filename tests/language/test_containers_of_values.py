@@ -192,3 +192,27 @@ def test_items_for_a_template_are_found_before_the_call(arch):
         x[i] = i + 1
     assert run(1) == (102 + 3) * 10 + 2
     assert list(x.to_numpy()) == [1, 102, 3, 4]
+
+
+@qd.func
+def first_one_more(values):
+    values[0] += 1
+    return values[0] * 10 + values[1]
+
+
+def test_numbers_in_a_list_change_in_a_function_wherever_it_is_called(arch):
+    @qd.kernel
+    def top(a: qd.i32) -> qd.i32:
+        return first_one_more([1, a])
+
+    @qd.kernel
+    def deep(a: qd.i32) -> qd.i32:
+        r = 0
+        if a > 1:
+            r += first_one_more([1, a])
+        for i in range(2):
+            r += 100 * first_one_more([i, [a, 3][1]])
+        return r + 10000 * (first_one_more([4, 2]) if a > 2 else 0)
+
+    assert top(3) == 23
+    assert deep(3) == 23 + 100 * (13 + 23) + 10000 * 52

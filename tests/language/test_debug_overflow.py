@@ -287,3 +287,35 @@ def test_nothing_is_said_without_debug_mode(arch, capfd):
 
     run(2**31 - 1)
     assert reports(capfd) == []
+
+
+@debug
+@pytest.mark.parametrize("t", [qd.i32, qd.u8, qd.i64], ids=str)
+def test_powers_with_an_exponent_of_the_run(arch, t, capfd):
+    @qd.kernel
+    def run(a: t, b: qd.i32) -> t:
+        c = t(a)
+        return c**b
+
+    low, high = int(LIMITS[t].min), int(LIMITS[t].max)
+    fits = next(b for b in range(1, 99) if 3 ** (b + 1) > high)
+    for base, exponent, times in ((3, fits, 0), (3, fits + 1, 1), (1, 1000, 0), (0, 0, 0), (0, 5, 0)):
+        capfd.readouterr()
+        found = run(base, exponent)
+        assert found == (base**exponent - low) % (high - low + 1) + low
+        assert reports(capfd) == [("Multiplication", "return c**b", "c**b")] * times
+
+
+@debug
+def test_powers_of_vectors_with_an_exponent_of_the_run(arch, capfd):
+    v = qd.types.vector(2, qd.i32)
+
+    @qd.kernel
+    def run(a: v, b: qd.i32) -> v:
+        r = v(0)
+        for _ in range(1):
+            r = a**b
+        return r
+
+    assert run(v(2, 3), 19).to_list() == [2**19, 3**19] and not reports(capfd)
+    assert run(v(2, 3), 20)[0] == 2**20 and len(reports(capfd)) == 1

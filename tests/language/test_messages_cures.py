@@ -28,6 +28,8 @@ many = np.zeros((4, 4), np.float32)
 LARGE = 10**400
 WIDE = 3000000000
 names = [1, 2, 3]
+items = qd.field(qd.i32)
+qd.root.dynamic(qd.i, 8).place(items)
 @dataclasses.dataclass
 class Plain:
     a: qd.f32
@@ -101,6 +103,8 @@ CURES = {
         "`n in (1, 2, 3)` inside of qd.static has a run-time value: annotate `n` with qd.template(), or write "
         "`n == 1 or n == 2 or n == 3` without qd.static.",
     ),
+    "name of a text": ("y = 'fast'", 1, "A text has no name in kernels: write it where it is used"),
+    "slice of a list": ("y = [1, 2, n]\ny[1:3] = [n, n]", 2, "slices of lists cannot be assigned, items can."),
     "no membership": (
         "if n not in [1, 2]:\n    f[0] = 1", 1, "Write `n != 1 and n != 2`; or, where all values are known",
     ),
@@ -180,6 +184,7 @@ CURES = {
         "m = [v for v in f]", 1, "write a loop, `for i in x:`, that stores to a field or an ndarray.",
     ),
     "field.append": ("f.append(1.0)", 1, "`f[qd.atomic_add(count[None], 1)] = value`."),
+    "append to a list": ("items.append(1)", 1, "`qd.append(items.parent(), [i], value)`, with the indices of the axes"),
     "array.append": ("x.append(1.0)", 1, "its extents are fixed."),
     "field.sum": ("y = f.sum()", 1, "write a loop with `total += f[i]`."),
     "array.size": ("y = x.size", 1, "write `x.shape[0]`"),

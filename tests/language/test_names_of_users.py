@@ -135,3 +135,38 @@ def test_components_beside_fields_without_a_name(arch):
 
     Holder().add()
     assert [int(x.to_numpy().sum()) for x in (*held.values(), v, v_1)] == [1, 2, 3, 4, 5]
+
+
+@qd.func
+def _1(_2, _):
+    _3 = _2
+    for _4 in range(_[0]):
+        _3 += _4 * _[1]
+        if _3 > 100:
+            _3 -= _[0]
+    return _3
+
+
+@qd.real_func
+def _0x1(__5: qd.i32, _6: qd.i32) -> qd.i32:
+    return __5 - _6
+
+
+def test_underscores_in_front_of_digits(arch):
+    """No letter is left of such a name where a text has no names that begin with an underscore."""
+
+    @qd.kernel
+    def _7(_1_: qd.i32, _8: qd.types.ndarray(qd.i32, 1)) -> qd.i32:
+        _9 = 0
+        for _10 in range(4):
+            _9 += _1(_1_, [_1_ + 1, _10]) + _0x1(_1_, _10)
+        for _3 in _8:
+            _8[_3] += _3
+        for _2 in qd.grouped(_8):
+            _8[_2] *= 2
+        return _9
+
+    x = qd.ndarray(qd.i32, 3)
+    expected = sum(3 + sum(j * i for j in range(4)) + 3 - i for i in range(4))
+    assert _7(3, x) == expected
+    assert x.to_numpy().tolist() == [0, 2, 4]

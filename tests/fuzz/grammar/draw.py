@@ -48,6 +48,7 @@ VARIABLES = (
     "template", "class_", "operator", "private", "public", "namespace", "using", "delete", "friend", "virtual", "bool_",
     "cl_khr_fp64", "CL_VERSION_1_2", "CLK_FILTER_LINEAR", "as_int", "convert_float", "filter", "level", "simd_lane",
     "t", "t_1", "v0_1", "x0_1", "x0_word", "i0_word", "i0_lane", "x0_value", "x0_shape0_1", "bound", "acc", "trips",
+    "_1", "_2_", "__3", "_0x1",
 )  # fmt: skip
 FUNCS = (
     "expm1", "log1p", "asinh", "acosh", "atanh", "nearbyint", "exp10", "ilogb", "lround", "llrint", "clamp", "step",
@@ -55,6 +56,7 @@ FUNCS = (
     "swap", "abs_", "qd_max", "atomicAdd", "get", "set_", "index", "select_", "floor_", "wrap", "error", "frame",
     "as_int", "convert_float4", "cl_khr_fp64", "CL_VERSION_1_2", "atomic_inc", "filter", "level", "coord", "bit_cast",
     "half", "sample", "buffer", "texture2D", "smooth", "mat3", "inversesqrt", "device", "thread", "local", "global_",
+    "_4", "_5_1",
 )  # fmt: skip
 STRUCTS = (
     "error", "frame", "runtime", "rng", "vec2_i32", "kernel_k", "lane", "half", "Particle", "State", "args", "task",
