@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import quadrants as qd
-from quadrants.errors import QuadrantsRuntimeError
 from quadrants.examples import _catalogue, _picture, _progress
 from quadrants.examples.__main__ import main
 
@@ -70,10 +69,6 @@ def test_the_list_names_every_example(capsys):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_runs_and_writes_a_picture(arch_name, name, tmp_path, capfd):
     arguments = [name, "--frames", "2", "--arch", arch_name, "--out", str(tmp_path / "pictures")]
-    if name == "dam" and arch_name != "cpu":
-        with pytest.raises(QuadrantsRuntimeError, match="Particles are on the CPU in this version"):
-            main(arguments)
-        return
     assert main(arguments) == 0
     out, err = capfd.readouterr()
     assert f"Starting on arch={getattr(qd, arch_name).name}\n" in err

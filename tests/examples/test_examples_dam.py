@@ -7,7 +7,6 @@ import pytest
 
 import quadrants as qd
 from quadrants import distributed as qdist
-from quadrants.errors import QuadrantsRuntimeError
 from quadrants.examples.dam import WALL, Water
 
 pytestmark = pytest.mark.cpu_only
@@ -34,6 +33,12 @@ def test_momentum_is_that_of_gravity(gravity):
     assert np.abs(water.momentum() - [0, expected]).max() < 1e-13
 
 
-def test_devices_are_refused():
-    with pytest.raises(QuadrantsRuntimeError, match="Particles are on the CPU in this version"):
-        Water(qdist.init(arch=qd.cuda, emulate=True), 500, 32)
+def test_a_device_gives_the_same():
+    found = []
+    for options in ({"arch": qd.cpu}, {"arch": qd.cuda, "emulate": True}):
+        water = Water(qdist.init(**options), 500, 32)
+        water.pour((0.4, 0.4), (0.2, 0.2))
+        water.step(20)
+        found.append((water.p.x.to_numpy(), water.momentum()))
+    (x, momentum), (other_x, other_momentum) = found
+    assert np.abs(x - other_x).max() < 1e-12 and np.abs(momentum - other_momentum).max() < 1e-13

@@ -122,10 +122,7 @@ def test_the_example_of_a_docstring_runs(arch_name, path, tmp_path, monkeypatch)
     file.write_text(settings.program(path, EXAMPLES[path]).replace("arch=qd.cpu", f"arch=qd.{arch_name}"))
     sparse = settings.setting(path) == "sparse_tree"
     try:
-        if path.startswith("qd.distributed.") and arch_name != "cpu":
-            with pytest.raises(QuadrantsRuntimeError, match="Particles are on the CPU in this version"):
-                runpy.run_path(str(file))
-        elif path in REFUSED:
+        if path in REFUSED:
             error, said = REFUSED[path]
             with pytest.raises(error, match=said):
                 runpy.run_path(str(file))

@@ -69,9 +69,6 @@ def test_a_program_of_the_documentation_runs(arch_name, program, tmp_path):
         # Ray writes to the home. Python 3.12 warns of every fork of a process that has threads.
         env={**os.environ, "HOME": str(tmp_path), "PYTHONWARNINGS": "ignore:This process:DeprecationWarning"},
     )  # fmt: skip
-    if "qdist.Particles(" in program.text and arch_name != "cpu":
-        assert "QuadrantsRuntimeError: Particles are on the CPU in this version" in done.stderr
-        return
     if f"functions of arch {arch_name} cannot call themselves" in done.stderr:
         assert arch_name in ("metal", "opencl")  # as the guide says of the program
         return
