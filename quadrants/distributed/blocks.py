@@ -11,14 +11,24 @@ from quadrants.distributed.decomposition import Halo
 
 
 class Blocks:
-    """The cut of a global array. `begin`, `size`: of the block of this rank, without its halo."""
+    """The cut of a global array. `begin`, `size`: of the block of this rank, without its halo.
+
+    cuts: of each axis the first cells of its parts, and the end; None for even ones.
+    """
 
     def __init__(
-        self, shape: Sequence[int], dims: Sequence[int], halo: Halo, periodic: Sequence[bool], rank: int
+        self,
+        shape: Sequence[int],
+        dims: Sequence[int],
+        halo: Halo,
+        periodic: Sequence[bool],
+        rank: int,
+        cuts: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.shape, self.dims, self.halo, self.periodic = tuple(shape), tuple(dims), halo, tuple(periodic)
         self.rank = rank
-        self.cuts = [decomposition.cuts(extent, parts) for extent, parts in zip(shape, dims)]
+        even = [decomposition.cuts(extent, parts) for extent, parts in zip(shape, dims)]
+        self.cuts = even if cuts is None else [list(cut) for cut in cuts]
         self.place = self.place_of(rank)
         spans = self.spans_of(rank)
         self.begin = tuple(begin for begin, _ in spans)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -46,6 +47,33 @@ def cuts(extent: int, parts: int) -> list[int]:
     return [k * small + min(k, more) for k in range(parts + 1)]
 
 
+def balanced_cuts(weights: Sequence[float], parts: int, least: int) -> list[int]:
+    """Where parts of nearly equal weight begin, and the end. weights: of each cell of the axis. least: cells of a part
+    at least, of which there are enough."""
+    extent, running = len(weights), [0.0]
+    for weight in weights:
+        running.append(running[-1] + weight)
+    found = [0]
+    for k in range(1, parts):
+        share = running[-1] * k / parts
+        at = bisect.bisect_left(running, share)
+        at -= at > 0 and running[at] - share > share - running[at - 1]
+        found.append(min(max(at, found[-1] + least), extent - (parts - k) * least))
+    return [*found, extent]
+
+
+def check_cuts(given: Sequence[int], axis: int, extent: int, parts: int, least: int) -> list[int]:
+    """The cuts of an axis that the user asks for. ValueError if they are none, or parts are too thin."""
+    found = [int(cut) for cut in given]
+    widths = [end - begin for begin, end in zip(found, found[1:])]
+    if len(widths) != parts or found[0] != 0 or found[-1] != extent or min(widths) < least:
+        raise ValueError(
+            f"cuts of axis {axis}: {found} must be {parts + 1} cells from 0 to {extent}, each {least} or more behind "
+            "the one before: blocks are not thinner than the halo."
+        )
+    return found
+
+
 def factorisations(ranks: int, ndim: int) -> Iterator[tuple[int, ...]]:
     """Every way to write `ranks` as an ordered product of `ndim` factors."""
     if ndim == 1:
@@ -59,10 +87,14 @@ def factorisations(ranks: int, ndim: int) -> Iterator[tuple[int, ...]]:
 def thin_axis(shape: Sequence[int], dims: Sequence[int], halo: Halo, periodic: Sequence[bool]) -> int | None:
     """The first axis of which the smallest block is thinner than what a neighbour needs of it, or None."""
     for axis, (extent, ranks) in enumerate(zip(shape, dims)):
-        talks = ranks > 1 or periodic[axis]
-        if extent // ranks < (max(*halo[axis], 1) if talks else 1):
+        if extent // ranks < least_width(ranks, halo[axis], periodic[axis]):
             return axis
     return None
+
+
+def least_width(ranks: int, halo: tuple[int, int], periodic: bool) -> int:
+    """Cells that a block of an axis has at least: what a neighbour needs of it."""
+    return max(*halo, 1) if ranks > 1 or periodic else 1
 
 
 def least_surface(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import quadrants as qd
@@ -26,6 +27,7 @@ class Grid:
         periodic: whether an axis closes to a ring: True or False, or one for each axis.
         dims: ranks an axis; 0 stands for what the others leave. None chooses the blocks with the least surface.
         world: what `qdist.init` returned; None is the last one.
+        cuts: axis to the global cells where its parts begin, and the end, as `rebalanced` finds them; others are even.
 
     Attributes: `shape`, `halo`, `periodic`, `dims`; `begin` and `size` of the block of this rank, in global cells;
     `local`, the shape of its arrays, block and halo; `origin`, the global index of the local cell 0.
@@ -34,7 +36,13 @@ class Grid:
     """
 
     def __init__(
-        self, shape: Any, halo: Any = 1, periodic: Any = False, dims: Any = None, world: World | None = None
+        self,
+        shape: Any,
+        halo: Any = 1,
+        periodic: Any = False,
+        dims: Any = None,
+        world: World | None = None,
+        cuts: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         self.world = current.world() if world is None else world
         self.number = self.world.count_grid()
@@ -42,9 +50,9 @@ class Grid:
         ndim = len(self.shape)
         self.halo = decomposition.read_halo(halo, ndim)
         self.periodic = tuple(bool(p) for p in decomposition.per_axis(periodic, ndim, "periodic"))
-        self._agree(f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims})")
+        self._agree(f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims}, cuts={cuts})")
         self.dims = self._cut(dims)
-        self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank)
+        self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank, self._cuts(cuts or {}))
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
         self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
         self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
@@ -200,7 +208,52 @@ class Grid:
         """
         transfer.scatter(self, whole, array)
 
+    # -- other blocks
+
+    def rebalanced(self, weights: Any, axis: int = 0, above: float = 1.2) -> Grid:
+        """A grid whose blocks have nearly equal weights along an axis; this one itself where they are near enough.
+
+        weights: of the cells of the axis, a number for each, the same on all ranks, as `Particles.histogram` gives
+        them. above: how many times the mean the heaviest part has to be for other cuts to be made. Halo, axes that are
+        periodic and ranks an axis stay; arrays of the new grid are made anew, and take their cells by `transfer`.
+
+            heavier = grid.rebalanced(np.arange(64))
+        """
+        along = [float(weight) for weight in weights]
+        if not isinstance(axis, int) or not 0 <= axis < len(self.shape) or len(along) != self.shape[axis]:
+            raise ValueError(
+                f"rebalanced: {len(along)} weights along axis {axis!r}, and axes of {self.shape} have as many cells"
+            )
+        if any(not weight >= 0 for weight in along):
+            raise ValueError("rebalanced: weights are numbers that are not negative")
+        cuts, parts = self.blocks.cuts, self.dims[axis]
+        heaviest = max(sum(along[begin:end]) for begin, end in zip(cuts[axis], cuts[axis][1:]))
+        if heaviest * parts <= above * sum(along):
+            return self
+        least = decomposition.least_width(parts, self.halo[axis], self.periodic[axis])
+        moved = {**dict(enumerate(cuts)), axis: decomposition.balanced_cuts(along, parts, least)}
+        return Grid(self.shape, self.halo, self.periodic, self.dims, self.world, moved)
+
+    def transfer(self, array: Any, grid: Grid, target: Any) -> None:
+        """Copy the cells of an array of this grid to one of another grid of the same shape, halos excepted.
+
+        grid, target: the other grid and an array of it, of the same element and dtype. Every rank calls it. ValueError
+        for what does not fit.
+
+            grid.transfer(u, heavier, heavier.field(qd.f32))
+        """
+        transfer.between(self, array, grid, target)
+
     # -- agreement
+
+    def _cuts(self, asked: Mapping[int, Sequence[int]]) -> list[list[int]]:
+        found = [decomposition.cuts(extent, parts) for extent, parts in zip(self.shape, self.dims)]
+        for axis, given in asked.items():
+            if axis not in range(len(found)):
+                raise ValueError(f"cuts={dict(asked)!r}: the grid has axes 0 to {len(found) - 1}")
+            least = decomposition.least_width(self.dims[axis], self.halo[axis], self.periodic[axis])
+            found[axis] = decomposition.check_cuts(given, axis, self.shape[axis], self.dims[axis], least)
+        return found
 
     def _cut(self, dims: Any) -> tuple[int, ...]:
         ranks = self.world.size

@@ -41,6 +41,14 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
     return rank
 
 
+def counts(space: Space, along: Any, low: float, spacing: float, extent: int) -> _Array:
+    """How many positions of an axis are in each of its cells, or nearest to it."""
+    np_ = space.numpy
+    cell = np_.floor((along.astype(np.float64) - float(low)) / float(spacing))
+    near = np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
+    return space.on_host(np_.bincount(near, minlength=extent)).astype(np.int64)
+
+
 def move(engine: Engine, space: Space, arrays: Sequence[Any], to: Any, capacity: int) -> tuple[int, int]:
     """Move the first `len(to)` entries of all arrays to those ranks. Returns how many are here and how many came."""
     np_ = space.numpy

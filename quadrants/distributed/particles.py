@@ -84,10 +84,27 @@ class Particles:
                 view[self.count : self.count + count] = space.numpy.asarray(value.astype(view.dtype))
         self.count += count
 
-    def migrate(self, positions: Any) -> int:
+    def histogram(self, positions: Any, axis: int = 0) -> np.ndarray[Any, Any]:
+        """How many particles of all ranks are in each global cell of an axis, i64. Every rank calls it.
+
+        positions: as of `migrate`; what is outside counts for the nearest cell. For `Grid.rebalanced`.
+
+            counts = p.histogram(p.x)
+        """
+        name = self._name_of(positions)
+        if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
+            raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
+        with self._seen() as (space, views):
+            along = views[name][: self.count].reshape(self.count, len(self.grid.shape))[:, axis]
+            found = migration.counts(space, along, self.low[axis], self.spacing[axis], self.grid.shape[axis])
+        whole: np.ndarray[Any, Any] = self.grid.world.allreduce(found)
+        return whole
+
+    def migrate(self, positions: Any, to: Grid | None = None) -> int:
         """Bring each particle to the rank that owns the cell it is in; all ranks call it after particles moved.
 
         positions: the array of positions, a vector with a component for each axis of the grid (numbers for one axis).
+        to: another grid of the same shape, whose blocks they have from now on, such as `Grid.rebalanced` gives.
         On periodic axes, positions are wrapped into the global array; on others, what is outside belongs to the block
         at that side. Returns how many particles came from other ranks.
 
@@ -97,19 +114,27 @@ class Particles:
 
             p.migrate(p.x)
         """
+        name, grid = self._name_of(positions), self.grid if to is None else to
+        if grid.shape != self.grid.shape:
+            raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
+        ndim = len(grid.shape)
+        with self._seen() as (space, views):
+            found = views[name][: self.count].reshape(self.count, ndim)
+            owners = migration.owners(grid, space, found, self.low, self.spacing)
+            engine, held = self.grid.world.engine, list(views.values())
+            self.count, came = migration.move(engine, space, held, owners, self.capacity)
+        self.grid = grid
+        return came
+
+    def _name_of(self, positions: Any) -> str:
         name = next((name for name, array in self.arrays.items() if array is arrays.unwrapped(positions)), None)
         if name is None:
-            raise ValueError(f"migrate takes one of the particles' own arrays, such as p.{next(iter(self.arrays))}")
+            raise ValueError(f"positions are one of the particles' own arrays, such as p.{next(iter(self.arrays))}")
         inner, ndim = self.arrays[name], len(self.grid.shape)
         wanted = [(ndim,), ()] if ndim == 1 else [(ndim,)]
         if inner._element_shape not in wanted or np.dtype(numpy_dtype(inner.dtype)).kind != "f":
             raise ValueError(f"positions have {ndim} real numbers, one for each axis of the grid, and p.{name} has not")
-        with self._seen() as (space, views):
-            found = views[name][: self.count].reshape(self.count, ndim)
-            owners = migration.owners(self.grid, space, found, self.low, self.spacing)
-            engine, held = self.grid.world.engine, list(views.values())
-            self.count, came = migration.move(engine, space, held, owners, self.capacity)
-        return came
+        return name
 
     @contextmanager
     def _seen(self) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:

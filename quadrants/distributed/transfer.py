@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants.distributed import arrays
+from quadrants.distributed.engines.interface import Move
 from quadrants.distributed.faces import Faces
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -63,6 +64,37 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
         _scatter_part(grid, whole[part.name] if of_struct and grid.world.rank == 0 else whole, part)
 
 
+def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
+    """As `Grid.transfer`."""
+    if grid.shape != other.shape:
+        raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
+    sources, targets = parts(grid, array), parts(other, target)
+    kinds = [[(part.name if arrays.is_struct(array) else "", part.dtype, part.element) for part in sources]]
+    kinds += [[(part.name if arrays.is_struct(target) else "", part.dtype, part.element) for part in targets]]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"transfer: elements of {kinds[0]} do not fit those of the target, {kinds[1]}")
+    for source, sink in zip(sources, targets):
+        _between(grid, source, other, sink)
+
+
+def _between(grid: Grid, source: arrays.Part, other: Grid, target: arrays.Part) -> None:
+    engine, me = grid.world.engine, grid.world.rank
+    given, taken = Faces(source, [block(grid)]), Faces(target, [block(other)])
+    given.load()
+    mine, new = grid.blocks.spans_of(me), other.blocks.spans_of(me)
+    moves: list[Move] = []
+    for rank in range(engine.size):
+        away, here = _shared(grid, me, other.blocks.spans_of(rank)), _shared(other, me, grid.blocks.spans_of(rank))
+        send = None if away is None else given.values[0][_within(away, [begin for begin, _ in mine])]
+        recv = None if here is None else taken.values[0][_within(here, [begin for begin, _ in new])]
+        if rank != me and (send is not None or recv is not None):
+            moves.append((rank, send, recv))
+        elif recv is not None:
+            recv[...] = send
+    engine.exchange(moves)
+    taken.store()
+
+
 def _gather(grid: Grid, array: Any, window: arrays.Region) -> Any:
     """The cells of a window, which is in global cells, on rank 0."""
     found = parts(grid, array)
@@ -92,7 +124,7 @@ def _gather_part(grid: Grid, part: arrays.Part, window: arrays.Region) -> np.nda
     return whole
 
 
-def _shared(grid: Grid, rank: int, window: arrays.Region) -> arrays.Region | None:
+def _shared(grid: Grid, rank: int, window: Sequence[tuple[int, int]]) -> arrays.Region | None:
     """What the block of a rank and a window have in common, in global cells."""
     spans = zip(grid.blocks.spans_of(rank), window)
     found = tuple((max(begin, low), min(end, high)) for (begin, end), (low, high) in spans)

@@ -158,5 +158,56 @@ def test_cells_have_an_edge_and_a_corner(world):
     assert p.count == 1 and p.id[0] == world.rank and came == (world.rank > 0)
 
 
+def test_blocks_are_cut_where_the_particles_are(world):
+    """Of particles that lie low, each rank gets nearly its share, and fields go with the cuts."""
+    grid = qdist.Grid((40, 12), halo=1, periodic=(False, True), dims=(world.size, 1))
+    pair = qd.types.vector(2, qd.f64)
+    p = qdist.Particles(grid, MOST, x=pair, id=qd.i64)
+    rng = np.random.default_rng(9)
+    x = np.stack([40 * rng.random(8000) ** 3, 12 * rng.random(8000)], axis=1)
+    if world.rank == 0:
+        p.append(x=x, id=np.arange(8000))
+    p.migrate(p.x)
+    found = p.histogram(p.x)
+    assert np.array_equal(found, np.bincount(x[:, 0].astype(int), minlength=40))
+    assert np.array_equal(p.histogram(p.x, axis=1), np.bincount(x[:, 1].astype(int), minlength=12))
+    u, whole = grid.field(qd.f32), rng.random((40, 12)).astype(np.float32)
+    grid.scatter(whole, u)
+
+    even = grid.rebalanced(found, above=world.size + 1.0)
+    assert even is grid
+    other = grid.rebalanced(found)
+    assert (other is grid) == (world.size == 1)
+    w = other.field(qd.f32)
+    grid.transfer(u, other, w)
+    gathered = other.gather(w)
+    assert world.rank != 0 or np.array_equal(gathered, whole)
+    p.migrate(p.x, to=other)
+    assert p.grid is other and world.sum(p.count) == 8000
+    assert_at_home(other, p)
+    assert p.count <= 1.2 * 8000 / world.size + found.max()
+    if world.rank == 0:
+        assert all(end - begin >= 1 for begin, end in zip(other.blocks.cuts[0], other.blocks.cuts[0][1:]))
+    other.exchange_halo(w)
+    again = qdist.Grid(grid.shape, 1, grid.periodic, grid.dims, cuts={0: other.blocks.cuts[0]})
+    assert again.local == other.local
+
+
+def test_cuts_and_transfers_that_do_not_fit_are_refused(world):
+    grid = qdist.Grid((12, 4), halo=2, dims=(world.size, 1))
+    u = grid.field(qd.f32)
+    assert "12 weights" not in refused(lambda: grid.rebalanced([1] * 5), ValueError)
+    assert "not negative" in refused(lambda: grid.rebalanced([-1] * 12), ValueError)
+    assert "axes 0 to 1" in refused(lambda: qdist.Grid((12, 4), 2, cuts={2: [0, 12]}), ValueError)
+    wrong = {0: [0] * world.size + [12]} if world.size > 1 else {0: [0, 11]}
+    assert "cuts of axis 0" in refused(lambda: qdist.Grid((12, 4), 2, dims=(world.size, 1), cuts=wrong), ValueError)
+    assert "do not fit those of the target" in refused(lambda: grid.transfer(u, grid, grid.field(qd.i32)), ValueError)
+    small = qdist.Grid((10, 4), halo=2, dims=(world.size, 1))
+    assert "of shape (10, 4)" in refused(lambda: grid.transfer(u, small, small.field(qd.f32)), ValueError)
+    p = qdist.Particles(grid, 4, x=qd.types.vector(2, qd.f32))
+    assert "do not fit" in refused(lambda: p.migrate(p.x, to=small), ValueError)
+    assert "axis=2" in refused(lambda: p.histogram(p.x, 2), ValueError)
+
+
 if __name__ == "__main__":
     main(globals())

@@ -267,5 +267,34 @@ def test_nothing_is_imported_that_the_engine_does_not_need(world):
     assert {"mpi4py", "torch", "cupy"} & {*sys.modules} == {needed} - {None}
 
 
+def test_arrays_of_every_kind_go_to_other_blocks(world):
+    """Back and forth between even cuts and others, cells are what they were."""
+    grid = qdist.Grid((16, 9), halo=((1, 2), 0), dims=(world.size, 1))
+    weights = np.zeros(16)
+    weights[2 * world.size :] = 1
+    other = grid.rebalanced(weights, above=0.0)
+    assert sum(n for (n,) in world.allgather((other.size[0],))) == 16
+    pair, struct = qd.types.vector(2, qd.f32), qd.types.struct(a=qd.i32, b=qd.types.vector(3, qd.i8))
+    makers = (
+        lambda g: g.field(qd.f64), lambda g: g.ndarray(pair), lambda g: g.field(struct),
+        lambda g: g.field(pair, layout=qd.Layout.SOA), lambda g: g.field(qd.u16, offset=True),
+    )  # fmt: skip
+    for k, make in enumerate(makers):
+        first, second, third = make(grid), make(other), make(grid)
+        content = np.random.default_rng(k).integers(0, 99, (16, 9, 4))
+        parts = {name: first.get_member_field(name) for name in first.keys} if hasattr(first, "keys") else {"": first}
+        whole = {
+            n: content[..., : int(np.prod(p._element_shape))].reshape(16, 9, *p._element_shape)
+            for n, p in parts.items()
+        }
+        given = whole if "" not in whole else whole[""]
+        grid.scatter(given if world.rank == 0 else None, first)
+        grid.transfer(first, other, second)
+        other.transfer(second, grid, third)
+        for found in (other.gather(second), grid.gather(third)):
+            for name in whole if world.rank == 0 else ():
+                assert np.array_equal(found if name == "" else found[name], whole[name])
+
+
 if __name__ == "__main__":
     main(globals())
