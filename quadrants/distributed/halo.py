@@ -74,6 +74,8 @@ class Plan:
     def run(self) -> None:
         """Check that the arrays still have memory, then move."""
         self._check()
+        if not self._steps:
+            return
         with self._space.in_order():
             for step in self._steps:
                 step()
