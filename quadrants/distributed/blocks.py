@@ -27,8 +27,7 @@ class Blocks:
     ) -> None:
         self.shape, self.dims, self.halo, self.periodic = tuple(shape), tuple(dims), halo, tuple(periodic)
         self.rank = rank
-        even = [decomposition.cuts(extent, parts) for extent, parts in zip(shape, dims)]
-        self.cuts = even if cuts is None else [list(cut) for cut in cuts]
+        self.cuts = decomposition.even_cuts(shape, dims) if cuts is None else cuts
         self.place = self.place_of(rank)
         spans = self.spans_of(rank)
         self.begin = tuple(begin for begin, _ in spans)

@@ -16,6 +16,7 @@ from quadrants._version import __version_str__
 from quadrants.distributed import arrays, transfer
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
+from quadrants.distributed.pieces import Spans, common, piece
 from quadrants.errors import QuadrantsRuntimeError
 
 _MANIFEST = "manifest.json"
@@ -69,9 +70,8 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     faces = {name: Faces(part, [transfer.block(grid)]) for name, part in parts.items()}
     mine = grid.blocks.spans_of(grid.world.rank)
     for saved in manifest["parts"]:
-        common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(mine, saved["block"])]
-        if all(begin < end for begin, end in common):
-            _take(path, saved, faces, mine, common)
+        if common(mine, saved["block"]) is not None:
+            _take(path, saved, faces, mine)
     for face in faces.values():
         face.store()
     grid.world.barrier()
@@ -166,13 +166,13 @@ def _check(manifest: dict[str, Any], grid: Grid, parts: dict[str, arrays.Part]) 
             )
 
 
-def _take(path: Path, saved: dict[str, Any], faces: dict[str, Any], mine: Any, common: Any) -> None:
+def _take(path: Path, saved: dict[str, Any], faces: dict[str, Any], mine: Spans) -> None:
     """What a file of the checkpoint has of this block."""
     file = path / saved["file"]
     if not file.exists() or _digest(file) != saved["sha256"]:
         raise QuadrantsRuntimeError(f"{file} is damaged or missing: it is not what the manifest says of it")
-    here = tuple(slice(begin - start, end - start) for (begin, end), (start, _) in zip(common, mine))
-    there = tuple(slice(begin - start, end - start) for (begin, end), (start, _) in zip(common, saved["block"]))
     with np.load(file) as stored:
         for name, face in faces.items():
-            face.values[0][here] = stored[name][there]
+            here = piece(face.values[0], mine, saved["block"])
+            assert here is not None
+            here[...] = piece(stored[name], saved["block"], mine)

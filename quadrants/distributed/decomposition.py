@@ -47,6 +47,11 @@ def cuts(extent: int, parts: int) -> list[int]:
     return [k * small + min(k, more) for k in range(parts + 1)]
 
 
+def even_cuts(shape: Sequence[int], dims: Sequence[int]) -> list[list[int]]:
+    """The same for each axis."""
+    return [cuts(extent, parts) for extent, parts in zip(shape, dims)]
+
+
 def balanced_cuts(weights: Sequence[float], parts: int, least: int) -> list[int]:
     """Where parts of nearly equal weight begin, and the end. weights: of each cell of the axis. least: cells of a part
     at least, of which there are enough."""

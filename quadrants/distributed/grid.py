@@ -247,7 +247,7 @@ class Grid:
     # -- agreement
 
     def _cuts(self, asked: Mapping[int, Sequence[int]]) -> list[list[int]]:
-        found = [decomposition.cuts(extent, parts) for extent, parts in zip(self.shape, self.dims)]
+        found = decomposition.even_cuts(self.shape, self.dims)
         for axis, given in asked.items():
             if axis not in range(len(found)):
                 raise ValueError(f"cuts={dict(asked)!r}: the grid has axes 0 to {len(found) - 1}")

@@ -27,14 +27,14 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
     np_, blocks = space.numpy, grid.blocks
     rank = np_.zeros(len(positions), np.int64)
     for axis, extent in enumerate(grid.shape):
-        along, corner, edge = positions[:, axis], float(low[axis]), float(spacing[axis])
-        cell = np_.floor((along.astype(np.float64) - corner) / edge)
+        along, edge = positions[:, axis], float(spacing[axis])
+        cell = _cells(np_, along, low[axis], edge)
         if grid.periodic[axis]:
             outside = np_.isfinite(cell) & ((cell < 0) | (cell >= extent))
             wrapped = along[outside] - np_.floor(cell[outside] / extent) * extent * edge
             along[outside] = wrapped.astype(along.dtype)
-            cell[outside] = np_.floor((along[outside].astype(np.float64) - corner) / edge)
-        near = np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
+            cell[outside] = _cells(np_, along[outside], low[axis], edge)
+        near = _nearest(np_, cell, extent)
         cuts = np_.asarray(blocks.cuts[axis])
         rank = rank * blocks.dims[axis] + np_.searchsorted(cuts, near, side="right") - 1
     rank[~np_.isfinite(positions).all(axis=1)] = -1
@@ -44,9 +44,18 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
 def counts(space: Space, along: Any, low: float, spacing: float, extent: int) -> _Array:
     """How many positions of an axis are in each of its cells, or nearest to it."""
     np_ = space.numpy
-    cell = np_.floor((along.astype(np.float64) - float(low)) / float(spacing))
-    near = np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
+    near = _nearest(np_, _cells(np_, along, low, spacing), extent)
     return space.on_host(np_.bincount(near, minlength=extent)).astype(np.int64)
+
+
+def _cells(np_: Any, along: Any, low: float, spacing: float) -> Any:
+    """The cell of each position of an axis, as a real number."""
+    return np_.floor((along.astype(np.float64) - float(low)) / float(spacing))
+
+
+def _nearest(np_: Any, cell: Any, extent: int) -> Any:
+    """Of numbers of cells those that the axis has, i64."""
+    return np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
 
 
 def move(engine: Engine, space: Space, arrays: Sequence[Any], to: Any, capacity: int) -> tuple[int, int]:

@@ -94,7 +94,7 @@ class Particles:
         name = self._name_of(positions)
         if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
             raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
-        with self._seen() as (space, views):
+        with self._seen(name, written=False) as (space, views):
             along = views[name][: self.count].reshape(self.count, len(self.grid.shape))[:, axis]
             found = migration.counts(space, along, self.low[axis], self.spacing[axis], self.grid.shape[axis])
         whole: np.ndarray[Any, Any] = self.grid.world.allreduce(found)
@@ -104,9 +104,9 @@ class Particles:
         """Bring each particle to the rank that owns the cell it is in; all ranks call it after particles moved.
 
         positions: the array of positions, a vector with a component for each axis of the grid (numbers for one axis).
-        to: another grid of the same shape, whose blocks they have from now on, such as `Grid.rebalanced` gives.
         On periodic axes, positions are wrapped into the global array; on others, what is outside belongs to the block
-        at that side. Returns how many particles came from other ranks.
+        at that side. to: another grid of the same shape, whose blocks they have from now on, such as `Grid.rebalanced`
+        gives. Returns how many particles came from other ranks.
 
         Particles that stay keep their order; those that come are behind them, by rank and by the order they had there,
         so that every run has the same order. They may move over any number of blocks. If there is no room on a rank, or
@@ -137,16 +137,20 @@ class Particles:
         return name
 
     @contextmanager
-    def _seen(self) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
-        """The arrays where an engine carries them. What it does not see there is copied to the host, and back."""
-        for array in self.arrays.values():
+    def _seen(self, *names: str, written: bool = True) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
+        """Arrays, all of them without names, where an engine carries them.
+
+        What it does not see there is copied to the host, and back if it is `written`.
+        """
+        chosen = {name: self.arrays[name] for name in names or self.arrays}
+        for array in chosen.values():
             array._check_usable()
         with self._space.in_order():
-            views = {name: self._space.view(array) for name, array in self.arrays.items()}
+            views = {name: self._space.view(array) for name, array in chosen.items()}
             if all(view is not None for view in views.values()):
                 yield self._space, views
                 return
-        copies = {name: array.to_numpy() for name, array in self.arrays.items()}
+        copies = {name: array.to_numpy() for name, array in chosen.items()}
         yield spaces.HOST, copies
-        for name, array in self.arrays.items():
+        for name, array in chosen.items() if written else ():
             array.from_numpy(copies[name])

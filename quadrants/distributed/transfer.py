@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quadrants.distributed import arrays
-from quadrants.distributed.engines.interface import Move
 from quadrants.distributed.faces import Faces
+from quadrants.distributed.pieces import Spans, common, piece, redistribute
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def parts(grid: Grid, array: Any) -> list[arrays.Part]:
 def gather(grid: Grid, array: Any) -> Any:
     """As `Grid.gather`."""
     _refuse_many(grid, "gather", "qdist.save")
-    return _gather(grid, array, tuple((0, extent) for extent in grid.shape))
+    return _gather(grid, array, [(0, extent) for extent in grid.shape])
 
 
 def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
@@ -50,7 +49,7 @@ def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
         raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
     window = [(0, extent) for extent in grid.shape]
     window[axis] = int(index), int(index) + 1
-    found = _gather(grid, array, tuple(window))
+    found = _gather(grid, array, window)
     if isinstance(found, dict):
         return {name: values.squeeze(axis) for name, values in found.items()}
     return None if found is None else found.squeeze(axis)
@@ -69,33 +68,26 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     if grid.shape != other.shape:
         raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
     sources, targets = parts(grid, array), parts(other, target)
-    kinds = [[(part.name if arrays.is_struct(array) else "", part.dtype, part.element) for part in sources]]
-    kinds += [[(part.name if arrays.is_struct(target) else "", part.dtype, part.element) for part in targets]]
-    if kinds[0] != kinds[1]:
-        raise ValueError(f"transfer: elements of {kinds[0]} do not fit those of the target, {kinds[1]}")
+    given, wanted = _elements(array, sources), _elements(target, targets)
+    if given != wanted:
+        raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
     for source, sink in zip(sources, targets):
         _between(grid, source, other, sink)
 
 
+def _elements(array: Any, found: list[arrays.Part]) -> list[tuple[Any, ...]]:
+    return [(part.name if arrays.is_struct(array) else "", part.dtype, part.element) for part in found]
+
+
 def _between(grid: Grid, source: arrays.Part, other: Grid, target: arrays.Part) -> None:
-    engine, me = grid.world.engine, grid.world.rank
     given, taken = Faces(source, [block(grid)]), Faces(target, [block(other)])
     given.load()
-    mine, new = grid.blocks.spans_of(me), other.blocks.spans_of(me)
-    moves: list[Move] = []
-    for rank in range(engine.size):
-        away, here = _shared(grid, me, other.blocks.spans_of(rank)), _shared(other, me, grid.blocks.spans_of(rank))
-        send = None if away is None else given.values[0][_within(away, [begin for begin, _ in mine])]
-        recv = None if here is None else taken.values[0][_within(here, [begin for begin, _ in new])]
-        if rank != me and (send is not None or recv is not None):
-            moves.append((rank, send, recv))
-        elif recv is not None:
-            recv[...] = send
-    engine.exchange(moves)
+    before, after = ([one.blocks.spans_of(rank) for rank in one.blocks.ranks()] for one in (grid, other))
+    redistribute(grid.world.engine, given.values[0], before, taken.values[0], after)
     taken.store()
 
 
-def _gather(grid: Grid, array: Any, window: arrays.Region) -> Any:
+def _gather(grid: Grid, array: Any, window: Spans) -> Any:
     """The cells of a window, which is in global cells, on rank 0."""
     found = parts(grid, array)
     wholes = {part.name: _gather_part(grid, part, window) for part in found}
@@ -104,35 +96,23 @@ def _gather(grid: Grid, array: Any, window: arrays.Region) -> Any:
     return wholes if arrays.is_struct(array) else wholes[found[0].name]
 
 
-def _gather_part(grid: Grid, part: arrays.Part, window: arrays.Region) -> np.ndarray[Any, Any] | None:
-    engine = grid.world.engine
-    mine = _shared(grid, engine.rank, window)
-    own = []
+def _gather_part(grid: Grid, part: arrays.Part, window: Spans) -> np.ndarray[Any, Any] | None:
+    engine, spans_of = grid.world.engine, grid.blocks.spans_of
+    mine = common(spans_of(engine.rank), window)
+    own = None
     if mine is not None:
         face = Faces(part, [tuple((begin - o, end - o) for (begin, end), o in zip(mine, grid.origin))])
         face.load()
-        own = face.values
+        own = face.values[0]
     if engine.rank != 0:
-        engine.exchange([(0, values, None) for values in own])
+        engine.exchange([(0, own, None)] if own is not None else [])
         return None
-    lows = [low for low, _ in window]
     whole: np.ndarray[Any, Any] = np.empty((*(end - begin for begin, end in window), *part.element), part.dtype)
-    if mine is not None:
-        whole[_within(mine, lows)] = own[0]
-    others = [(rank, _shared(grid, rank, window)) for rank in range(1, engine.size)]
-    engine.exchange([(rank, None, whole[_within(region, lows)]) for rank, region in others if region is not None])
+    pieces = [piece(whole, window, spans_of(rank)) for rank in range(engine.size)]
+    if pieces[0] is not None:
+        pieces[0][...] = own
+    engine.exchange([(rank, None, values) for rank, values in enumerate(pieces) if rank and values is not None])
     return whole
-
-
-def _shared(grid: Grid, rank: int, window: Sequence[tuple[int, int]]) -> arrays.Region | None:
-    """What the block of a rank and a window have in common, in global cells."""
-    spans = zip(grid.blocks.spans_of(rank), window)
-    found = tuple((max(begin, low), min(end, high)) for (begin, end), (low, high) in spans)
-    return found if all(begin < end for begin, end in found) else None
-
-
-def _within(region: arrays.Region, lows: Sequence[int]) -> tuple[slice, ...]:
-    return tuple(slice(begin - low, end - low) for (begin, end), low in zip(region, lows))
 
 
 def _scatter_part(grid: Grid, whole: Any, part: arrays.Part) -> None:

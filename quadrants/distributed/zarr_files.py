@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,11 @@ from quadrants._version import __version_str__
 from quadrants.distributed import transfer
 from quadrants.distributed.arrays import Part
 from quadrants.distributed.checkpoints import block_values, named_parts
-from quadrants.distributed.engines.interface import Move
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
+from quadrants.distributed.pieces import Spans, redistribute
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.tools._library import package
-
-Spans = Sequence[tuple[int, int]]
 
 
 def write_zarr(path: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> None:
@@ -107,17 +105,11 @@ def _create(zarr: Any, path: Path, grid: Grid, parts: Mapping[str, Part], step: 
 def _write(grid: Grid, stored: Any, block: np.ndarray[Any, Any]) -> None:
     """The chunk of this rank. Pieces of it that others own come from them."""
     engine = grid.world.engine
-    own, written = grid.blocks.spans_of(engine.rank), _written_by(grid, engine.rank)
-    chunk: np.ndarray[Any, Any] = np.empty((*(e - b for b, e in written), *block.shape[len(own) :]), block.dtype)
-    moves: list[Move] = []
-    for rank in grid.blocks.ranks():
-        send = _piece(block, own, _written_by(grid, rank))
-        recv = _piece(chunk, written, grid.blocks.spans_of(rank))
-        if rank != engine.rank:
-            moves += [(rank, send, recv)] if send is not None or recv is not None else []
-        elif send is not None and recv is not None:
-            recv[...] = send
-    engine.exchange(moves)
+    written = _written_by(grid, engine.rank)
+    chunk: np.ndarray[Any, Any] = np.empty((*(e - b for b, e in written), *block.shape[len(written) :]), block.dtype)
+    ranks = grid.blocks.ranks
+    chunks = [_written_by(grid, rank) for rank in ranks()]
+    redistribute(engine, block, [grid.blocks.spans_of(rank) for rank in ranks()], chunk, chunks)
     if chunk.size:
         stored[tuple(slice(begin, end) for begin, end in written)] = chunk
 
@@ -126,14 +118,6 @@ def _written_by(grid: Grid, rank: int) -> Spans:
     """Begin and end of the chunk of a rank, in global cells; empty for the last ones where chunks are few."""
     places = zip(grid.blocks.place_of(rank), _chunk(grid), grid.shape)
     return [(min(at * size, extent), min((at + 1) * size, extent)) for at, size, extent in places]
-
-
-def _piece(values: np.ndarray[Any, Any], spans: Spans, others: Spans) -> np.ndarray[Any, Any] | None:
-    """The part of values at `spans` that is in `others`, too; None where there is none."""
-    common = [(max(a, c) - a, min(b, d) - a) for (a, b), (c, d) in zip(spans, others)]
-    if any(begin >= end for begin, end in common):
-        return None
-    return values[tuple(slice(begin, end) for begin, end in common)]
 
 
 def _check(group: Any, name: str, part: Part, grid: Grid) -> None:
