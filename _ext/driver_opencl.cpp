@@ -182,7 +182,6 @@ int residency(void *, int32_t *blocks, void *, uint32_t, uint32_t) {
     return 0;
 }
 
-// Kernels find memory through numbers in their arguments, which the driver does not see.
 // PoCL 5 refuses to be told where a context has a device before the one that the kernel was built for. A processor needs
 // no telling: it reaches all memory of its process.
 bool told_in_vain(Opened &opened, Status status) {
@@ -190,6 +189,7 @@ bool told_in_vain(Opened &opened, Status status) {
     return status == invalid_kernel && ask<uint64_t>(&opened, device_type, &type) == 0 && (type & type_processor);
 }
 
+// Kernels find memory through numbers in their arguments, which the driver does not see.
 Status tell_blocks(Opened &opened, Function &function) {
     std::vector<void *> blocks;
     uint64_t version;

@@ -22,11 +22,9 @@ def before_use(array: Any) -> None:
     if is_opencl_array(array):
         _gather(array)
     theirs, ours = _stream_of(array), own_stream()
-    if theirs == ours:
-        return
-    if registry.with_device().orders(array):
+    if theirs != ours and registry.with_device().orders(array):
         _wait(first=theirs, then=ours)
-    else:
+    elif theirs != ours:
         array.queue.finish()
 
 

@@ -15,6 +15,11 @@ GROWING = ("append", "extend", "insert")
 CHANGING = (*GROWING, "pop", "remove", "clear", "reverse", "sort", "update", "setdefault", "popitem")
 
 
+def is_variable(item) -> bool:
+    """Whether an item of a list or dict is a number, for which the kernel has a variable: it may be assigned later."""
+    return typed.is_number(item) and not isinstance(item, enum.Enum)
+
+
 class Containers:
     """Copies containers, and says what may change in them.
 
@@ -49,9 +54,7 @@ class Containers:
 
     def copy_item(self, value, name: str):
         """What a list or dict of the kernel holds for `value`."""
-        if typed.is_number(value) and not isinstance(value, enum.Enum):
-            value = typed.to_value(value)
-        return self.copy_container(value, name)
+        return self.copy_container(typed.to_value(value) if is_variable(value) else value, name)
 
     def _note(self, container: list | dict) -> list | dict:
         self.made[id(container)] = container, self._control_depth()

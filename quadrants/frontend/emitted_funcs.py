@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import enum
 from contextlib import contextmanager
 from typing import Any
 
 from quadrants.errors import QuadrantsSyntaxError
+from quadrants.frontend.containers import is_variable
 from quadrants.frontend.frame import Frame
 from quadrants.frontend.func_arguments import EMPTY, FuncArguments
 from quadrants.frontend.functions import CannotPass
@@ -125,7 +125,7 @@ class EmittedFuncs:
 
     @staticmethod
     def _item_mode(x, changes: bool) -> tuple[str, Any]:
-        if changes and typed.is_number(x) and not isinstance(x, enum.Enum):
+        if changes and is_variable(x):
             return "value", typed.to_value(x)
         if isinstance(x, StructCell):
             return "value", x.as_value()

@@ -97,6 +97,7 @@ class OpenClBackend(BinaryBackend):
         super().__init__("opencl", device_of_table("opencl", native.table_address(), self.opened))
         self.do_without(_lacks(found.device))
         self.arch = found.chip
+        self._cl_device = found.device
         self.is_cpu = found.is_cpu
         if found.is_cpu:  # which walks through memory in order best
             self.dialect = replace(self.dialect, batches=False, processor=True)
@@ -114,7 +115,7 @@ class OpenClBackend(BinaryBackend):
 
     def orders(self, array: Any) -> bool:
         """Whether events do. PoCL takes those of another device of the context for done."""
-        return bool(array.queue.device == opencl.device(self.place))
+        return bool(array.queue.device == self._cl_device)
 
     def flags(self, options: dict[str, Any]) -> tuple[str, ...]:
         checked = bool(options.get("debug") or options.get("check_out_of_bound"))

@@ -274,11 +274,6 @@ def _log(program: Any, found: Found) -> str:
     return log.strip()
 
 
-def device(place: str) -> Any:
-    """The device at a place."""
-    return _at(place).device
-
-
 def _at(place: str) -> Found:
     return next(one for one in devices() if one.place == place)
 
