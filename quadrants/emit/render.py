@@ -38,7 +38,7 @@ from quadrants.ir import cost
 from quadrants.ir.nodes import Atomic, Declare, Eval, For, Function, Module, Stmt, Task, Var
 from quadrants.ir.ranges import Ranges
 from quadrants.ir.types import DType, result_struct
-from quadrants.ir.walk import only
+from quadrants.ir.walk import statements
 from quadrants.ir.words import arrays_of_words
 from quadrants.launch.adstack_plan import KeptDepths, StackPlan
 from quadrants.launch.tasks import LaunchRegion, TaskLaunch
@@ -143,7 +143,7 @@ class Renderer:
             comment(f.doc),
             lane=lane,
             frame=p.uses_frame,
-            roomy=any(len(leaves(s.var.type)) > _IN_REGISTERS for s in only(f.body, (Declare,))),
+            roomy=any(isinstance(s, Declare) and len(leaves(s.var.type)) > _IN_REGISTERS for s in statements(f.body)),
             early=f.name in self.called_early,
             calls=frozenset(p.calls),
         )

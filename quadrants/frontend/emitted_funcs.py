@@ -127,6 +127,8 @@ class EmittedFuncs:
     def _item_mode(x, changes: bool) -> tuple[str, Any]:
         if changes and is_variable(x):
             return "value", typed.to_value(x)
+        if isinstance(x, dict):
+            raise CannotPass  # its numbers can change, as those of a list
         if isinstance(x, StructCell):
             return "value", x.as_value()
         if isinstance(x, Value):
@@ -294,9 +296,11 @@ def identity(x):
     if not isinstance(x, (bool, int, float, str, type(None), tuple, frozenset)):
         return id(x)
     try:
-        return constant_key(x)
-    except TypeError:
+        key = constant_key(x)
+        hash(key)
+    except TypeError:  # of a list in a tuple
         return id(x)
+    return key
 
 
 def no_recursion(func: Func) -> str:
