@@ -24,7 +24,8 @@ def _containers(qd, kind: str, size: int) -> tuple:
     return qd.field(qd.f32, shape=(size, size)), qd.field(qd.f32, shape=(size, size)), qd.template()
 
 
-def _work(qd, kind: str, size: int) -> Work:
+def _work(qd, kind: str, size: int, bounded: bool = False) -> Work:
+    """bounded: between which indices it goes is an argument of the launch."""
     a, b, annotation = _containers(qd, "field" if kind == "struct_for" else kind, size)
     seen = qd.ndarray(qd.f32, shape=(size, size))
     array = qd.types.ndarray(dtype=qd.f32, ndim=2)
@@ -40,6 +41,11 @@ def _work(qd, kind: str, size: int) -> Work:
             y[i, j] = 0.4 * x[i, j] + 0.15 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
 
     @qd.kernel
+    def between(x: annotation, y: annotation, begin: qd.i32, end: qd.i32):
+        for i, j in qd.ndrange((begin, end), (begin, end)):
+            y[i, j] = 0.4 * x[i, j] + 0.15 * (x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1])
+
+    @qd.kernel
     def inside(x: annotation, y: annotation):
         for i, j in y:
             if 0 < i and i < size - 1 and 0 < j and j < size - 1:
@@ -50,11 +56,12 @@ def _work(qd, kind: str, size: int) -> Work:
         for i, j in qd.ndrange(size, size):
             out[i, j] = x[i, j]
 
-    step = inside if kind == "struct_for" else ranged
+    step = inside if kind == "struct_for" else between if bounded else ranged
+    bounds = (1, size - 1) if bounded else ()
 
     def run(n: int) -> None:
         for _ in range(n):
-            step(a, b)
+            step(a, b, *bounds)
         qd.sync()
 
     def check() -> str | None:
@@ -82,6 +89,11 @@ def over_a_field(qd, size: int) -> Work:
 @case("stencil_2d_ndarray", "the same on ndarrays", throughput=True, size=1026)
 def on_ndarrays(qd, size: int) -> Work:
     return _work(qd, "ndarray", size)
+
+
+@case("stencil_2d_bounds", "the same between bounds that are arguments", throughput=True, size=1026)
+def between_arguments(qd, size: int) -> Work:
+    return _work(qd, "ndarray", size, bounded=True)
 
 
 @case("stencil_2d_aos", "the same on fields side by side", throughput=True, size=1026)

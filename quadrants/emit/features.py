@@ -13,6 +13,7 @@ from quadrants.ir.nodes import (
     Check,
     Extent,
     For,
+    Function,
     Intrinsic,
     Module,
     Node,
@@ -39,29 +40,57 @@ def unroll(task: Task) -> int:
     return 1 if atomics or work > 60 else 4 if work > 20 else 8
 
 
-def features(body: Sequence[Stmt], seen: set[int] | None = None) -> dict[str, bool]:
-    """What a body does, also through the functions it calls."""
-    seen = set() if seen is None else seen
-    out = dict.fromkeys(NAMES, False)
+class Uses:
+    """What the bodies of a module do themselves, and what they call; each function is looked at once."""
+
+    def __init__(self) -> None:
+        self.of_functions: dict[int, tuple[set[str], list[Function]]] = {}
+
+    def features(self, body: Sequence[Stmt]) -> dict[str, bool]:
+        """What a body does, also through the functions it calls."""
+        found, called = _look(body)
+        seen: set[int] = set()
+        while called:
+            function = called.pop()
+            if id(function) not in seen:
+                seen.add(id(function))
+                more, calls = self.of_function(function)
+                found |= more
+                called += calls
+        return {name: name in found for name in NAMES}
+
+    def of_function(self, f: Function) -> tuple[set[str], list[Function]]:
+        """Features of its own body, and the functions that this calls."""
+        known = self.of_functions.get(id(f))
+        if known is None:
+            known = self.of_functions[id(f)] = _look(f.body)
+        return known
+
+    def calls(self, module: Module) -> dict[str, set[str]]:
+        """The names of the functions that each function calls itself, in the order of functions."""
+        return {f.name: {g.name for g in self.of_function(f)[1]} for f in module.functions}
+
+
+def _look(body: Sequence[Stmt]) -> tuple[set[str], list[Function]]:
+    found: set[str] = set()
+    called: dict[int, Function] = {}
     for node in walk.only(body, _TELLING):
         if isinstance(node, Rand):
-            out["random"] = True
+            found.add("random")
         elif isinstance(node, Check):
-            out["check"] = True
+            found.add("check")
         elif isinstance(node, Print) or isinstance(node, Binary) and node.loc is not None:
-            out["print"] = True
+            found.add("print")
         elif isinstance(node, Intrinsic) and node.op == "grid.mem_fence":
-            out["fence"] = True
-        elif isinstance(node, Call) and id(node.func) not in seen:
-            seen.add(id(node.func))
-            inner = features(node.func.body, seen)
-            out = {k: out[k] or inner[k] for k in out}
-    return out
+            found.add("fence")
+        elif isinstance(node, Call):
+            called[id(node.func)] = node.func
+    return found, list(called.values())
 
 
 def functions_with_lane(module: Module, calls: dict[str, set[str]], places: bool = False) -> set[str]:
     """Functions that reach arrays, parameters, the frame or the runtime, directly or through a call. places: also those
-    that ask where the thread is. calls: as `called_by` says.
+    that ask where the thread is. calls: as `Uses.calls` says.
     """
     params = {v.id for v in module.params}
     names = {f.name for f in module.functions if any(_takes_lane(x, params, places) for x in walk.walk(f.body))}
@@ -88,11 +117,6 @@ def called_early(calls: dict[str, set[str]]) -> set[str]:
         later.discard(name)
         early |= called & later
     return early
-
-
-def called_by(module: Module) -> dict[str, set[str]]:
-    """The names of the functions that each function calls itself, in the order of functions."""
-    return {f.name: {g.name for g in walk.callees(f.body)} for f in module.functions}
 
 
 def first_lines(module: Module) -> dict[str, int]:

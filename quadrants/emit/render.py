@@ -83,8 +83,9 @@ class Renderer:
         self.dialect = dialect
         self.options = options
         by_value = dialect.launch_in_frame
-        self.features = [features.features(t.body) for t in module.tasks]
-        uses = {name: any(found[name] for found in self.features) for name in features.NAMES}
+        found = features.Uses()
+        self.features = [found.features(t.body) for t in module.tasks]
+        uses = {name: any(does[name] for does in self.features) for name in features.NAMES}
         # Blocks hand values to one another there.
         spelling = replace(dialect.spelling, coherent=True) if uses["fence"] else dialect.spelling
         self.prelude = Prelude(spelling, simd=options.get("simd", False))
@@ -102,7 +103,7 @@ class Renderer:
         self.restrict = aliases.disjoint(module)
         reals = dialect.abilities.word_sums
         self.words = arrays_of_words(module.tasks, reals) if reals is not None else frozenset()
-        calls = features.called_by(module)
+        calls = found.calls(module)
         self.needs_lane = features.functions_with_lane(module, calls, dialect.spelling.places_in_lane)
         self.called_early = features.called_early(calls)
         self.first_lines = features.first_lines(module)

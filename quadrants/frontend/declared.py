@@ -37,12 +37,12 @@ class Declared:
     over, in order. bound: source -> what stands for it in the kernel.
     attributes: sources that were read off template objects, in order. selecting: those of them by which launches
     choose the specialisation. parameter_variables: ids of variables that hold arguments of funcs. prints: whether
-    the kernel prints.
+    the kernel prints. on_nodes: whether it loops over nodes of trees, or asks for their cells.
     """
 
     __slots__ = (
         "arrays", "fields", "bindings", "bound", "attributes", "selecting",
-        "parameter_variables", "prints",
+        "parameter_variables", "prints", "on_nodes",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -54,6 +54,7 @@ class Declared:
         self.selecting: set[tuple] = set()
         self.parameter_variables: set[int] = set()
         self.prints = False
+        self.on_nodes = False
 
     def add_array(self, decl: ArrayDecl) -> None:
         """Number an array of the module; one whose components have arrays of their own is none."""

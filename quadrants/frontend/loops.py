@@ -40,8 +40,8 @@ class Loops:
     """Loops of the user."""
 
     __slots__ = (
-        "options", "names", "positions", "reports", "flow", "writer", "walker", "recognition", "evaluation",
-        "fields", "memory", "loop_writer", "assignment", "graphs",
+        "options", "names", "positions", "reports", "flow", "writer", "declared", "walker", "recognition",
+        "evaluation", "fields", "memory", "loop_writer", "assignment", "graphs",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +62,7 @@ class Loops:
         self.reports = state.reports
         self.flow = state.flow
         self.writer = state.writer
+        self.declared = state.declared
         self.walker = walker
         self.recognition = recognition
         self.evaluation = evaluation
@@ -370,6 +371,7 @@ class Loops:
         if over is not None:
             loop = self.writer.block[-1]
             loop.over = over
+            self.declared.on_nodes = True
 
     # ------------------------------------------------------------ while, break, continue
 

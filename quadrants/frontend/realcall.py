@@ -61,6 +61,7 @@ class RealCalls:
                 ) from None
         key = (func, "real", tuple(keys))
         function = self.functions.known.get(key) or self._trace_real(func, key, adapted)
+        function.recursive |= key in self.functions.calls
         items = tuple_items(func.annotation("return"))
         return self.emitted.emit_call(
             function, args, lambda parts: tuple(parts) if items else parts[0] if parts else None

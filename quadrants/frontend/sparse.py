@@ -19,12 +19,13 @@ from quadrants.lang.value import Value
 class Sparse:
     """Activates, deactivates and asks cells, and appends to lists."""
 
-    __slots__ = ("options", "writer", "flow", "memory", "places", "simt")
+    __slots__ = ("options", "writer", "flow", "declared", "memory", "places", "simt")
 
     def __init__(self, state: State, memory: Memory, places: Places, simt: Simt) -> None:
         self.options = state.options
         self.writer = state.writer
         self.flow = state.flow
+        self.declared = state.declared
         self.memory = memory
         self.places = places
         self.simt = simt
@@ -50,7 +51,11 @@ class Sparse:
 
     def run(self, verb: str, node, coords: tuple, t=None):
         """`sparse.verb` of the cell at some coordinates."""
-        return self.simt.intrinsic(f"sparse.{verb}", coords, t, (_record(node),))
+        return self.operation(verb, coords, t, _record(node))
+
+    def operation(self, verb: str, coords: tuple, t, record):
+        self.declared.on_nodes = True
+        return self.simt.intrinsic(f"sparse.{verb}", coords, t, (record,))
 
     def deactivation_of(self, element: Value | StructCell) -> access.KernelMethod | None:
         """`x[i].deactivate` of a cell of a pointer or bitmasked node; None where it is in no such cell."""
@@ -65,9 +70,8 @@ class Sparse:
         zero_based = [typed.binary("sub", x, o) if o else x for x, o in zip(index, first)]
         coords = [typed.binary("floordiv", zero_based[k], d) if d > 1 else zero_based[k] for k, d in within.axes]
         held = tuple(self.writer.temp(x).expr for x in coords)
-        run = self.simt.intrinsic
         return access.KernelMethod(
-            lambda _: run("sparse.deactivate", held, None, (within.node,)), element, "deactivate"
+            lambda _: self.operation("deactivate", held, None, within.node), element, "deactivate"
         )
 
     # ------------------------------------------------------------ lists
@@ -86,8 +90,8 @@ class Sparse:
                 f"An entry of the list {node} has {len(places)} numbers; what is appended has {len(parts)}."
             )
         record = _record(node)
-        self.simt.intrinsic("sparse.around", coords, None, (record,))
-        slot = self.simt.intrinsic("sparse.append", coords, i32, (record,))
+        self.operation("around", coords, None, record)
+        slot = self.operation("append", coords, i32, record)
         room = typed.binary("lt", slot, node.dims[0])
         if self.options.debug:
             self.writer.check(room.expr, ("list", str(node), node.dims[0]), (slot.expr,))

@@ -88,6 +88,7 @@ def _trace(tracer: Tracer, frame: Frame, fn, parameters, args) -> Traced:
         doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
         loc=tracer.positions.loc(),
         def_lines=tracer.positions.def_lines,
+        on_nodes=tracer.declared.on_nodes,
     )
     fields = [f for f, _ in tracer.declared.fields.values()]
     attributes = tuple(tracer.declared.attributes)

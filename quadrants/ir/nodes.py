@@ -406,6 +406,7 @@ class Function:
     doc: str = ""
     loc: Loc | None = None
     derivative: Function | None = None  # set while a kernel is differentiated: what does so for calls of this one
+    recursive: bool = False  # whether it is called while it runs, by itself or by what it calls
     settles: bool = False  # most calls find done what it does, as activations do, and only look
 
 
@@ -490,6 +491,7 @@ class Module:
     stacked: bool = False  # whether there may be stacks: a derivative in reverse mode
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
     regions: list[Region] = field(default_factory=list)  # outer before inner, in order
+    on_nodes: bool = False  # whether there are loops over nodes of trees, or operations `sparse.*`
     sparse: Any = None  # `passes.sparse.tree.Tree`, where there are sparse fields
     # Ids of gradients whose cells are active with those that they are gradients of: a derivative leaves that as it is.
     beside: frozenset[int] = frozenset()

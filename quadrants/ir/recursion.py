@@ -10,6 +10,8 @@ from quadrants.ir.nodes import Function, Module
 
 def recursions(module: Module) -> Iterator[tuple[Function, list[Function]]]:
     """Every function that comes to itself, and the calls that lead there: itself, those between, itself."""
+    if not any(f.recursive for f in module.functions):
+        return
     called = {id(f): walk.callees(f.body) for f in module.functions}
     for f in module.functions:
         chain = _chain(f, f, called, set())

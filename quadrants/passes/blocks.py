@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Intrinsic, Module, Stmt
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Function, Intrinsic, Module, Stmt
 from quadrants.ir.types import size_align
 
 ALIGNMENT = 16
@@ -13,34 +14,54 @@ ALIGNMENT = 16
 ALONE = frozenset(
     ("address", "clock.counter", "block.mem_fence", "subgroup.mem_fence", "grid.mem_fence", "warp.active_mask")
 )
+_LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
+# Shared arrays by id, whether there is an operation of several threads, and the functions that are called.
+Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool, list[Function]]"
 
 
 def describe_blocks(module: Module) -> Module:
     """Set `collective`, `shared_arrays` and `shared_bytes` of every task."""
+    of_functions: dict[int, Found] = {}
     for task in module.tasks:
-        arrays: dict[int, ArrayDecl] = {}
-        task.collective = _look(task.body, arrays, set())
+        arrays, task.collective = _of_task(task.body, of_functions)
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
     return module
 
 
-_LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
+def _of_task(body: Sequence[Stmt], of_functions: dict[int, Found]) -> tuple[dict[int, ArrayDecl], bool]:
+    """The shared arrays of a body and of what it calls. Whether it has an operation of several threads, or asks where
+    one is."""
+    arrays, collective, called = _look(body)
+    seen: set[int] = set()
+    while called:
+        function = called.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        if id(function) not in of_functions:
+            of_functions[id(function)] = _look(function.body)
+        more, together, calls = of_functions[id(function)]
+        arrays.update(more)
+        collective |= together
+        called += calls
+    return arrays, collective
 
 
-def _look(body: list[Stmt], arrays: dict[int, ArrayDecl], seen: set[int]) -> bool:
-    """Collect the shared arrays below `body`. Whether it has an operation of several threads, or asks where one is."""
+def _look(body: Sequence[Stmt]) -> Found:
+    arrays: dict[int, ArrayDecl] = {}
     collective = False
+    called: list[Function] = []
     for node in walk.only(body, _LOOKED_AT):
         if isinstance(node, Intrinsic):
             collective |= node.op not in ALONE
         elif isinstance(node, Builtin):
             collective |= "." in node.name
-        elif isinstance(node, Cell) and node.array.kind == "shared":
-            arrays[node.array.id] = node.array
-        elif isinstance(node, Call) and id(node.func) not in seen:
-            seen.add(id(node.func))
-            collective |= _look(node.func.body, arrays, seen)
-    return collective
+        elif isinstance(node, Cell):
+            if node.array.kind == "shared":
+                arrays[node.array.id] = node.array
+        else:
+            called.append(node.func)
+    return arrays, collective, called
 
 
 def lay_out(arrays: Sequence[ArrayDecl]) -> tuple[tuple[tuple[ArrayDecl, int], ...], int]:

@@ -32,8 +32,8 @@ from quadrants.passes.address_arithmetic import convert, digit, plus, times, tot
 Levels = tuple[tuple[int, int, int, int], ...]  # see `ir.memory.ArrayDecl`
 
 _ANY = (i32.min, i32.max)
-# As many indices as an i32 tells apart: the first extent of an array, where only the launch knows it. The others are i32.
-_ENDLESS = 1 << 31
+# The longest axis of an array argument.
+_LONGEST = i32.max
 
 
 def lower_places(module: n.Module, *, wide: bool, device: bool = False) -> n.Module:
@@ -186,7 +186,7 @@ class _Lowering:
         t = self.width(indices) if decl.ndim == 1 else i64
         address: n.Expr | None = None
         for axis in order:
-            extent = decl.shape[axis] if decl.shape is not None else _ENDLESS - (address is not None)
+            extent = decl.shape[axis] if decl.shape is not None else _LONGEST
             term = self.term(indices[axis], t, 0, extent)
             if address is not None:
                 rows = n.Const(extent, t) if decl.shape is not None else convert(n.Extent(decl, axis, i32), t)

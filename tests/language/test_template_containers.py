@@ -171,3 +171,36 @@ def test_fields_behind_tensors_in_containers(arch):
 
     run()
     assert list(t.to_numpy()) == [1, 2, 3] and list(u.to_numpy()) == [1, 3, 5]
+
+
+def test_dicts_and_lists_of_constants_inside_of_a_branch(arch):
+    @qd.func
+    def of_dict(d: qd.template()):
+        return d[0]["a"]
+
+    @qd.func
+    def of_list(d: qd.template()):
+        return d[0][1]
+
+    @qd.func
+    def counted(held):
+        held[0]["a"] += 1
+        return held[0]["a"]
+
+    @qd.func
+    def nested(held):
+        held[0]["a"][0] += 1
+        return held[0]["a"][0] * 10 + held[0]["v"]
+
+    @qd.kernel
+    def run(n: qd.i32) -> qd.types.vector(5, qd.i32):
+        out = qd.Vector([0, 0, 0, 0, 0])
+        if n > 0:
+            out[0] = of_dict(({"a": 1},))
+            out[1] = of_list(([4, 2], 3))
+            out[2] = counted([{"a": 5}])
+            out[3] = counted(({"a": n},))
+            out[4] = nested([{"a": [n], "v": 2}])
+        return out
+
+    assert list(run(7)) == [1, 2, 6, 8, 82]

@@ -69,3 +69,19 @@ def test_fields(arch, which):
     got = x.to_numpy()
     got = got[:, 0] if which == 1 else got[:, 1] if which == 3 else got
     assert got.tolist() == [1, 2, 3, 4, 0, 0, 0, 0]
+
+
+def test_one_less_than_any_index_is_no_sum_that_wraps(arch):
+    """An axis has fewer indices than there are i32, so that such a sum cannot wrap into it: stencils stay vectorised."""
+
+    @qd.kernel
+    def step(x: qd.types.ndarray(qd.i32, 2), y: qd.types.ndarray(qd.i32, 2), begin: qd.i32, end: qd.i32):
+        for i, j in qd.ndrange((begin, end), (begin, end)):
+            y[i, j] = x[i, j - 1] - x[i, j + 1]
+
+    x = (np.arange(SIZE * SIZE, dtype=np.int32) ** 2).reshape(SIZE, SIZE)
+    y = np.zeros_like(x)
+    step(x, y, 1, SIZE - 1)
+    assert (y[1:-1, 1:-1] == x[1:-1, :-2] - x[1:-1, 2:]).all() and not y[0].any()
+    text = step.source(x, y, 1, SIZE - 1, arch="cuda")
+    assert "((int64_t)j - 1)" in text and "(int64_t)(j - 1)" not in text

@@ -28,28 +28,12 @@ from quadrants.passes.sparse.where import axes_of, cells_active
 
 def sparse_loops(module: n.Module) -> n.Module:
     """Replace loops over sparse fields, and the operations `sparse.*`."""
-    if _has_sparse(module):
+    if module.on_nodes or any(decl.within is not None for decl in module.arrays):
         module.sparse = tree = Tree(module)
         module.body = _block(tree, module.body, top=True)
         for function in list(module.functions):
             function.body = _block(tree, function.body, top=False)
     return module
-
-
-def _has_sparse(module: n.Module) -> bool:
-    if any(decl.within is not None for decl in module.arrays):
-        return True
-    bodies = [module.body, *(f.body for f in module.functions)]
-    return any(_is_sparse(node) for body in bodies for node in walk.only(body, _MAY_BE_SPARSE))
-
-
-_MAY_BE_SPARSE = frozenset((n.Intrinsic, n.For))
-
-
-def _is_sparse(node: n.Node) -> bool:
-    if isinstance(node, n.For):
-        return node.over is not None
-    return isinstance(node, n.Intrinsic) and node.op.startswith("sparse.")
 
 
 def _block(tree: Tree, block: list[n.Stmt], top: bool) -> list[n.Stmt]:
