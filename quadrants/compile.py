@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -84,6 +85,19 @@ def deep_recursion():
         sys.setrecursionlimit(limit)
 
 
+@contextmanager
+def collector_at_rest():
+    """What a translation makes stays in use until its end: the garbage collector would go through it, and through all
+    that the process has, in vain."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
 def translate(kernel, args: tuple, options: dict, backend, observer: Observer, lookup):
     """The plan by way of the kernel's source; `lookup`, if any, keeps it for later processes."""
     from quadrants.emit.recipe import recipe_of
@@ -91,14 +105,15 @@ def translate(kernel, args: tuple, options: dict, backend, observer: Observer, l
     from quadrants.frontend.record import Record
 
     record = Record() if lookup is not None else None
-    traced = trace(kernel, args, options, observer, backend.dialect, record)
-    session.require_runtime().materialize()
-    progress.tick()
-    with profiler.scope("emit"):
-        rendered = render(traced.module, backend.dialect, options, kernel.template_path)
-    observer.source(rendered.text, backend.dialect.name, traced.module, kernel.mode)
-    progress.tick()
-    recipe = recipe_of(traced, rendered)
+    with collector_at_rest():
+        traced = trace(kernel, args, options, observer, backend.dialect, record)
+        session.require_runtime().materialize()
+        progress.tick()
+        with profiler.scope("emit"):
+            rendered = render(traced.module, backend.dialect, options, kernel.template_path)
+        observer.source(rendered.text, backend.dialect.name, traced.module, kernel.mode)
+        progress.tick()
+        recipe = recipe_of(traced, rendered)
     compiled = build.statistics.compiled
     try:
         plan = backend.build(kernel, args, recipe, rendered.text, options)

@@ -72,7 +72,7 @@ def test_fields(arch, which):
 
 
 def test_one_less_than_any_index_is_no_sum_that_wraps(arch):
-    """An axis has fewer indices than there are i32, so that such a sum cannot wrap into it: stencils stay vectorised."""
+    """An axis has fewer indices than there are i32, so that it cannot wrap into one: stencils stay vectorised."""
 
     @qd.kernel
     def step(x: qd.types.ndarray(qd.i32, 2), y: qd.types.ndarray(qd.i32, 2), begin: qd.i32, end: qd.i32):
