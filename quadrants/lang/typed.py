@@ -278,7 +278,7 @@ def _power_by_rounds(tracer, base: Value, exponent: Value) -> Value:
     def round_(_: Value) -> None:
         with tracer.when(binary("ne", binary("bit_and", left, 1), 0)):
             tracer.assign_to(result, binary("mul", result, square))
-        tracer.assign_to(left, binary("raw_div", left, 2))
+        tracer.assign_to(left, cast(binary("raw_div", left, 2), exponent.type))
         with tracer.when(binary("ne", left, 0)):
             tracer.assign_to(square, binary("mul", square, square))
 

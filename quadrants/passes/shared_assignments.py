@@ -12,7 +12,7 @@ from quadrants.caller import warn_at
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.ranges import known_length
-from quadrants.passes.user_lines import users
+from quadrants.passes.user_lines import assigned, users
 
 
 def warn_of_shared_assignments(module: n.Module) -> None:
@@ -37,9 +37,10 @@ def _warn(body: list[n.Stmt]) -> None:
             continue
         told.add(var.id)
         file, line, _ = users(s.loc)[-1]
+        written = assigned(file, line, var.name)
         text = (
-            f"'{var.name}' is one variable for all iterations of this parallel loop, which run at the same time: what "
-            f"one reads and then assigns, another may have changed in between. Write `{var.name} += ..`, or "
+            f"'{written}' is one variable for all iterations of this parallel loop, which run at the same time: what "
+            f"one reads and then assigns, another may have changed in between. Write `{written} += ..`, or "
             f"`qd.atomic_min` or `qd.atomic_max` of it, which are atomic, or give it a value inside of the loop."
         )
         warn_at(file, line, text)

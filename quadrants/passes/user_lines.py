@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from quadrants import program_text
 from quadrants.banner import format_banner, whole_line
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
@@ -18,6 +20,18 @@ def located(body: Any, loc: n.Loc | None) -> Iterator[tuple[n.Node, n.Loc | None
     for node in walk.walk(body):
         loc = getattr(node, "loc", None) or loc
         yield node, loc
+
+
+def assigned(file: str, line: int, otherwise: str) -> str:
+    """What the assignment of a line assigns to, as it is written there; `otherwise` where that is not plain."""
+    text = program_text.line(file, line).strip()
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a statement of several lines
+        return otherwise
+    targets = [t for s in ast.walk(tree) if isinstance(s, ast.Assign) for t in s.targets]
+    single = len(targets) == 1 and not isinstance(targets[0], (ast.Tuple, ast.List))
+    return (ast.get_source_segment(text, targets[0]) if single else None) or otherwise
 
 
 def definition(module: n.Module) -> n.Loc:

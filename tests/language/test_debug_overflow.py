@@ -307,6 +307,15 @@ def test_powers_with_an_exponent_of_the_run(arch, t, capfd):
 
 
 @debug
+def test_powers_with_a_small_exponent_lose_nothing(arch, capfd):
+    @qd.kernel
+    def run(a: qd.u8, b: qd.i8) -> qd.i32:
+        return a**b
+
+    assert run(2, 3) == 8 and "precision" not in capfd.readouterr().err
+
+
+@debug
 def test_powers_of_vectors_with_an_exponent_of_the_run(arch, capfd):
     v = qd.types.vector(2, qd.i32)
 

@@ -128,7 +128,33 @@ def test_a_race_is_told_of_at_its_line(arch, make):
     with open(__file__) as file:
         line = file.read().splitlines()[caught[0].lineno - 1].strip()
     assert line.startswith(("m = qd.max", "m = x[i]", "m = m + x[i]", "m[1] = m[1]"))
-    assert "'m' is" in str(caught[0].message) and "`m += ..`" in str(caught[0].message)
+    written = line.split(" =")[0]
+    assert f"'{written}' is" in str(caught[0].message) and f"`{written} += ..`" in str(caught[0].message)
+
+
+def items():
+    @qd.func
+    def step(d: qd.template(), x):
+        d["v"][1] = d["v"][1] + x
+        d["c"] = max(
+            d["c"],
+            x,
+        )
+
+    @qd.kernel
+    def k(x: qd.types.ndarray()) -> qd.f32:
+        d = {"v": [0.0, 0.0], "c": 0.0}
+        for i in x: d["v"][0] = d["v"][0] + x[i]  # fmt: skip # noqa: E701
+        for i in x:
+            step(d, x[i])
+        return d["v"][0] + d["v"][1]
+
+    return k
+
+
+def test_items_are_named_as_they_are_written(arch):
+    named = [str(w.message).split("'")[1] for w in run(items)[1]]
+    assert named[:2] == ['d["v"][0]', 'd["v"][1]'] and len(named) == 3
 
 
 @pytest.mark.parametrize(
