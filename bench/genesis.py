@@ -1,6 +1,6 @@
 """Run the ladder of Genesis scenes on this package and on the reference, in alternation, and compare.
 
-    python bench/genesis.py --ours PYTHON --reference PYTHON [RUNG ...] [--turns N] [--out FILE]
+    python bench/genesis.py --ours PYTHON --reference PYTHON [RUNG ...] [--arch cuda] [--turns N] [--out FILE]
 
 Each PYTHON is the interpreter of an environment with genesis-world, and with this package or quadrants==1.3.3 as its
 `quadrants` (docs/development/genesis.md tells how to make them). A turn of a rung is four processes: cold and warm on
@@ -37,9 +37,10 @@ def load_ladder() -> dict:
     return module.RUNGS
 
 
-def run(python: str, name: str, rung, cache: Path) -> dict:
+def run(python: str, name: str, rung, cache: Path, arch: str) -> dict:
     """The record of one process; {"error": text} if it failed."""
-    environment = {**os.environ, **rung.env, "QD_OFFLINE_CACHE_FILE_PATH": str(cache), "PYTHONPATH": str(LADDER)}
+    environment = {**os.environ, **rung.env, "QD_OFFLINE_CACHE_FILE_PATH": str(cache)}
+    environment.update(PYTHONPATH=str(LADDER), ARCH=arch)
     with tempfile.TemporaryDirectory() as folder:
         try:
             done = subprocess.run(
@@ -83,11 +84,11 @@ def ratio(turns: list[dict], kind: str, *path: str) -> str:
     return f"{median(found):.2f}" if found else "-"
 
 
-def take_turn(pythons: dict[str, str], name: str, rung, folder: Path) -> dict:
+def take_turn(pythons: dict[str, str], name: str, rung, folder: Path, arch: str) -> dict:
     turn = {}
     for kind in ("cold", "warm"):
         for package in ("ours", "reference"):
-            turn[package, kind] = run(pythons[package], name, rung, folder / package)
+            turn[package, kind] = run(pythons[package], name, rung, folder / package, arch)
     shutil.rmtree(folder)
     return turn
 
@@ -115,6 +116,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ours", required=True, help="interpreter of the environment with this package")
     parser.add_argument("--reference", required=True, help="interpreter of the environment with quadrants==1.3.3")
+    parser.add_argument("--arch", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--turns", type=int, default=1)
     parser.add_argument("--out", type=Path, help="write all records to this file, as JSON")
     parser.add_argument("rungs", nargs="*", metavar="RUNG", help="all of the ladder if none is named")
@@ -123,13 +125,13 @@ def main() -> int:
     unknown = [name for name in asked.rungs if name not in ladder]
     if unknown:
         parser.error(f"no rung {', '.join(unknown)}; there are {', '.join(ladder)}")
-    names = asked.rungs or list(ladder)
+    names = asked.rungs or [name for name, rung in ladder.items() if asked.arch != "cpu" or not rung.large]
     pythons = {"ours": asked.ours, "reference": asked.reference}
     passed, records = True, {}
     for number, name in enumerate(names, 1):
         print(f"[{number}/{len(names)}] {name} ...", file=sys.stderr, flush=True)
         turns = [
-            take_turn(pythons, name, ladder[name], Path(tempfile.mkdtemp(prefix="genesis-ladder-")))
+            take_turn(pythons, name, ladder[name], Path(tempfile.mkdtemp(prefix="genesis-ladder-")), asked.arch)
             for _ in range(asked.turns)
         ]
         line, good = report(name, ladder[name], turns)

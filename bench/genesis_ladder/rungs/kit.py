@@ -1,4 +1,4 @@
-"""What the rungs share: a session of Genesis on the CPU, short ways to build scenes, the record of what they show."""
+"""What the rungs share: a session of Genesis, short ways to build scenes, the record of what they show."""
 
 from __future__ import annotations
 
@@ -52,11 +52,16 @@ record = Record()
 show, cloud = record.show, record.cloud
 
 
+def backend():
+    return getattr(gs, os.environ.get("ARCH", "cpu"))
+
+
 def init() -> None:
-    """`gs.init` with what the environment asks for: P is the precision, PERF=1 fields, DEBUG=1 debug mode."""
+    """`gs.init` with what the environment asks for: ARCH is `cpu` or `cuda`, P the precision, PERF=1 fields, DEBUG=1
+    debug mode."""
     started = time.perf_counter()
     gs.init(
-        backend=gs.cpu, precision=os.environ.get("P", "32"), seed=0, logging_level="error",
+        backend=backend(), precision=os.environ.get("P", "32"), seed=0, logging_level="error",
         performance_mode=os.environ.get("PERF") == "1", debug=os.environ.get("DEBUG") == "1",
     )  # fmt: skip
     record.seconds["init"] = time.perf_counter() - started
@@ -88,6 +93,8 @@ def go(scene, n: int, after=None, **build) -> None:
     busy = cpu_seconds()
     d = time.perf_counter()
     steps(scene, n - 1)
+    if torch.cuda.is_initialized():  # steps on a GPU are under way when they return
+        torch.cuda.synchronize()
     e = time.perf_counter()
     record.seconds.update(build=b - a, first=c - b)
     if n > 1:
@@ -105,4 +112,4 @@ def franka(scene):
 
 
 def tensor(values):
-    return torch.tensor(values)
+    return torch.tensor(values, device=gs.device)

@@ -14,6 +14,7 @@ class Rung(NamedTuple):
     env: dict[str, str] = {}  # noqa: RUF012
     tolerance: float = 1e-4
     reason: str = ""
+    large: bool = False  # for GPUs; not part of the ladder on a CPU
 
 
 ROCKING = "bodies still rock on an edge, which doubles rounding errors"
@@ -35,6 +36,8 @@ RUNGS = {
     "R8-64": Rung("rigid", "arm", ("64",)),
     "R8-box": Rung("rigid", "arm", ("0", "box")),
     "R8-4096": Rung("rigid", "arm", ("4096", "box")),
+    "R8-30000": Rung("rigid", "arm", ("30000",), large=True),
+    "R5-4096": Rung("rigid", "tower", ("4096",), tolerance=1e-2, reason=ROCKING, large=True),
     "R9": Rung("rigid", "grasp", tolerance=5e-4, reason="contacts of the fingers come and go"),
     "R10": Rung("rigid", "dog"),
     "R10-64": Rung("rigid", "dog", ("64",)),

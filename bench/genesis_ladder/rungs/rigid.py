@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .kit import OPT, M, box, franka, go, gs, show, steps, tensor, world
+from .kit import OPT, M, backend, box, franka, go, gs, show, steps, tensor, world
 
 KP = [4500, 4500, 3500, 3500, 2000, 2000, 2000, 100, 100]
 KV = [450, 450, 350, 350, 200, 200, 200, 10, 10]
@@ -14,7 +14,7 @@ KV = [450, 450, 350, 350, 200, 200, 200, 10, 10]
 def again() -> None:
     """R1: `init`, `destroy`, `init`."""
     gs.destroy()
-    gs.init(backend=gs.cpu, logging_level="error")
+    gs.init(backend=backend(), logging_level="error")
     show(done=1)
 
 
@@ -48,6 +48,14 @@ def stack() -> None:
     show(pos=torch.stack([each.get_pos() for each in boxes]))
 
 
+def tower(n: str) -> None:
+    """Ten boxes on one another, in many environments."""
+    scene = world()
+    boxes = [box(scene, (0.01 * i, 0, 0.1 + 0.21 * i)) for i in range(10)]
+    go(scene, 100, n_envs=int(n))
+    show(pos=torch.stack([each.get_pos() for each in boxes])[:, 0])
+
+
 def shapes() -> None:
     scene = world()
     add = scene.add_entity
@@ -63,7 +71,7 @@ def batch(n: str) -> None:
     count = int(n)
     scene = world()
     cube = scene.add_entity(M.Box(size=(0.2, 0.2, 0.2), pos=(0, 0, 0.3), euler=(20, 10, 0)))
-    velocity = torch.linspace(0, 1, count)[:, None] * tensor([[1.0, 0, 0, 0, 0, 0]])
+    velocity = torch.linspace(0, 1, count, device=gs.device)[:, None] * tensor([[1.0, 0, 0, 0, 0, 0]])
     go(scene, 50, lambda: count and cube.set_dofs_velocity(velocity), n_envs=count)
     q = cube.get_qpos().reshape(-1, 7)
     show(first=q[0], last=q[-1], mean=q.mean(0))
@@ -170,7 +178,7 @@ def checkpoint() -> None:
     scene.reset()
     show(reset=cube.get_qpos()[0])
     gs.destroy()
-    gs.init(backend=gs.cpu, logging_level="error")
+    gs.init(backend=backend(), logging_level="error")
     scene, cube = make()
     steps(scene, 40)
     show(again=(end - cube.get_qpos()).abs().max())
