@@ -66,8 +66,10 @@ class Calls:
         return self.g.exact(type_, depth).text
 
     def item(self, type_, depth: int) -> str:
-        """What is a variable now and then, of which a func may have one of the same name."""
-        names = [v.name for v in self.g.scope.variables if v.type == type_ and v.name.isidentifier()]
+        """What is a variable now and then, of which a func may have one of the same name. No constant, as negatives of
+        those have no type without a sign."""
+        variables = [v for v in self.g.scope.variables if v.type == type_ and not v.constant]
+        names = [v.name for v in variables if v.name.isidentifier()]
         return self.draw.pick(names) if names and self.draw.chance(0.6) else self.g.exact(type_, depth).text
 
     def listed(self, items: list) -> str:
