@@ -17,7 +17,8 @@ def test_translation_leaves_the_collector_as_it_was(arch, on):
 
     def made():
         before = collections()
-        seen.append((gc.isenabled(), collections() - before, [[k] for k in range(5000)]))
+        held = [[k] for k in range(5000)]
+        seen.append((gc.isenabled(), collections() - before, held))
         return 3
 
     @qd.kernel
