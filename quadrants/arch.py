@@ -10,6 +10,7 @@ import enum
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -145,6 +146,29 @@ def _probe_of(module: str, function: str = "probe") -> Callable[[], bool]:
     return probe
 
 
+def _begin_beside(begin: Callable[[], object], module: str) -> Callable[[], bool]:
+    """The same, where `begin()` runs in another thread until the module is there: a driver takes long to start."""
+    probe = _probe_of(module)
+
+    def probe_begun() -> bool:
+        if module in sys.modules:
+            return probe()
+        thread = threading.Thread(target=begin, name="quadrants-driver")
+        thread.start()
+        try:
+            importlib.import_module(module)
+        finally:
+            thread.join()
+        return probe()
+
+    return probe_begun
+
+
+def _begin_cuda() -> object:
+    """Have NVIDIA's driver look for devices, without the interpreter's lock."""
+    return importlib.import_module("quadrants._ext.core").device_count("cuda")
+
+
 def _lacking_of(module: str) -> Callable[[], Sequence[str]]:
     """The function `lacking` of a module, if it has one."""
     return lambda: getattr(importlib.import_module(module), "lacking", list)()
@@ -171,10 +195,14 @@ def _of_other_packages(name: str) -> bool:
 
 for _name in ("x64", "arm64"):
     register_backend(_name, _is_host(_name), of_target=True)
-for _name in ("cuda", "amdgpu", "metal"):
+for _name, _probe in (
+    ("cuda", _begin_beside(_begin_cuda, "quadrants.runtime.cuda")),
+    ("amdgpu", _probe_of("quadrants.runtime.amdgpu")),
+    ("metal", _probe_of("quadrants.runtime.metal")),
+):
     register_backend(
         _name,
-        _probe_of(f"quadrants.runtime.{_name}"),
+        _probe,
         emulator=_probe_of("quadrants.runtime.emulated"),
         lacking=_lacking_of(f"quadrants.runtime.{_name}"),
         of_target=True,

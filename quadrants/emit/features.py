@@ -41,37 +41,22 @@ def unroll(task: Task) -> int:
 
 
 class Uses:
-    """What the bodies of a module do themselves, and what they call; each function is looked at once."""
+    """What the bodies of a module do themselves, and what they call."""
 
     def __init__(self) -> None:
-        self.of_functions: dict[int, tuple[set[str], list[Function]]] = {}
+        self._looks = walk.Looks(_look)
 
     def features(self, body: Sequence[Stmt]) -> dict[str, bool]:
         """What a body does, also through the functions it calls."""
-        found, called = _look(body)
-        seen: set[int] = set()
-        while called:
-            function = called.pop()
-            if id(function) not in seen:
-                seen.add(id(function))
-                more, calls = self.of_function(function)
-                found |= more
-                called += calls
+        found = set().union(*self._looks.through(body))
         return {name: name in found for name in NAMES}
-
-    def of_function(self, f: Function) -> tuple[set[str], list[Function]]:
-        """Features of its own body, and the functions that this calls."""
-        known = self.of_functions.get(id(f))
-        if known is None:
-            known = self.of_functions[id(f)] = _look(f.body)
-        return known
 
     def calls(self, module: Module) -> dict[str, set[str]]:
         """The names of the functions that each function calls itself, in the order of functions."""
-        return {f.name: {g.name for g in self.of_function(f)[1]} for f in module.functions}
+        return {f.name: {g.name for g in self._looks.of_function(f)[1]} for f in module.functions}
 
 
-def _look(body: Sequence[Stmt]) -> tuple[set[str], list[Function]]:
+def _look(body: walk.Nodes) -> tuple[set[str], list[Function]]:
     found: set[str] = set()
     called: dict[int, Function] = {}
     for node in walk.only(body, _TELLING):

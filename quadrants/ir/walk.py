@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from quadrants.ir import nodes as n
 
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Rebuilt = TypeVar("Rebuilt", bound="n.Expr | n.Place")
+Found = TypeVar("Found")
+Rebuilt = TypeVar("Rebuilt", bound="n.Expr | n.Place")
 
 Nodes: TypeAlias = "n.Node | Sequence[Nodes]"
 
@@ -165,6 +163,35 @@ def with_functions(body: Nodes, kinds: Collection[type] = _READERS) -> Iterator[
             if type(node) is n.Call and id(node.func) not in seen:
                 seen.add(id(node.func))
                 bodies.append(node.func.body)
+
+
+class Looks(Generic[Found]):
+    """What `look(body)` finds in bodies, with the functions that each calls itself; each function is looked at once."""
+
+    def __init__(self, look: Callable[[Nodes], tuple[Found, Sequence[n.Function]]]) -> None:
+        self._look = look
+        self._of_functions: dict[int, tuple[Found, Sequence[n.Function]]] = {}
+
+    def of_function(self, f: n.Function) -> tuple[Found, Sequence[n.Function]]:
+        """What is in its own body, and the functions that this calls."""
+        known = self._of_functions.get(id(f))
+        if known is None:
+            known = self._of_functions[id(f)] = self._look(f.body)
+        return known
+
+    def through(self, body: Nodes) -> Iterator[Found]:
+        """What is in a body and in the functions it calls, also through others: each once."""
+        found, called = self._look(body)
+        yield found
+        waiting = list(called)
+        seen: set[int] = set()
+        while waiting:
+            function = waiting.pop()
+            if id(function) not in seen:
+                seen.add(id(function))
+                found, called = self.of_function(function)
+                yield found
+                waiting += called
 
 
 # The kinds of nodes that `written_places` finds places in.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Function, Intrinsic, Module, Stmt
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Function, Intrinsic, Module
 from quadrants.ir.types import size_align
 
 ALIGNMENT = 16
@@ -15,39 +15,24 @@ ALONE = frozenset(
     ("address", "clock.counter", "block.mem_fence", "subgroup.mem_fence", "grid.mem_fence", "warp.active_mask")
 )
 _LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
-# Shared arrays by id, whether there is an operation of several threads, and the functions that are called.
-Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool, list[Function]]"
+# Shared arrays by id, and whether there is an operation of several threads, or one that asks where a thread is.
+Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool]"
 
 
 def describe_blocks(module: Module) -> Module:
     """Set `collective`, `shared_arrays` and `shared_bytes` of every task."""
-    of_functions: dict[int, Found] = {}
+    looks = walk.Looks(_look)
     for task in module.tasks:
-        arrays, task.collective = _of_task(task.body, of_functions)
+        arrays: dict[int, ArrayDecl] = {}
+        task.collective = False
+        for more, together in looks.through(task.body):
+            arrays.update(more)
+            task.collective |= together
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
     return module
 
 
-def _of_task(body: Sequence[Stmt], of_functions: dict[int, Found]) -> tuple[dict[int, ArrayDecl], bool]:
-    """The shared arrays of a body and of what it calls. Whether it has an operation of several threads, or asks where
-    one is."""
-    arrays, collective, called = _look(body)
-    seen: set[int] = set()
-    while called:
-        function = called.pop()
-        if id(function) in seen:
-            continue
-        seen.add(id(function))
-        if id(function) not in of_functions:
-            of_functions[id(function)] = _look(function.body)
-        more, together, calls = of_functions[id(function)]
-        arrays.update(more)
-        collective |= together
-        called += calls
-    return arrays, collective
-
-
-def _look(body: Sequence[Stmt]) -> Found:
+def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:
     arrays: dict[int, ArrayDecl] = {}
     collective = False
     called: list[Function] = []
@@ -61,7 +46,7 @@ def _look(body: Sequence[Stmt]) -> Found:
                 arrays[node.array.id] = node.array
         else:
             called.append(node.func)
-    return arrays, collective, called
+    return (arrays, collective), called
 
 
 def lay_out(arrays: Sequence[ArrayDecl]) -> tuple[tuple[tuple[ArrayDecl, int], ...], int]:

@@ -3,6 +3,8 @@
 import copy
 import importlib
 import pickle
+import threading
+import time
 
 import pytest
 
@@ -260,3 +262,33 @@ def test_adstack_needs_its_option():
     assert not session.is_extension_enabled(Extension.adstack)
     session.init(ad_stack_experimental_enabled=True)
     assert session.is_extension_enabled(Extension.adstack)
+
+
+def test_a_driver_begins_while_the_module_that_asks_it_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "probed_beside_driver.py").write_text(
+        "from quadrants import arch\n"
+        "assert arch.begun.wait(30)\n"  # for ever where the driver begins after the import
+        "arch.imported.set()\n"
+        "def probe():\n"
+        "    return arch.ended.is_set()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("begun", "imported", "ended"):
+        monkeypatch.setattr(arch, name, threading.Event(), raising=False)
+
+    def begin():
+        arch.begun.set()
+        assert arch.imported.wait(30)
+        arch.ended.set()
+
+    assert arch._begin_beside(begin, "probed_beside_driver")()
+
+
+def test_a_module_that_does_not_import_leaves_no_driver_behind(tmp_path, monkeypatch):
+    (tmp_path / "broken_beside_driver.py").write_text("raise OSError('no such library')")
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = []
+    probe = arch._begin_beside(lambda: (time.sleep(0.1), ended.append(1)), "broken_beside_driver")
+    with pytest.raises(OSError, match="no such library"):
+        probe()
+    assert ended == [1]
