@@ -19,17 +19,12 @@ from quadrants.algorithms.choices import THREADS
 from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit, last
 
 block = qd.simt.block
-subgroup = qd.simt.subgroup
 ALL = 1 << 31
+ASKED = 4  # words of other tiles at once
 
 
 def _mask(group):
     return qd.u64 if group.lanes == 64 else qd.u32
-
-
-def _seen(counts, group):
-    """Where lanes tell each other through memory who has a digit."""
-    return counts if group.votes else block.SharedArray((group.parts * DIGITS,), qd.u32)
 
 
 @qd.func
@@ -124,17 +119,25 @@ def _running(scratch: qd.template(), n: qd.template(), group: qd.template()):
 
 @qd.func
 def _before(scratch: qd.template(), words, tile, own, d):
-    """Keys with digit d in the tiles before `tile`, which has `own` of them: waits for what they tell."""
+    """Keys with digit d in the tiles before `tile`, which has `own` of them: waits for what they tell. Several words
+    are asked for at once, since each takes its time to come."""
     total = qd.u32(0)
     at = tile - 1
+    found = qd.Vector.zero(qd.u32, ASKED)
     while at >= 0:
-        found = qd.volatile_load(scratch[words + at * DIGITS + d])
-        if found >> 31 != 0:
-            total += found ^ qd.u32(ALL)
-            at = -1
-        elif found != 0:
-            total += found - qd.u32(1)
-            at -= 1
+        for k in qd.static(range(ASKED)):
+            found[k] = qd.volatile_load(scratch[words + qd.max(at - k, 0) * DIGITS + d])
+        there = True
+        for k in qd.static(range(ASKED)):
+            if there and at >= 0:
+                if found[k] >> 31 != 0:
+                    total += found[k] ^ qd.u32(ALL)
+                    at = -1
+                elif found[k] != 0:
+                    total += found[k] - qd.u32(1)
+                    at -= 1
+                else:
+                    there = False
     scratch[words + tile * DIGITS + d] = (total + own) | qd.u32(ALL)
     return total
 
@@ -150,15 +153,15 @@ def _one_pass(
     threads = qd.static(group.threads)
     items = qd.static(group.items)
     shift = qd.static(number * DIGIT_BITS)
-    qd.loop_config(block_dim=threads)
+    mask = _mask(group)
+    qd.loop_config(block_dim=threads, resident_blocks=group.resident)
     for i in range(blocks * threads):
         thread, count = i % threads, tiles.number_of(n, tile)
         if i // threads < count:
             counts = block.SharedArray((group.parts * DIGITS,), qd.u32)
-            seen = _seen(counts, group)
-            if qd.static(not group.votes):
-                for k in range(DIGITS // group.lanes):
-                    seen[k * threads + thread] = qd.u32(0)
+            seen = block.SharedArray((group.parts * DIGITS,), mask)
+            for k in range(DIGITS // group.lanes):
+                seen[k * threads + thread] = qd.cast(0, mask)
             starts = block.SharedArray((DIGITS,), qd.u32)
             shifts = block.SharedArray((DIGITS,), qd.u32)
             places = block.SharedArray((tile,), word)
@@ -190,7 +193,8 @@ def _one_pass(
                     if in_tile + j * group.lanes < left:
                         bits[j] = qd.bit_cast(source[first + j * group.lanes], word)
                 block.sync()
-                sorting_tiles.rank(bits, ranks, counts, seen, lane, part, group, _mask(group), shift, key_dtype)
+                for j in qd.static(range(items)):
+                    qd.atomic_add(counts[part * DIGITS + digit(bits[j], shift, key_dtype)], qd.u32(1))
                 block.sync()
                 own = qd.u32(0)
                 if thread < DIGITS:
@@ -204,9 +208,10 @@ def _one_pass(
                 if thread < DIGITS:
                     starts[thread] = start
                 block.sync()
+                sorting_tiles.rank(bits, ranks, counts, seen, lane, part, group, mask, shift, key_dtype)
                 for j in qd.static(range(items)):
                     d = digit(bits[j], shift, key_dtype)
-                    ranks[j] += qd.i32(starts[d] + counts[part * DIGITS + d])
+                    ranks[j] += qd.i32(starts[d])
                     places[ranks[j]] = bits[j]
                 if thread < DIGITS:
                     before = qd.u32(0)

@@ -1,11 +1,12 @@
 """What the threads of a block do to sort a tile of keys by one digit, in shared memory.
 
     keys        part 0 of the block: item 0 of lanes 0 .. L-1, item 1, ...    part 1: ...
-    rank        earlier keys of the part with the same digit: counted by the lanes that have it, item by item
-    place       keys of the tile with smaller digits + those of earlier parts + rank
+    counts      how many keys of each part have each digit; the tile tells the others their sums before all else
+    rank        those of earlier parts + earlier keys of the part with the same digit: lanes gather in shared memory who
+                has it, item by item
+    place       keys of the tile with smaller digits + rank
 
-A part is a subgroup. Where lanes exchange nothing without a barrier, it is 32 threads that gather in shared memory who
-has a digit.
+A part is a subgroup, or 32 threads where lanes do not meet without the rest of their block.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from typing import NamedTuple
 import quadrants as qd
 from quadrants.algorithms import choices
 from quadrants.algorithms.choices import MOST_BLOCKS
-from quadrants.algorithms.sorting_keys import DIGIT_BITS, DIGITS, digit
+from quadrants.algorithms.sorting_keys import DIGITS, digit
 
 block = qd.simt.block
 subgroup = qd.simt.subgroup
 
 
 class Shape(NamedTuple):
-    """threads: of a block. items: keys of a thread. lanes: threads of a part. votes: lanes tell each other without
-    memory who has a digit. chained: a pass is one task.
+    """threads: of a block. items: keys of a thread. lanes: threads of a part. in_step: lanes meet without the rest of
+    the block. chained: a pass is one task. resident: blocks that a multiprocessor shall hold at once.
     """
 
     threads: int
     items: int
     lanes: int
-    votes: bool
+    in_step: bool
     chained: bool
+    resident: int = 0
 
     @property
     def tile(self) -> int:
@@ -48,14 +50,12 @@ def shape(key_dtype, value_dtype, has_values: bool) -> Shape:
     """That of a sort. A large tile makes long runs of neighbours in the result, and takes much shared memory."""
     found = choices.choices()
     wide = choices.width(key_dtype) > 32 or (has_values and choices.width(value_dtype) > 32)
-    votes = found.lanes in (32, 64)
-    if found.chained and found.shared_bytes >= 96 << 10:
-        # With 1,024 threads a compiler gives each 64 registers, which is enough, and two thirds of what it takes else.
-        return Shape(1024, 4 if wide else 8, found.lanes, True, True)
-    if found.chained and found.shared_bytes >= 64 << 10 and found.lanes == 64:
-        return Shape(512, 8 if wide else 16, found.lanes, True, True)
-    items = 8 if votes else 4
-    return Shape(256, items // 2 if wide else items, found.lanes if votes else 32, votes, False)
+    in_step = found.lanes in (32, 64)
+    if found.chained and found.shared_bytes >= (96 if found.lanes == 32 else 64) << 10:
+        # A compiler takes twice the registers that are left to two blocks, to load all keys at once.
+        return Shape(512, 8 if wide else 16, found.lanes, True, True, resident=2)
+    items = 8 if in_step else 4
+    return Shape(256, items // 2 if wide else items, found.lanes if in_step else 32, in_step, False)
 
 
 def is_shared(key_dtype, value_dtype, has_values: bool) -> bool:
@@ -66,7 +66,7 @@ def is_shared(key_dtype, value_dtype, has_values: bool) -> bool:
 @qd.func
 def _in_order(group: qd.template()):
     """All lanes of a part have come here."""
-    if qd.static(group.votes):
+    if qd.static(group.in_step):
         subgroup.sync()
     else:
         block.sync()
@@ -75,29 +75,22 @@ def _in_order(group: qd.template()):
 @qd.func
 def rank(bits: qd.template(), ranks: qd.template(), counts: qd.template(), seen: qd.template(), lane, part,
          group: qd.template(), mask: qd.template(), shift: qd.template(), key_dtype: qd.template()):  # fmt: skip
-    """ranks[j] of key bits[j], and in counts[part, d] how many keys of the part have digit d. counts is 0 before."""
+    """ranks[j] of key bits[j] among the keys of the tile with its digit. counts[part, d]: how many of these are in
+    earlier parts, at first. seen is 0, before and after.
+    """
     mine = qd.cast(1, mask) << qd.cast(lane, mask)
     for j in qd.static(range(group.items)):
-        d = digit(bits[j], shift, key_dtype)
-        slot = part * DIGITS + d
-        lanes = mine
-        if qd.static(group.votes):
-            lanes = ~qd.cast(0, mask)
-            for b in qd.static(range(DIGIT_BITS)):
-                bit = (d >> b) & 1
-                lanes &= qd.cast(subgroup.ballot(bit), mask) ^ qd.cast(bit - 1, mask)
-        else:
-            qd.atomic_or(seen[slot], mine)
-            block.sync()
-            lanes = seen[slot]
+        slot = part * DIGITS + digit(bits[j], shift, key_dtype)
+        qd.atomic_or(seen[slot], mine)
+        _in_order(group)
+        lanes = seen[slot]
         earlier = qd.cast(qd.math.popcnt(lanes & (mine - qd.cast(1, mask))), qd.u32)
         before = counts[slot]
         ranks[j] = qd.i32(before + earlier)
         _in_order(group)
         if earlier == 0:
             counts[slot] = before + qd.cast(qd.math.popcnt(lanes), qd.u32)
-            if qd.static(not group.votes):
-                seen[slot] = mine ^ mine
+            seen[slot] = mine ^ mine
         _in_order(group)
 
 

@@ -205,6 +205,7 @@ class EmittedTask:
     alone: bool = False
     form: str = ""
     block_dim: int = 0
+    resident: int = 0
     count: int | Program | None = None
     threads: int | Program | None = None
     tile: list[TileAxis] | None = None

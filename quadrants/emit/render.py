@@ -207,8 +207,14 @@ class Renderer:
             task.grain, task.alone = cost.grain_of(t), alone
             task.max_threads = (t.loop.config.parallelize or 0) if t.loop.config is not None else 0
             if form.name:
+                task.resident = self.residency(t.loop, form.block_dim)
                 self.complete(task, t)
         return task
+
+    def residency(self, loop: For, block_dim: int) -> int:
+        """How many blocks a multiprocessor shall hold, or subgroups a vector unit, as the language counts."""
+        blocks, units = loop.config.resident_blocks if loop.config is not None else 0, self.dialect.vector_units
+        return blocks * block_dim // (self.dialect.spelling.lanes * units) if units else blocks
 
     def end_of(self, t: Task) -> str:
         """What tells a task that the loop around it has ended, "" where it does not look."""

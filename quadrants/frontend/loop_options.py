@@ -11,8 +11,9 @@ from quadrants.frontend.simt import block_dim_of
 from quadrants.ir.nodes import LoopConfig
 from quadrants.lang.described import type_name
 
-NAMES = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name")
+NAMES = ("block_dim", "serialize", "parallelize", "bit_vectorize", "name", "resident_blocks")
 MAX_THREADS = 2**31 - 1
+MAX_RESIDENT_BLOCKS = 32
 
 
 def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
@@ -23,7 +24,22 @@ def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
         _threads(options.get("parallelize")),
         _name(options.get("name")),
         bool(options.get("bit_vectorize", False)),
+        _resident_blocks(options.get("resident_blocks", 0)),
     )
+
+
+def _resident_blocks(given: Any) -> int:
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise QuadrantsTypeError(
+            f"qd.loop_config(resident_blocks=...) must be an integer known at compile time, got {type_name(given)}"
+        )
+    blocks = operator.index(given)
+    if not 0 <= blocks <= MAX_RESIDENT_BLOCKS:
+        raise QuadrantsCompilationError(
+            f"qd.loop_config(resident_blocks={blocks}) is no number of blocks: write 1 to {MAX_RESIDENT_BLOCKS}, or 0 "
+            "to leave it to the compiler"
+        )
+    return blocks
 
 
 def _threads(given: Any) -> int | None:

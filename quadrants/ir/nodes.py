@@ -248,6 +248,7 @@ class LoopConfig:
     parallelize: int | None = None
     name: str | None = None
     bit_vectorize: bool = False
+    resident_blocks: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -80,7 +80,9 @@ def grouped(x) -> Any:
 
 
 @kernel_only
-def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None) -> Any:
+def loop_config(
+    *, block_dim=None, serialize=False, parallelize=None, bit_vectorize=False, name=None, resident_blocks=0
+) -> Any:
     """Configure the next run-time `for` of a kernel. All values are compile-time.
 
     Args:
@@ -89,6 +91,8 @@ def loop_config(*, block_dim=None, serialize=False, parallelize=None, bit_vector
         parallelize: number of CPU threads; 1 serialises.
         bit_vectorize: over a field in a `quant_array`, an iteration does the cells of a word, bits all at once.
         name: shown in the name of the device kernel.
+        resident_blocks: blocks that a multiprocessor of a CUDA or AMD device shall hold at once: the compiler gives a
+            thread so few registers that they fit. 0 leaves it to the compiler; elsewhere it has no effect.
 
         qd.loop_config(block_dim=128)
         for i in range(n):

@@ -50,3 +50,15 @@ def reductions(x: qd.types.ndarray(), low: qd.types.ndarray(), bits: qd.types.nd
         qd.atomic_min(low[0], x[i])
         qd.atomic_or(bits[0], 1 << i)
     return total
+
+
+@qd.kernel
+def crowded(x: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32):
+    qd.loop_config(block_dim=512, resident_blocks=2)
+    for i in x:
+        x[i] += 1.0
+    qd.loop_config(block_dim=64, resident_blocks=2)
+    for i in range(n):
+        x[i] *= 2.0
+    for i in x:
+        x[i] -= 1.0

@@ -91,6 +91,13 @@ def test_every_thread_adds_its_part_once():
     ] + 3 * ["qd_atomic_"]
 
 
+def test_blocks_that_a_multiprocessor_shall_hold():
+    require_nvrtc()
+    text = text_of(cuda_shapes.crowded, floats(), 8)
+    assert re.findall(r"__launch_bounds__\((.*)\)", text) == ["512, 2", "64, 2", "128"]
+    compile_cuda([("crowded", text)])
+
+
 def test_results_are_in_the_frame_and_random_numbers_come_with_the_arguments():
     text = sample.rendered("cuda")
     assert "frame->result0 = frame->total;" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import cuda_shapes
 import numpy as np
 import pytest
@@ -76,6 +78,14 @@ def test_blocks_of_1024_threads_and_64_bit_minima():
     text = text_of(wide_blocks, np.zeros(4096, np.int64))
     assert "__launch_bounds__(1024)" in text and "__hip_atomic_fetch_min(p, x, __ATOMIC_RELAXED" in text
     compile_hip([("wide_blocks", text)])
+
+
+def test_blocks_that_a_compute_unit_shall_hold_are_waves_of_its_four_vector_units():
+    require_hiprtc()
+    text = text_of(cuda_shapes.crowded, np.zeros(8, np.float32), 8)
+    # Two blocks of 64 threads are two waves, and leave two of the units without one.
+    assert re.findall(r"__launch_bounds__\((.*)\)", text) == ["512, 4", "64", "128"]
+    compile_hip([("crowded", text)])
 
 
 def test_halves_are_exchanged_within_a_word():

@@ -249,7 +249,7 @@ def test_loop_config(arch, level):
             if i == 2500:
                 break
         out[1] = last[None]
-        qd.loop_config(parallelize=3, block_dim=64, name="named", bit_vectorize=False)
+        qd.loop_config(parallelize=3, block_dim=64, name="named", bit_vectorize=False, resident_blocks=2)
         for i in f:
             out[2] += f[i]
         qd.loop_config(serialize=True)
@@ -322,6 +322,18 @@ def test_loop_config_errors(arch):
             pass
 
     @qd.kernel
+    def too_many_blocks():
+        qd.loop_config(resident_blocks=33)
+        for _ in range(2):
+            pass
+
+    @qd.kernel
+    def half_a_block():
+        qd.loop_config(resident_blocks=0.5)
+        for _ in range(2):
+            pass
+
+    @qd.kernel
     def odd_block():
         qd.loop_config(block_dim=96)
         for _ in range(2):
@@ -332,6 +344,8 @@ def test_loop_config_errors(arch):
         (positional, (), qd.QuadrantsTypeError),
         (at_run_time, (1,), qd.QuadrantsTypeError),
         (odd_block, (), qd.QuadrantsCompilationError),
+        (too_many_blocks, (), qd.QuadrantsCompilationError),
+        (half_a_block, (), qd.QuadrantsTypeError),
     ):
         with raises(kind):
             kernel(*args)

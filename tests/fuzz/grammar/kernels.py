@@ -93,6 +93,8 @@ class Kernels:
             return ["qd.loop_config(block_dim=32)"]
         if choice == 1:
             return ["qd.loop_config(parallelize=2)"]
+        if choice == 2:
+            return ["qd.loop_config(block_dim=64, resident_blocks=4)"]
         return []
 
     def name(self, low: int, high: int, t: Type = I32) -> Var:
