@@ -3,7 +3,7 @@
     python bench/run.py --peer quadrants==1.3.3 --peer taichi==1.7.4 [--only NAME] [--quick]
     python bench/run.py --arch cuda --peer quadrants==1.3.3 [--wheels DIR]
     python bench/run.py --arch opencl --beside cuda
-    python bench/run.py --before ../earlier/.venv/bin/python [--times 5]
+    python bench/run.py --before ../earlier/.venv/bin/python [--times 5] [--rounds 40]
 
 Every peer lives in a virtual environment under .bench-envs/. A case runs in one process per package; the processes
 take turns of a fraction of a second (A B C A B C ...), so that a busy machine disturbs all of them alike, and those
@@ -19,7 +19,7 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cases import Case, all_cases
@@ -163,6 +163,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--times", type=int, default=1, metavar="N", help="each case N times, in new processes: some are slow by chance"
     )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="turns of a process: more where a machine's speed wanders"
+    )
     parser.add_argument("--list", action="store_true", help="name the cases and leave")
     return parser.parse_args()
 
@@ -177,6 +180,7 @@ def _select(arguments: argparse.Namespace) -> list[Case]:
     chosen = [c for c in chosen if c.needs not in missing]
     if not chosen:
         raise BenchError(f"no case starts with {arguments.only}; cases: {', '.join(c.name for c in known)}")
+    chosen = [replace(c, rounds=arguments.rounds or c.rounds) for c in chosen]
     return [c.make_tiny() for c in chosen] if arguments.quick and rows == "gpu" else chosen
 
 
