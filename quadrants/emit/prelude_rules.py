@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     "types", "tensor", "struct", "reference", "lane", "libm", "cast", "int", "float",
-    "map", "linalg", "atomic", "plain", "joined", "word", "random", "print", "check", "index", "reduce",
+    "map", "linalg", "atomic", "plain", "joined", "word", "random", "print", "check", "index", "reduce", "memory",
     *SIMT_RULES,
 )  # fmt: skip
 
@@ -97,6 +97,10 @@ def reference_value(p: Prelude, t: ValueType) -> str:
 def reference_volatile(p: Prelude, t: ValueType) -> str:
     p.need("reference", t)
     return reference(p, t, "volatile_load", "qd_volatile_{}")
+
+
+def memory(p: Prelude, op: str) -> str:
+    return p.add("memory", f"qd_memory_{op}", op, needs=(u64,))
 
 
 def lane(p: Prelude, part: str = "lane") -> str:
@@ -366,5 +370,6 @@ RULES: dict[str, Callable[..., str]] = {
     "types": types, "tensor": tensor, "struct": struct, "reference": reference, "reference_value": reference_value,
     "reference_volatile": reference_volatile, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
-    "word": word, "joined": joined, "print": print_, "index": index, "reduce": reduce, **SIMT_RULES,
+    "word": word, "joined": joined, "print": print_, "index": index, "reduce": reduce, "memory": memory,
+    **SIMT_RULES,
 }  # fmt: skip

@@ -212,6 +212,10 @@ def _volatile_load(tracer: Tracer, target):
     return tracer.simt.volatile_load(target)
 
 
+def _prefetch(tracer: Tracer, target) -> None:
+    tracer.simt.prefetch(target)
+
+
 def _clock_counter(tracer: Tracer):
     return tracer.simt.intrinsic("clock.counter", (), i64)
 
@@ -406,6 +410,7 @@ _BY_NAME: dict = {
     "assume_in_range": lambda tr, val, base, low, high: val,
     "loop_unique": lambda tr, val, covers=None: val,
     "volatile_load": _volatile_load,
+    "prefetch": _prefetch,
     "clock_counter": _clock_counter,
     "block_local": lambda tr, *a: None,
     "cache_read_only": lambda tr, *a: None,

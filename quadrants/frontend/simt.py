@@ -26,7 +26,7 @@ from quadrants.ir.nodes import (
     VarPlace,
     Volatile,
 )
-from quadrants.ir.types import StructType, TensorType, i32
+from quadrants.ir.types import StructType, TensorType, i32, u64
 from quadrants.lang import tensor, typed
 from quadrants.lang.described import type_name
 from quadrants.lang.kinds import FIELD_KINDS, kind_of
@@ -143,6 +143,14 @@ class Simt:
             return self.writer.temp(Value(Volatile(stable.place, target.type)), "loaded")
         parts = [self.writer.temp(Value(Volatile(p, p.type)), "loaded") for p in self.places.component_targets(stable)]
         return tensor.make(parts, target.type)
+
+    def prefetch(self, target: Value) -> None:
+        """Bring the memory of a number near where the processor is the host's; nothing elsewhere."""
+        target_of_arch = targets.of_arch(self.options.arch_name)
+        near = target_of_arch is not None and target_of_arch.host_memory
+        if near and not self.outside.stands_for(target.place):
+            address = self.intrinsic("address", (self.places.stable_target(target).place,), u64)
+            self.intrinsic("memory.prefetch", (address,))
 
 
 def block_dim_of(arch: str, block_dim) -> int | None:

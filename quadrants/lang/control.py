@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from quadrants.ir.types import DType
-from quadrants.lang.function_table import both_scopes, kernel_only
+from quadrants.lang.function_table import both_scopes, kernel_only, kernel_only_on_target
 
 __all__ = [
     "assume_in_range", "block_local", "cache_read_only", "clock_counter", "global_thread_idx", "grouped", "loop_config",
-    "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate", "static", "static_assert", "static_print",
+    "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate", "prefetch", "static", "static_assert", "static_print",
     "stop_grad",
 ]  # fmt: skip
 
@@ -105,6 +105,15 @@ def assume_in_range(val, base, low, high) -> Any:
     """`val`, with the promise that base + low <= val < base + high.
 
     j = qd.assume_in_range(i + 1, i, -1, 2)
+    """
+
+
+@kernel_only_on_target
+def prefetch(target) -> Any:
+    """Have the memory at `target` brought near, since it will be written soon. A hint of this package's own kernels: on
+    the CPU, and nothing elsewhere.
+
+    prefetch(x[i + 64])
     """
 
 

@@ -12,7 +12,15 @@ from quadrants.ir.types import size_align
 ALIGNMENT = 16
 # Operations of one thread alone; every other intrinsic is done by several threads together.
 ALONE = frozenset(
-    ("address", "clock.counter", "block.mem_fence", "subgroup.mem_fence", "grid.mem_fence", "warp.active_mask")
+    (
+        "address",
+        "clock.counter",
+        "memory.prefetch",
+        "block.mem_fence",
+        "subgroup.mem_fence",
+        "grid.mem_fence",
+        "warp.active_mask",
+    )
 )
 _LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
 # Shared arrays by id, and whether there is an operation of several threads, or one that asks where a thread is.
