@@ -34,6 +34,7 @@ def extensions():
         sources=[
             "_ext/core.pyx",
             "_ext/launch.cpp",
+            "_ext/turns.cpp",
             "_ext/pool.cpp",
             "_ext/driver.cpp",
             "_ext/hosted.cpp",

@@ -337,6 +337,8 @@ cdef class Plan:
         cdef Launch *launch = &frame.launch
         cdef KeptEntry entry = None
         cdef bint known = False
+        cdef uint64_t turn
+        cdef bint waits
         view = None
         if self.device is not None:
             self.device.device.look()
@@ -365,8 +367,15 @@ cdef class Plan:
                 self.device.launch(self, block, frame, _seed, _launches, known)
             else:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
+                turn = take_turn()
+                waits = not is_turn(turn)
+                if waits:  # of a process that ends, threads in the middle of a kernel never come back
+                    waits = not sys.is_finalizing()
                 with nogil:
+                    if waits:
+                        wait_for_turn(turn)
                     run_kernel(self.entry, launch, block)
+                end_turn()
             if self.kept is not None:
                 self.kept.after(entry, block, launch.rt.error.flag != 0)
         finally:

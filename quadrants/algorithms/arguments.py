@@ -15,7 +15,9 @@ def check(algorithm: str, *arrays: tuple) -> None:
 
     Errors:
         QuadrantsTypeError: another dtype, other than one axis, or a field with an offset.
+        ValueError: one array twice, of which something is written.
     """
+    _check_distinct(algorithm, [(name, array) for name, array, *_ in arrays])
     for name, array, axes, *dtypes in arrays:
         dtype, wanted = dtypes or (None, None)
         what = f"qd.algorithms.{algorithm}: {name}"
@@ -28,6 +30,17 @@ def check(algorithm: str, *arrays: tuple) -> None:
             )
         if dtype != wanted:
             raise QuadrantsTypeError(f"{what} is an array of {dtype}, not of {wanted}{_why(algorithm, name, dtype)}")
+
+
+# What is read and never written may be one array.
+_READ = frozenset(("arr", "flags", "keys_in", "values_in"))
+
+
+def _check_distinct(algorithm: str, arrays: list) -> None:
+    for number, (name, array) in enumerate(arrays):
+        for earlier, other in arrays[:number]:
+            if array is other and not {name, earlier} <= _READ:
+                raise ValueError(f"qd.algorithms.{algorithm}: {name} is the array {earlier}; pass another one")
 
 
 def _why(algorithm: str, name: str, dtype: Any) -> str:

@@ -11,6 +11,8 @@ from quadrants.algorithms.sorting_keys import DIGIT_BITS
 def _check(keys, tmp_keys, values, tmp_values, n, key_dtype, has_values: bool, end_bit: int, log256_max_n: int) -> None:
     if key_dtype not in choices.DTYPES:
         raise NotImplementedError(f"sort key dtype {key_dtype} not supported{choices.instead()}")
+    if isinstance(end_bit, bool) or not hasattr(end_bit, "__index__"):
+        raise TypeError(f"end_bit must be an integer known at compile time, such as 32, not {end_bit!r}")
     bits = choices.width(key_dtype)
     if end_bit <= 0 or end_bit % (2 * DIGIT_BITS) or end_bit > bits:
         raise ValueError(f"end_bit={end_bit} must be a positive multiple of 16, at most {bits} for {key_dtype} keys")
@@ -82,6 +84,9 @@ def sort(
         qd.static(
             arguments.check(
                 "sort",
+                ("keys", keys, 1),
+                ("tmp_keys", tmp_keys, 1),
+                ("scratch", scratch, 1),
                 ("values", values, len(values.shape)),
                 ("tmp_values", tmp_values, len(tmp_values.shape), tmp_values.dtype, values.dtype),
             )

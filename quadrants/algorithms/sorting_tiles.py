@@ -53,9 +53,20 @@ def shape(key_dtype, value_dtype, has_values: bool) -> Shape:
     in_step = found.lanes in (32, 64)
     if found.chained and found.shared_bytes >= (96 if found.lanes == 32 else 64) << 10:
         # A compiler takes twice the registers that are left to two blocks, to load all keys at once.
-        return Shape(512, 8 if wide else 16, found.lanes, True, True, resident=2)
+        most = Shape(512, 8 if wide else 16, found.lanes, True, True, resident=2)
+        keys = choices.width(key_dtype) // 8
+        values = choices.width(value_dtype) // 8 if has_values and not is_shared(key_dtype, value_dtype, True) else 0
+        while _shared_bytes(most, keys + values) > found.shared_bytes:
+            most = most._replace(items=most.items // 2)
+        return most
     items = 8 if in_step else 4
     return Shape(256, items // 2 if wide else items, found.lanes if in_step else 32, in_step, False)
+
+
+def _shared_bytes(group: Shape, element: int) -> int:
+    """What a block has, for `element` bytes of each of its keys: counts, masks and places, and what scans take."""
+    masks = group.lanes // 8
+    return group.parts * DIGITS * (4 + masks) + 2 * DIGITS * 4 + group.tile * element + 2048
 
 
 def is_shared(key_dtype, value_dtype, has_values: bool) -> bool:

@@ -299,7 +299,8 @@ def _loop_config(tracer: Tracer, node):
             value = kwargs[key] = tracer.simt.known_now(value)
         if isinstance(value, Value):
             raise QuadrantsTypeError(f"qd.loop_config({key}=...) must be known at compile time")
-    tracer.flow.loop_config = loop_options.config_of(tracer.options.arch_name, kwargs)
+    before = tracer.flow.loop_config  # several lines before one loop add up
+    tracer.flow.loop_config = loop_options.config_of(tracer.options.arch_name, kwargs, before)
 
 
 def _print(tracer: Tracer, node):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from dataclasses import replace
 from typing import Any
 
 from quadrants.errors import QuadrantsCompilationError, QuadrantsTypeError
@@ -16,9 +17,10 @@ MAX_THREADS = 2**31 - 1
 MAX_RESIDENT_BLOCKS = 32
 
 
-def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
-    """What these options ask for. `serialize` and `bit_vectorize` are truth values of any kind."""
-    return LoopConfig(
+def config_of(arch: str, options: dict[str, Any], before: LoopConfig | None = None) -> LoopConfig:
+    """What these options ask for, and an earlier line of the same loop. `serialize` and `bit_vectorize` are truth
+    values of any kind."""
+    found = LoopConfig(
         block_dim_of(arch, options.get("block_dim")),
         bool(options.get("serialize", False)),
         _threads(options.get("parallelize")),
@@ -26,6 +28,7 @@ def config_of(arch: str, options: dict[str, Any]) -> LoopConfig:
         bool(options.get("bit_vectorize", False)),
         _resident_blocks(options.get("resident_blocks", 0)),
     )
+    return found if before is None else replace(before, **{name: getattr(found, name) for name in options})
 
 
 def _resident_blocks(given: Any) -> int:

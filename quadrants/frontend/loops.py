@@ -204,7 +204,7 @@ class Loops:
                 raise QuadrantsSyntaxError(f"ndrange() got an unexpected keyword argument '{keyword.arg}'")
             axes = self.walker.eval(keyword.value)
         args = self.evaluation.eval_arguments(call.args)
-        bounds = [ndrange.entry(a) for a in args]
+        bounds = [ndrange.entry(a, self.options.default_ip) for a in args]
         if axes is not None:
             axes = _check_axes(axes, len(bounds))
         return bounds, axes
@@ -222,7 +222,7 @@ class Loops:
             )
         kind = "range_for" if self.flow.top_level else "ndrange_for"
         if grouped:
-            bounds = [tuple(self.range_bound(Value(e)) for e in pair) for pair in bounds]
+            bounds = [tuple(ndrange.narrow(e) or self.range_bound(Value(e)) for e in pair) for pair in bounds]
         bounds, firsts = ndrange.counted(self.writer, bounds)
         self.product_for(node, names, bounds, axes, grouped, kind, firsts=firsts)
 

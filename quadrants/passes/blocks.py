@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, Function, Intrinsic, Module
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, Module, Task
 from quadrants.ir.types import size_align
+from quadrants.passes.user_lines import at_users_line, definition
 
 ALIGNMENT = 16
 # Operations of one thread alone; every other intrinsic is done by several threads together.
@@ -23,6 +25,7 @@ ALONE = frozenset(
     )
 )
 _LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
+_TOGETHER = frozenset((Intrinsic, Cell))
 # Shared arrays by id, and whether there is an operation of several threads, or one that asks where a thread is.
 Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool]"
 
@@ -37,7 +40,28 @@ def describe_blocks(module: Module) -> Module:
             arrays.update(more)
             task.collective |= together
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
+        if task.collective or arrays:
+            _refuse_in_order(task, module)
     return module
+
+
+def _refuse_in_order(task: Task, module: Module) -> None:
+    """A loop that one thread goes through has nobody to wait for, and nothing that others stored."""
+    for s in task.body:
+        if isinstance(s, For) and s.config is not None and (s.config.serialize or s.config.parallelize == 1):
+            for node in walk.with_functions(s.body, _TOGETHER):
+                if isinstance(node, Cell) and node.array.kind == "shared":
+                    what = f"the shared array '{node.array.label}'"
+                elif isinstance(node, Intrinsic) and node.op not in ALONE:
+                    what = f"qd.simt.{node.op}"
+                else:
+                    continue
+                asked = "serialize=True" if s.config.serialize else "parallelize=1"
+                text = (
+                    f"The threads of a block work together on {what}, and qd.loop_config({asked}) has one thread do "
+                    f"the whole loop: leave {asked} out"
+                )
+                raise QuadrantsCompilationError(at_users_line(s.loc or definition(module), text))
 
 
 def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:

@@ -223,3 +223,43 @@ def test_debug_mode_finds_nothing_in_folds_of_small_numbers(arch, capfd):
     assert c[0] == n
     found = capfd.readouterr()
     assert "overflow" not in found.out + found.err
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("reduce_add(i, i, u, 4, qd.i32, 1)", "out is the array arr"),
+        ("reduce_max(u, w, u, 4, qd.u32, 1)", "scratch is the array arr"),
+        ("exclusive_scan_add(u, w, w, 4, qd.u32, 1)", "scratch is the array out"),
+        ("select(i, f, o, o, u, 4, 1)", "num_out is the array out"),
+        ("select(i, f, o, f, u, 4, 1)", "num_out is the array flags"),
+        ("reduce_by_key_add(i, f, o, o, c, u, 4, qd.i32, 1)", "values_out is the array keys_out"),
+        ("reduce_by_key_add(i, f, o, i, c, u, 4, qd.i32, 1)", "values_out is the array keys_in"),
+    ],
+)
+def test_one_array_in_two_places_is_refused(arch, tmp_path, call, text):
+    with pytest.raises(qd.QuadrantsCompilationError, match=text):
+        _kernel_of(call, tmp_path)()
+
+
+@pytest.mark.cpu_only
+def test_what_is_only_read_may_be_one_array(arch, tmp_path):
+    names = {}
+    _kernel_of("select(f, f, o, c, u, 4, 1)", tmp_path, names)()
+    assert names["c"].to_numpy()[0] == 0
+
+
+def _kernel_of(call, tmp_path, names=None):
+    names = {} if names is None else names
+    path = tmp_path / "twice.py"
+    path.write_text(
+        "import quadrants as qd\n"
+        "i, f, o, c = (qd.field(qd.i32, 2000) for _ in range(4))\n"
+        "u, w = (qd.field(qd.u32, 2000) for _ in range(2))\n"
+        "@qd.kernel\n"
+        "def twice():\n"
+        f"    qd.algorithms.{call}\n"
+    )
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["twice"]

@@ -187,6 +187,49 @@ def test_sort_takes_a_number_as_its_count_and_serves_all_counts(arch):
         np.testing.assert_array_equal(k.to_numpy(), np.concatenate([np.sort(start[:n]), start[n:]]) + 1)
 
 
+@pytest.mark.parametrize("key", ["u32", "i32", "f32"])
+@pytest.mark.parametrize("value", ["i64", "f64"])
+def test_values_may_be_wider_than_keys(arch, key, value):
+    n = 300
+    k, tk = (qd.field(getattr(qd, key), n) for _ in range(2))
+    v, tv = (qd.field(getattr(qd, value), n) for _ in range(2))
+    s = qd.field(qd.u32, qd.algorithms.sort_scratch_slots(n, 2))
+
+    @qd.kernel
+    def order():
+        qd.algorithms.sort(k, tk, v, tv, s, n, getattr(qd, key), True, 32, 2)
+
+    keys = np.random.default_rng(4).integers(0, 50, n).astype(DTYPES[key])
+    k.from_numpy(keys)
+    v.from_numpy(np.arange(n).astype(v.to_numpy().dtype))
+    order()
+    np.testing.assert_array_equal(v.to_numpy(), np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize(
+    ("taken", "text"),
+    [
+        ("k, t, v, t, s", "tmp_values is the array tmp_keys"), ("k, t, v, k, s", "tmp_values is the array keys"),
+        ("k, t, k, w, s", "values is the array keys"), ("k, t, v, w, k", "scratch is the array keys"),
+        ("k, t, v, w, v", "values is the array scratch"),
+    ],
+)  # fmt: skip
+def test_sort_refuses_an_array_in_two_places(arch, tmp_path, taken, text):
+    path = tmp_path / "twice.py"
+    path.write_text(
+        "import quadrants as qd\n"
+        "k, t, v, w, s = (qd.field(qd.u32, 4000) for _ in range(5))\n"
+        "@qd.kernel\n"
+        "def twice():\n"
+        f"    qd.algorithms.sort({taken}, 5, qd.u32, True, 32, 1)\n"
+    )
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(qd.QuadrantsCompilationError, match=text):
+        names["twice"]()
+
+
 @pytest.mark.cpu_only
 def test_sort_refuses_its_own_arrays_as_workspace(arch):
     k, n = qd.field(qd.f16, 4), qd.field(qd.i32, ())

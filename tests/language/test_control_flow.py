@@ -274,6 +274,26 @@ def test_loop_config(arch, level):
         assert (f.to_numpy() == range(3000)).all()
 
 
+def test_lines_of_loop_config_add_up(arch):
+    """As in the reference; the last line that names an option holds."""
+
+    @qd.kernel
+    def configured() -> qd.i32:
+        s = 0
+        qd.loop_config(serialize=True, block_dim=32)
+        qd.loop_config(block_dim=64)
+        for i in range(100):
+            if i == 3:
+                break
+            s += 1
+        qd.loop_config(serialize=False)
+        for i in range(100):
+            s += 1
+        return s
+
+    assert configured() == 103
+
+
 def test_loop_config_belongs_to_the_next_for(arch):
     """13.5: a loop inside a func that the header calls does not take the configuration."""
 

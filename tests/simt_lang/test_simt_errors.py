@@ -343,3 +343,25 @@ def test_deprecated_names(arch):
     texts = [str(w.message) for w in caught if w.category is DeprecationWarning]
     names = ("barrier is", "ballot_full", "mem_sync", "memfence")
     assert [sum(name in t for t in texts) for name in names] == [2, 1, 2, 2]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("option", ["serialize=True", "parallelize=1"])
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("block.SharedArray((32,), qd.f32)[i % 32] = x[i]", "the shared array"),
+        ("x[i] = subgroup.shuffle_xor(x[i], qd.u32(1))", "qd.simt.subgroup.shuffle_xor"),
+        ("k[i] = block.sync_count_nonzero(k[i])", "qd.simt.block.sync_count_nonzero"),
+    ],
+)
+def test_a_loop_of_one_thread_has_no_block(tmp_path, option, line, what):
+    qd.init(arch=qd.cuda, emulate=True)
+    path = tmp_path / "program.py"
+    path.write_text(HEAD.format(line=line).replace("block_dim=32", f"block_dim=32, {option}"))
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(qd.QuadrantsCompilationError) as caught:
+        names["run"](1)
+    text = str(caught.value)
+    assert what in text and f"leave {option} out" in text and "for i in range(64):" in text

@@ -81,7 +81,7 @@ class Control:
                     )
                     head = f"for {grouped} in qd.grouped(qd.ndrange({', '.join(entries)})):"
                 else:
-                    axes = [bounds_of.entry(self.draw, a, b, self.g.indices.within) for a, b in bounds]
+                    axes = [bounds_of.entry(self.draw, a, b, self.g.indices.within, self.g.ip.name) for a, b in bounds]
                     names = [self.loop_name(a, b - 1, t) for (a, b), (_, t) in zip(bounds, axes)]
                     if self.draw.chance(0.25):
                         axes.append(bounds_of.far(self.draw, self.draw.number(1, 2)))

@@ -95,6 +95,8 @@ class Kernels:
             return ["qd.loop_config(parallelize=2)"]
         if choice == 2:
             return ["qd.loop_config(block_dim=64, resident_blocks=4)"]
+        if choice == 3:
+            return ["qd.loop_config(block_dim=64)", "qd.loop_config(parallelize=2)"]
         return []
 
     def name(self, low: int, high: int, t: Type = I32) -> Var:
@@ -124,7 +126,7 @@ class Kernels:
         ]
         entries = ", ".join(f"({a}, {b + 1})" if a else str(b + 1) for a, b in bounds)
         if form == "ndrange":
-            axes = [bounds_of.entry(self.draw, a, b + 1, self.g.indices.within) for a, b in bounds]
+            axes = [bounds_of.entry(self.draw, a, b + 1, self.g.indices.within, self.g.ip.name) for a, b in bounds]
             vs = [self.name(a, b, t) for (a, b), (_, t) in zip(bounds, axes)]
             return (
                 f"for {', '.join(v.name for v in vs)} in qd.ndrange({', '.join(text for text, _ in axes)}):",
