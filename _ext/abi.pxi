@@ -37,13 +37,6 @@ cdef extern from "<string>" namespace "std" nogil:
         void clear()
 
 
-cdef extern from "turns.hpp" namespace "qd" nogil:
-    uint64_t take_turn()
-    bint is_turn(uint64_t turn)
-    void end_turn()
-    void wait_for_turn(uint64_t turn)
-
-
 cdef extern from "launch.hpp" namespace "qd" nogil:
     cdef cppclass Launch:
         qd_runtime rt

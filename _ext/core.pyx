@@ -46,6 +46,7 @@ from libc.string cimport memcmp, memcpy
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
 
 include "abi.pxi"
+include "turns.pxi"
 include "tokens.pxi"
 include "buffer.pxi"
 include "device_api.pxi"

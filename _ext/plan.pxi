@@ -368,9 +368,7 @@ cdef class Plan:
             else:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 turn = take_turn()
-                waits = not is_turn(turn)
-                if waits:  # of a process that ends, threads in the middle of a kernel never come back
-                    waits = not sys.is_finalizing()
+                waits = must_wait(turn)
                 with nogil:
                     if waits:
                         wait_for_turn(turn)

@@ -34,6 +34,30 @@ def test_what_several_threads_add_is_all_there(workers):
     assert set(x.to_numpy()) == {LAUNCHES * THREADS + 1} and set(y.to_numpy()) == {LAUNCHES * THREADS + 1}
 
 
+@pytest.mark.parametrize("options", [{"arch": qd.cpu}, {"arch": qd.cuda, "emulate": True}])
+def test_nothing_changes_while_a_kernel_runs(options):
+    qd.init(**options)
+    x, seen = qd.field(qd.i32, 2), qd.field(qd.i32, ())
+
+    @qd.kernel
+    def look(n: qd.i32):
+        for _ in range(1):
+            first = qd.volatile_load(x[0])
+            for k in range(n):
+                x[1] = x[1] * 5 + k
+            if qd.volatile_load(x[0]) != first:
+                seen[None] = 1
+            x[0] = first + 1
+
+    look(1)
+    threads = [threading.Thread(target=lambda: [look(100000) for _ in range(20)]) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen[None] == 0 and x[0] == 20 * THREADS + 1
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, which Windows lacks")
 def test_a_child_does_not_wait_for_threads_that_it_has_not():
     qd.init(arch=qd.cpu, cpu_max_num_threads=1)
