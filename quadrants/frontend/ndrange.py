@@ -93,7 +93,7 @@ def index(writer: Writer, label: str, first, counter) -> Value:
     """The loop variable of one axis."""
     if first is None:
         return counter
-    if isinstance(first.expr, Const):
+    if isinstance(first.expr, Const) and first.expr.value == 0:
         return writer.declare(label, typed.cast_expr(counter.expr, first.type), mutable=False)
     return writer.declare(label, typed.binary("add", first, counter).expr, mutable=False)
 

@@ -14,6 +14,7 @@ N = 5000
 def test_every_algorithm_in_graphs(arch):
     x, y, z, tmp, flags, found = (qd.field(qd.i32, N) for _ in range(6))
     out, count, number = qd.field(qd.i32, 4), qd.field(qd.i32, 1), qd.field(qd.i32, ())
+    wanted = qd.field(qd.i32, 1)
     s = qd.field(qd.u32, al.sort_scratch_slots(N, 2))
 
     @qd.kernel(graph=True)
@@ -25,7 +26,7 @@ def test_every_algorithm_in_graphs(arch):
             number[()] = count[0]
         al.reduce_add(x, out, s, count[0], qd.i32, 2)
         al.exclusive_scan_max(x, y, s, count[0], qd.i32, 2)
-        al.select(x, flags, found, num_out=flags, scratch=s, n=0, log256_max_n=2)
+        al.select(x, flags, found, num_out=wanted, scratch=s, n=0, log256_max_n=2)
 
     @qd.kernel(graph=True)
     def by_key():
@@ -39,7 +40,7 @@ def test_every_algorithm_in_graphs(arch):
         by_key()
         ordered = np.sort(start[:n])
         keys, amounts = np.unique(ordered, return_counts=True)
-        assert (out[0], found[0], flags[0]) == (start[:n].sum(), len(keys), 0)
+        assert (out[0], found[0], wanted[0]) == (start[:n].sum(), len(keys), 0)
         np.testing.assert_array_equal(x.to_numpy()[:n], ordered)
         np.testing.assert_array_equal(y.to_numpy()[1:n], np.maximum.accumulate(start[:n])[:-1])
         np.testing.assert_array_equal(tmp.to_numpy()[: len(keys)], keys)

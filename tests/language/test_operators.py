@@ -474,6 +474,24 @@ def test_bounds_of_ndrange_that_are_literals_are_default_ip(init):
     assert r.to_numpy().tolist() == [u, 0, -u, -u, -u, wrapped, wrapped, -u, wrapped]
 
 
+def test_literal_bounds_of_other_types_begin_where_they_say(arch):
+    x = qd.field(qd.i64, 6)
+
+    @qd.kernel
+    def run(n: qd.u64):
+        for i in qd.ndrange((qd.cast(1, qd.u64), 2)):
+            x[i] = i
+        for i in qd.ndrange((qd.u64(2), n)):
+            x[i] = i
+        for i, _ in qd.ndrange((qd.i64(3), 4), (qd.u32(1), 2)):
+            x[i] = i
+        for i in qd.ndrange((4, n + 2)):
+            x[i] = i
+
+    run(3)
+    assert x.to_numpy().tolist() == [0, 1, 2, 3, 4, 0]
+
+
 def test_indices_of_loops_over_blocks_are_i32(init):
     init(default_ip=qd.i64)
     x = qd.field(qd.i32)
