@@ -18,7 +18,7 @@ cdef class Plan:
     members: `(param_index, path, token)` for objects reached through attributes. pack: `(code, source, offset, extra)`.
     ret: None, `(dtype_name, offset)` or a callable of the block's memoryview.
     sites: callables `(values, worker) -> exception`. keepalive: anything that must outlive the plan.
-    parallel_ok=False keeps a launch on the calling thread. Offsets are in bytes.
+    parallel_ok=False keeps a launch on the calling thread; a brief one keeps the GIL. Offsets are in bytes.
     status: where there are checkpoints `(offset, labels)`: of 4 bytes with the number of the one to begin at, and 4
     with that of the one that ended the launch, from 1, 0 for none. tasks: how many there are.
     device: None, or the `DeviceProgram` that runs instead of `entry` (then 0); the block has its `tail_bytes` at the
@@ -39,7 +39,7 @@ cdef class Plan:
     cdef int32_t *leaf_nodes
     cdef int ret_code
     cdef int64_t ret_offset
-    cdef bint parallel_ok
+    cdef bint parallel_ok, brief
     cdef int64_t status_offset
     cdef int task_count
     cdef tuple written_sources, written_fields
@@ -63,7 +63,7 @@ cdef class Plan:
     cdef object __weakref__
 
     def __init__(self, entry, args_template, members=(), pack=(), ret=None, sites=(), keepalive=None, name="kernel",
-                 parallel_ok=True, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
+                 parallel_ok=True, brief=False, DeviceProgram device=None, reach=(host_memory, 0), status=None, tasks=0,
                  writes=((), ()), KeptDepths kept=None, attributes=(), reals=(), before=None):
         if self.template_bytes is not None:
             raise TypeError("a plan cannot be changed once made")
@@ -84,7 +84,7 @@ cdef class Plan:
         self.encoded_name = self.name_bytes
         self.sites = list(sites)
         self.keepalive = keepalive
-        self.parallel_ok = parallel_ok
+        self.parallel_ok, self.brief = parallel_ok, brief
         self.reach_type, self.reach_id = reach if reach is not None else (0, 0)
         self.task_count = tasks
         self.written_sources = tuple([int(source) for source in writes[0]])
@@ -369,10 +369,13 @@ cdef class Plan:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 turn = take_turn()
                 waits = must_wait(turn)
-                with nogil:
-                    if waits:
-                        wait_for_turn(turn)
+                if self.brief and not waits:
                     run_kernel(self.entry, launch, block)
+                else:
+                    with nogil:
+                        if waits:
+                            wait_for_turn(turn)
+                        run_kernel(self.entry, launch, block)
                 end_turn()
             if self.kept is not None:
                 self.kept.after(entry, block, launch.rt.error.flag != 0)

@@ -49,6 +49,7 @@ def recipe_of(traced: Traced, rendered: Rendered) -> Recipe:
         graph=traced.graph,
         decides=rendered.decides,
         units=rendered.units,
+        brief=rendered.brief,
         stacks=rendered.stacks,
         kept=adstack_plan.bound(rendered.kept, module.arrays, lambda numbers: _slots(traced, numbers)),
         attributes=traced.attributes,

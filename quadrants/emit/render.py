@@ -55,8 +55,8 @@ _IN_REGISTERS = 16
 class Rendered:
     """The text of one kernel and how to call it. `frame` and `launches` serve dialects without an entry function.
 
-    early: every task waits itself for the work before it, so that it may start while that ends. decides, units: see
-    `Recipe`.
+    early: every task waits itself for the work before it, so that it may start while that ends. decides, units, brief:
+    see `Recipe`.
     """
 
     text: str
@@ -73,6 +73,7 @@ class Rendered:
     kept: KeptDepths | None = None
     decides: str = ""
     units: int = 1
+    brief: bool = False
 
 
 class Renderer:
@@ -268,6 +269,7 @@ class Renderer:
         ended = self.frame.ended if self.frame is not None else {}
         around = regions.launch_regions(module, self.layout, tasks, ended)
         plan = self.adstack.plan()
+        effort = self.effort()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
         context = {
             "contract": template_errors.CONTRACT,
@@ -286,7 +288,7 @@ class Renderer:
             "start": start,
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
-            "effort": self.effort(),
+            "effort": effort,
             "units": count,
             "errors": self.frame is not None and self.frame.error >= 0,
             "ring": self.layout.ring >= 0,
@@ -314,7 +316,7 @@ class Renderer:
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
-            units.kept(text, count, tasks, functions),
+            units.kept(text, count, tasks, functions), effort == 1 and not self.prelude.uses("print"),
         )  # fmt: skip
 
     def effort(self) -> int:

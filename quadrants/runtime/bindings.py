@@ -54,7 +54,7 @@ def make_plan(
     sites = [failures.of_site(site) for site in recipe.sites]
     return Plan(
         entry, bytes(block), members, pack, _reader(kernel, recipe), sites, (owners, recipe.keep), recipe.name,
-        device=program, reach=external.reach(), tasks=len(recipe.tasks),
+        device=program, brief=recipe.brief, reach=external.reach(), tasks=len(recipe.tasks),
         status=(recipe.status, recipe.labels) if recipe.status >= 0 else None,
         writes=(_written_integers(recipe, sources), [cell.writes for cell in recipe.written_cells]),
         kept=_kept(recipe, sources), attributes=_attributes(recipe, args, members),

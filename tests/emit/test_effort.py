@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import quadrants as qd
+from quadrants.emit.render import Renderer
 
 
 @qd.kernel
@@ -55,6 +56,31 @@ def through_a_func(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
 def test_effort_follows_the_work(arch, kernel, level):
     text = kernel.source(np.ones(64, np.float32), arch="c")
     assert re.findall(r'#pragma GCC optimize\("O(\d)"\)', text) == ([str(level)] if level < 3 else [])
+
+
+@qd.kernel
+def small_and_told(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
+    for i in range(64):
+        x[i] = x[i] * 0.5 + i
+    print(x[0])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "brief"),
+    [(small, True), (any_size, False), (many_trips, False), (until, False), (small_and_told, False)],
+)
+def test_launches_that_do_little_and_print_nothing_are_brief(arch, monkeypatch, kernel, brief):
+    """Others let threads of Python run meanwhile, of which one may read what is printed."""
+    found = []
+    render = Renderer.render
+
+    def noted(self, *args):
+        found.append(render(self, *args))
+        return found[-1]
+
+    monkeypatch.setattr(Renderer, "render", noted)
+    kernel.source(np.ones(64, np.float32), arch="c")
+    assert [rendered.brief for rendered in found] == [brief]
 
 
 def test_results_do_not_depend_on_the_effort(arch):
