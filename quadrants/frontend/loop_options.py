@@ -32,32 +32,25 @@ def config_of(arch: str, options: dict[str, Any], before: LoopConfig | None = No
 
 
 def _resident_blocks(given: Any) -> int:
-    if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise QuadrantsTypeError(
-            f"qd.loop_config(resident_blocks=...) must be an integer known at compile time, got {type_name(given)}"
-        )
-    blocks = operator.index(given)
-    if not 0 <= blocks <= MAX_RESIDENT_BLOCKS:
-        raise QuadrantsCompilationError(
-            f"qd.loop_config(resident_blocks={blocks}) is no number of blocks: write 1 to {MAX_RESIDENT_BLOCKS}, or 0 "
-            "to leave it to the compiler"
-        )
-    return blocks
+    instead = f"blocks: write 1 to {MAX_RESIDENT_BLOCKS}, or 0 to leave it to the compiler"
+    return _number("resident_blocks", given, MAX_RESIDENT_BLOCKS, instead)
 
 
 def _threads(given: Any) -> int | None:
     if given is None:
         return None
+    return _number("parallelize", given, MAX_THREADS, "threads: write 1 or more, or 0 for all there are")
+
+
+def _number(option: str, given: Any, most: int, instead: str) -> int:
     if not hasattr(given, "__index__"):
         raise QuadrantsTypeError(
-            f"qd.loop_config(parallelize=...) must be an integer known at compile time, got {type_name(given)}"
+            f"qd.loop_config({option}=...) must be an integer known at compile time, got {type_name(given)}"
         )
-    threads = operator.index(given)
-    if not 0 <= threads <= MAX_THREADS:
-        raise QuadrantsCompilationError(
-            f"qd.loop_config(parallelize={threads}) is no number of threads: write 1 or more, or 0 for all there are"
-        )
-    return threads
+    number = operator.index(given)
+    if not 0 <= number <= most:
+        raise QuadrantsCompilationError(f"qd.loop_config({option}={number}) is no number of {instead}")
+    return number
 
 
 def _name(given: Any) -> str | None:
