@@ -411,7 +411,6 @@ _BY_NAME: dict = {
     "assume_in_range": lambda tr, val, base, low, high: val,
     "loop_unique": lambda tr, val, covers=None: val,
     "volatile_load": _volatile_load,
-    "prefetch": _prefetch,
     "clock_counter": _clock_counter,
     "block_local": lambda tr, *a: None,
     "cache_read_only": lambda tr, *a: None,
@@ -460,7 +459,7 @@ def _add(target, handler: Handler) -> None:
 
 
 def _build() -> None:
-    from quadrants.lang import kernel_functions
+    from quadrants.lang import control, kernel_functions
     from quadrants.lang.matrix import Matrix, Vector
     from quadrants.lang.struct import Struct
 
@@ -472,6 +471,7 @@ def _build() -> None:
     for builtin, function in _BUILTINS.items():
         _add(builtin, Handler(builtin.__name__, function, False))
     _add(print, Handler("print", _print, True))
+    _add(control.prefetch, Handler("prefetch", _prefetch, False))
     _add(Vector, Handler("Vector", _vector, False))
     _add(Matrix, Handler("Matrix", _vector, False))
     _add(Struct, Handler("Struct", _struct, False))

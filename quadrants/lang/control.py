@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from quadrants.ir.types import DType
-from quadrants.lang.function_table import both_scopes, kernel_only, kernel_only_on_target
+from quadrants.lang.function_table import both_scopes, kernel_only
 
 __all__ = [
     "assume_in_range", "block_local", "cache_read_only", "clock_counter", "global_thread_idx", "grouped", "loop_config",
-    "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate", "prefetch", "static", "static_assert", "static_print",
+    "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate", "static", "static_assert", "static_print",
     "stop_grad",
 ]  # fmt: skip
 
@@ -108,10 +108,9 @@ def assume_in_range(val, base, low, high) -> Any:
     """
 
 
-@kernel_only_on_target
-def prefetch(target) -> Any:
-    """Have the memory at `target` brought near, since it will be written soon. A hint of this package's own kernels: on
-    the CPU, and nothing elsewhere.
+def prefetch(target) -> None:
+    """Have the memory at `target` brought near, since it will be written soon: a hint of this package's own kernels. It
+    does nothing but in those for the CPU.
 
     prefetch(x[i + 64])
     """
