@@ -128,9 +128,7 @@ class Loops:
         """(begin, end) of every axis of an ndrange."""
         values = [self.eval(entry) for entry in node.args]
         pairs = [value if isinstance(value, (tuple, list)) else (0, value) for value in values]
-        return [
-            tuple(x if isinstance(x, Num) else Num(i32, wrap(literal(x).value, i32)) for x in pair) for pair in pairs
-        ]
+        return [tuple(x if isinstance(x, Num) else literal(int(x)) for x in pair) for pair in pairs]
 
     def serial_loop(self, s, targets, rows, assignable) -> None:
         from .evaluate import Break
