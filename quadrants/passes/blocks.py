@@ -40,7 +40,7 @@ def describe_blocks(module: Module) -> Module:
             arrays.update(more)
             task.collective |= together
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
-        if task.collective or arrays:
+        if task.loop is None and (task.collective or arrays):
             _refuse_in_order(task, module)
     return module
 

@@ -365,3 +365,28 @@ def test_a_loop_of_one_thread_has_no_block(tmp_path, option, line, what):
         names["run"](1)
     text = str(caught.value)
     assert what in text and f"leave {option} out" in text and "for i in range(64):" in text
+
+
+@pytest.mark.cpu_only
+def test_threads_of_a_block_meet_in_a_loop_of_each(arch):
+    """A loop in a parallel one is in order anyway, for every thread."""
+    qd.init(arch=qd.cuda, emulate=True)
+    x = qd.field(qd.i32, 64)
+
+    @qd.kernel
+    def turned():
+        qd.loop_config(block_dim=32)
+        for i in range(64):
+            s = block.SharedArray((32,), qd.i32)
+            qd.loop_config(serialize=True)
+            for _ in range(3):
+                s[i % 32] = x[i] + i
+                block.sync()
+                x[i] = s[31 - i % 32]
+                block.sync()
+
+    turned()
+    y = np.zeros(64, np.int32)
+    for _ in range(3):
+        y = (y + np.arange(64)).reshape(2, 32)[:, ::-1].reshape(64)
+    assert (x.to_numpy() == y).all()
