@@ -270,6 +270,8 @@ def convert(row: Option, value: Any) -> Any:
         return value
     if row.type is list:
         return _path_list(row, value)
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a number of NumPy or torch
+        value = value.item()
     accepted: Any = {bool: (bool,), int: (int,), float: (int, float), str: (str,)}[row.type]
     if not isinstance(value, accepted):
         instead = f": write {row.name}={row.instead}" if row.instead else ""

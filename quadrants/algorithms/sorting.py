@@ -78,19 +78,16 @@ def sort(
             ("keys", keys, len(keys.shape), keys.dtype, key_dtype),
             ("tmp_keys", tmp_keys, len(tmp_keys.shape), tmp_keys.dtype, key_dtype),
             ("scratch", scratch, len(scratch.shape), scratch.dtype, qd.u32),
+            *(
+                (
+                    ("values", values, len(values.shape)),
+                    ("tmp_values", tmp_values, len(tmp_values.shape), tmp_values.dtype, values.dtype),
+                )
+                if has_values
+                else ()
+            ),
         )
     )
-    if qd.static(has_values):
-        qd.static(
-            arguments.check(
-                "sort",
-                ("keys", keys, 1),
-                ("tmp_keys", tmp_keys, 1),
-                ("scratch", scratch, 1),
-                ("values", values, len(values.shape)),
-                ("tmp_values", tmp_values, len(tmp_values.shape), tmp_values.dtype, values.dtype),
-            )
-        )
     if qd.static(choices.host()):
         if qd.static(arguments.is_tensor(n)):
             _on_host(keys, tmp_keys, values, tmp_values, scratch, n[()], key_dtype, has_values, end_bit)

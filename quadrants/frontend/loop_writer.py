@@ -40,8 +40,7 @@ class LoopWriter:
         """Emit a loop; `run` traces its body for the loop variables."""
         config = self.flow.take_config()
         top = self.flow.top_level
-        serial = config is not None and (config.serialize or config.parallelize == 1)
-        parallel = top and not serial
+        parallel = top and not (config is not None and config.in_order)
         if config is not None and config.name and not top:
             self.reports.log_warning("loop_config(name=...) is ignored on a nested loop")
         if not parallel:

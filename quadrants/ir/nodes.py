@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from quadrants.ir.loop_config import LoopConfig as LoopConfig
 from quadrants.ir.memory import MEMORY as MEMORY
 from quadrants.ir.memory import PLACES as PLACES
 from quadrants.ir.memory import ArrayDecl as ArrayDecl
@@ -237,18 +238,6 @@ class If:
     then: list[Stmt]
     orelse: list[Stmt]
     loc: Loc | None = None
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class LoopConfig:
-    """What the user asked for in `qd.loop_config`."""
-
-    block_dim: int | None = None
-    serialize: bool = False
-    parallelize: int | None = None
-    name: str | None = None
-    bit_vectorize: bool = False
-    resident_blocks: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)

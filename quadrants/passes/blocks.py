@@ -48,7 +48,7 @@ def describe_blocks(module: Module) -> Module:
 def _refuse_in_order(task: Task, module: Module) -> None:
     """A loop that one thread goes through has nobody to wait for, and nothing that others stored."""
     for s in task.body:
-        if isinstance(s, For) and s.config is not None and (s.config.serialize or s.config.parallelize == 1):
+        if isinstance(s, For) and s.config is not None and s.config.in_order:
             for node in walk.with_functions(s.body, _TOGETHER):
                 if isinstance(node, Cell) and node.array.kind == "shared":
                     what = f"the shared array '{node.array.label}'"

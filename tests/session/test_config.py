@@ -4,6 +4,7 @@ import math
 import os
 import warnings
 
+import numpy as np
 import pytest
 
 from quadrants import config, session
@@ -149,6 +150,15 @@ def test_float_options_take_int_and_float():
     assert type(cfg.device_memory_GB) is float
     with pytest.raises(TypeError):
         cfg.device_memory_GB = "2"
+
+
+def test_numbers_of_numpy_are_numbers():
+    cfg = CompileConfig(debug=np.bool_(True), random_seed=np.int32(7), device_memory_GB=np.float32(0.5))
+    assert (cfg.debug, cfg.random_seed, cfg.device_memory_GB) == (True, 7, 0.5)
+    assert [type(v) for v in (cfg.debug, cfg.random_seed, cfg.device_memory_GB)] == [bool, int, float]
+    for name, bad in (("debug", np.int32(1)), ("random_seed", np.float64(1.0)), ("random_seed", np.array([1]))):
+        with pytest.raises(TypeError, match=name):
+            setattr(cfg, name, bad)
 
 
 @pytest.mark.parametrize(
