@@ -347,10 +347,7 @@ def _forget_kernels(module: str) -> None:
 
 
 def _tell_of_lost_bits(place: tuple, number: int, dtype: str) -> None:
-    caller.warn(
-        f"{QuadrantsRuntimeTypeError.place(place)}: {number} does not fit in the type {dtype} of the parameter, which "
-        "gets its low bits. Declare the parameter with a wider type, or pass a smaller number."
-    )
+    messages.tell_of_lost_bits(QuadrantsRuntimeTypeError.place(place), number, dtype)
 
 
 def _install() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quadrants._ext.core import OPAQUE
+from quadrants.calls import messages
 from quadrants.calls.kind import Kind, Packer, Source
 from quadrants.errors import QuadrantsCompilationError, QuadrantsRuntimeTypeError
 from quadrants.ir.types import DType, TensorType
@@ -62,6 +63,7 @@ def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset:
     data = data[tuple(slice(n) for n in t.shape)]
     if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
         check_integer(int(data.min()), t.dtype, f"Argument {name}")
+    tell_of_lost_bits(data, t.dtype, name)
     with np.errstate(all="ignore"):
         raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()
     block[offset : offset + len(raw)] = raw
@@ -80,8 +82,18 @@ def whole_numbers(data: np.ndarray, dtype: DType, name: str) -> np.ndarray:
             raise OverflowError(f"Argument {name}: {told}") from None
     for x in data.flat:
         check_integer(int(x), dtype, f"Argument {name}")
+    tell_of_lost_bits(data, dtype, name)
     stored: np.ndarray = store_value(data, np.dtype(dtype.numpy_name))
     return stored
+
+
+def tell_of_lost_bits(data: np.ndarray, dtype: DType, name: str) -> None:
+    """A warning as of scalars, whose bits may be meant as those of the unsigned type."""
+    if data.dtype.kind in "iuO" and dtype.kind in "iu" and data.dtype.itemsize >= dtype.size < 8:
+        half = 1 << (8 * dtype.size - 1)
+        lost = data[(data < -half) | (data >= 2 * half)]
+        if lost.size:
+            messages.tell_of_lost_bits(f"Argument {name}", int(lost[0]), dtype)
 
 
 def _all_whole(data: np.ndarray) -> bool:

@@ -34,6 +34,14 @@ def at_call(error: Exception, kernel: str) -> Exception:
     return error
 
 
+def tell_of_lost_bits(place: str, number: int, dtype: object) -> None:
+    """A warning at the line of the call."""
+    caller.warn(
+        f"{place}: {number} does not fit in the type {dtype} of the parameter, which gets its low bits. Declare the "
+        "parameter with a wider type, or pass a smaller number."
+    )
+
+
 def _place(frame: FrameType) -> Frame:
     from quadrants.banner import Frame, whole_line
 

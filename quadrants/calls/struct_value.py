@@ -8,7 +8,7 @@ import numpy as np
 
 from quadrants._ext.core import OPAQUE
 from quadrants.calls.kind import Kind, Packer, Source
-from quadrants.calls.matrix import pack_tensor, whole_numbers
+from quadrants.calls.matrix import pack_tensor, tell_of_lost_bits, whole_numbers
 from quadrants.errors import QuadrantsRuntimeTypeError
 from quadrants.ir.types import StructType, TensorType, struct_offsets
 from quadrants.lang import parameters
@@ -81,6 +81,7 @@ def _pack_members(t: StructType, name: str, entries: dict[str, Any], block: memo
                 )
             if number.dtype.kind in "iu":
                 check_integer(int(number), kind, f"Argument {name}.{key}")
+                tell_of_lost_bits(number, kind, f"{name}.{key}")
             with np.errstate(all="ignore"):
                 raw = number.astype(kind.numpy_name).tobytes()
             block[offset + at : offset + at + len(raw)] = raw

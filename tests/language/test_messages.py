@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import partial
 from textwrap import shorten
 
 import numpy as np
@@ -231,6 +232,22 @@ def test_arguments_that_lose_bits(arch):
     for number in (2**31 - 1, -(2**31), 2**32 - 1):  # the bits of u32 are often meant
         assert told_of(lambda: call(number)) == []
     assert results == [0, 0, 0, 2**31 - 1, -(2**31), -1]
+
+
+@pytest.mark.parametrize("make", [list, np.array, partial(np.array, dtype=object), qd.Vector])
+def test_vectors_that_lose_bits(arch, make):
+    @qd.kernel
+    def second(v: qd.types.vector(2, qd.i16)) -> qd.i16:
+        return v[1]
+
+    results: list[int] = []
+    for number in (2**40 + 3, -(2**40) + 3, 2**16 + 3):
+        (told,) = told_of(lambda: results.append(second(make([0, number]))))
+        assert f"Argument v: {number} does not fit in the type i16 of the parameter" in str(told.message)
+        assert told.filename == __file__
+    for number in (2**15 - 1, -(2**15), 2**16 - 1):
+        assert told_of(lambda: results.append(second(make([0, number])))) == []
+    assert results == [3, 3, 3, 2**15 - 1, -(2**15), -1]
 
 
 # ------------------------------------------------------------ signatures
