@@ -8,6 +8,7 @@ import numpy as np
 
 import quadrants as qd
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.linalg import _assembly
 from quadrants.linalg import _library as library
 from quadrants.linalg._matrix import FORMATS, SparseMatrix
 
@@ -71,13 +72,18 @@ class SparseMatrixBuilder:
 
         QuadrantsRuntimeError where there were more triplets than room, or one is outside of the matrix.
         """
-        rows, columns, values, count = self._collected()
+        count = int(self.count.to_numpy()[0])
         self.count.fill(0)
         if count > self.max_num_triplets:
             raise QuadrantsRuntimeError(
                 f"{count} triplets were added to a sparse matrix builder that has room for {self.max_num_triplets}: "
                 f"make it with max_num_triplets={count}."
             )
+        if _assembly.suits(count):
+            made = _assembly.compressed_rows(self, count)
+            if made is not None:
+                return SparseMatrix.of_rows(made, self.storage_format)
+        rows, columns, values = self._held(count)
         self._check_inside(rows, columns)
         triplets = (values, (rows, columns))
         matrix = library.scipy("sparse").coo_array(triplets, shape=(self.num_rows, self.num_cols))
@@ -86,8 +92,11 @@ class SparseMatrixBuilder:
     def _collected(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         """Rows, columns and values of the triplets that found room, and how many there were."""
         count = int(self.count.to_numpy()[0])
-        held = min(count, self.max_num_triplets)
-        return (*(array.to_numpy()[:held] for array in (self.rows, self.columns, self.values)), count)
+        return (*self._held(min(count, self.max_num_triplets)), count)
+
+    def _held(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows, columns, values = (array.to_numpy()[:count] for array in (self.rows, self.columns, self.values))
+        return rows, columns, values
 
     def _check_inside(self, rows: np.ndarray, columns: np.ndarray) -> None:
         for indices, extent in ((rows, self.num_rows), (columns, self.num_cols)):

@@ -1,4 +1,4 @@
-"""Sparse matrices, which SciPy keeps."""
+"""Sparse matrices, which SciPy keeps, but for those that kernels have made on a device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class SparseMatrix:
     `A + B`, `A - B`, `A * B` (element by element), `A * 2.5`, `A @ B`, `A @ x`, `A.transpose()` and `A[i, j]` are those
     of NumPy; a result has the dtype and the format of A. `x` is a NumPy array, a field (the product is a NumPy array),
     or an ndarray (the product is an ndarray). It is made zero at first. i and j count from 0; there are no negative
-    ones, and no slices.
+    ones, and no slices. A large one that a builder has made on a GPU stays there until its numbers are asked for, and
+    is lost with the runtime, as ndarrays are.
 
     Raises QuadrantsRuntimeError for other dtypes and formats, ImportError where there is no SciPy.
 
@@ -55,9 +56,34 @@ class SparseMatrix:
         self._keep(sm)
 
     def _keep(self, matrix: Any) -> None:
-        self._scipy = matrix.asformat(FORMATS[self.storage_format], copy=True).astype(self._numpy_dtype, copy=False)
-        self._scipy.sum_duplicates()
+        self._host = matrix.asformat(FORMATS[self.storage_format], copy=True).astype(self._numpy_dtype, copy=False)
+        self._host.sum_duplicates()
+        self._shape = self._host.shape
         self._rows: Rows | None = None
+
+    @classmethod
+    def of_rows(cls, rows: Rows, storage_format: str) -> SparseMatrix:
+        """A matrix that kernels have made; SciPy gets a copy when it is asked first."""
+        made = cls.__new__(cls)
+        made.dtype, made.storage_format = rows.dtype, storage_format
+        made._numpy_dtype, made._shape = library.numpy_dtype(rows.dtype), rows.shape
+        made._host, made._rows = None, rows
+        return made
+
+    @property
+    def _scipy(self) -> Any:
+        if self._host is None:
+            self._host = self._of_this_runtime().to_scipy().asformat(FORMATS[self.storage_format])
+        return self._host
+
+    def _of_this_runtime(self) -> Rows:
+        assert self._rows is not None  # there are rows where SciPy has no matrix
+        if self._rows.generation != session.generation():
+            raise QuadrantsRuntimeError(
+                "This sparse matrix was made on the device of a runtime that qd.init or qd.reset has ended: keep "
+                "A.to_scipy(), and make qd.linalg.SparseMatrix(sm=..) of it."
+            )
+        return self._rows
 
     def _like(self, matrix: Any) -> SparseMatrix:
         return SparseMatrix(sm=matrix, dtype=self.dtype, storage_format=self.storage_format)
@@ -65,7 +91,7 @@ class SparseMatrix:
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, columns)"""
-        return self._scipy.shape
+        return self._shape
 
     @property
     def n(self) -> int:
@@ -143,9 +169,15 @@ class SparseMatrix:
 
     def rows(self) -> Rows:
         """The compressed rows, where kernels can read them."""
+        if self._host is None:
+            return self._of_this_runtime()
         if self._rows is None or self._rows.generation != session.generation():
-            self._rows = Rows(self._scipy.tocsr(), self.dtype)
+            self._rows = Rows.of_scipy(self._host.tocsr(), self.dtype)
         return self._rows
+
+    def rows_of_symmetric(self) -> Rows:
+        """The same where the matrix is symmetric: its columns are its rows, however they are stored."""
+        return self.rows() if self._host is None else Rows.of_scipy(self._host, self.dtype)
 
     def __getitem__(self, indices: Any) -> float:
         return float(self._scipy[self._inside(indices)])

@@ -12,12 +12,22 @@ from quadrants.errors import QuadrantsRuntimeError
 from quadrants.lang.kinds import kind_of, unwrapped
 from quadrants.linalg import _library as library
 from quadrants.linalg._matrix import SparseMatrix
-from quadrants.linalg._products import Rows, shared
+from quadrants.linalg._products import Rows, blank, shared
 
 __all__ = ["SparseCG"]
 
 # Places in `state`: r . r, and r . z with z = r / diagonal of the matrix.
 _SQUARE, _SLOPE = 0, 1
+
+
+@qd.kernel
+def _invert_diagonal(starts: qd.Tensor, columns: qd.Tensor, values: qd.Tensor, inverse: qd.Tensor):
+    """1 where an entry of the diagonal is zero."""
+    for i in range(inverse.shape[0]):
+        inverse[i] = 1
+        for k in range(starts[i], starts[i + 1]):
+            if columns[k] == i and values[k] != 0:
+                inverse[i] = 1 / values[k]
 
 
 @qd.kernel
@@ -99,17 +109,19 @@ class SparseCG:
         size = float(np.linalg.norm(self.b.astype(np.float64)))
         if size == 0:
             return self._result(np.zeros_like(self.b)), True
-        # A is symmetric: its columns are its rows, however they are stored.
-        work = _Work(Rows(self.A._scipy, self.A.dtype), self.A._scipy.diagonal(), self.b, self.x0)
+        work = _Work(self.A.rows_of_symmetric(), self.b, self.x0)
         work.start()
         relative, count = work.residual() / size, 0
         while relative >= self.atol and count < self.max_iter:
             work.step()
             relative, count = work.residual() / size, count + 1
-        return self._result(work.solution()), relative < self.atol
+        return self._result(work.x), relative < self.atol
 
-    def _result(self, x: np.ndarray) -> Any:
-        return library.ndarray_of(x, self.A.dtype) if self._to_ndarray else x
+    def _result(self, x: Any) -> Any:
+        """A vector of NumPy or an ndarray as what b is."""
+        if self._to_ndarray:
+            return library.ndarray_of(x, self.A.dtype) if isinstance(x, np.ndarray) else x
+        return x if isinstance(x, np.ndarray) else x.to_numpy()
 
     def _vector(self, x: Any, name: str) -> np.ndarray:
         x = unwrapped(x)
@@ -127,12 +139,12 @@ class SparseCG:
 class _Work:
     """The vectors of a solution under way."""
 
-    def __init__(self, rows: Rows, diagonal: np.ndarray, b: np.ndarray, x0: np.ndarray):
+    def __init__(self, rows: Rows, b: np.ndarray, x0: np.ndarray):
         dtype = rows.dtype
-        inverse = np.divide(1, diagonal, out=np.ones_like(diagonal), where=diagonal != 0)
-        self.matrix = (rows.starts, rows.columns, rows.values, shared(inverse, dtype))
+        inverse, self.r, self.p, self.Ap = (blank(len(b), dtype) for _ in range(4))
+        self.matrix = (rows.starts, rows.columns, rows.values, inverse)
+        _invert_diagonal(*self.matrix)
         self.b, self.x = shared(b, dtype), shared(x0.copy(), dtype)
-        self.r, self.p, self.Ap = (shared(np.zeros_like(b), dtype) for _ in range(3))
         self.state = qd.ndarray(dtype, 2)
 
     def start(self) -> None:
@@ -145,6 +157,3 @@ class _Work:
         """The 2-norm; NaN where numbers are not finite."""
         square = float(self.state.to_numpy()[_SQUARE])
         return math.sqrt(square) if square >= 0 else math.nan
-
-    def solution(self) -> np.ndarray:
-        return self.x if isinstance(self.x, np.ndarray) else self.x.to_numpy()
