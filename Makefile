@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 help:
 	@echo "make demo       run the mpm88 example"
-	@echo "make test       all tests (test-fast: a quarter of those that are not slow; SHARE=1: all of these)"
+	@echo "make test       all tests (test-fast: a seventh of those that are not slow; SHARE=1: all of these)"
 	@echo "make test-simt  the tests that depend on the arch, on emulated GPUs (ARCHS=cuda,amdgpu; also metal)"
 	@echo "make test-metal  the same through Metal's driver and a stand-in of Apple's libraries, in part (SHARE=1: all)"
 	@echo "make test-opencl  the same, in part, on a device with OpenCL, such as PoCL (SHARE=1: all of what it takes parts of)"
@@ -44,7 +44,7 @@ test: build
 	$(RUN)/python -m pytest -n 2 --dist loadfile
 
 # One test in SHARE, other ones after each commit, and all of tests/project, which is about the tree itself.
-test-fast: SHARE ?= 4
+test-fast: SHARE ?= 7
 test-fast: build
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
 

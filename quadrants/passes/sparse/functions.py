@@ -183,6 +183,7 @@ def _clear_list(tree: Tree, node: SparseNode, coords: Coords, body: Body) -> Non
     position = node.own[0][0]
     there = body.when(compare("gt", got(cell), const(0)))
     old = there.atomic("exchange", cell, const(0), name="length")
+    old = binary("min", old, const(node.most))  # appends to a full list have counted, too
     (table,) = node.tables
     each = node.shape[position] // table.shape[[axis for axis in table.axes].index(node.axes[position])]
     ends = [part((plus(old, each - 1),), 0, each, 0)]
