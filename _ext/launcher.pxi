@@ -402,5 +402,5 @@ def clear_all():
     _generation += 1
     _last_tasks = 0
     forget_producers()
-    for launcher in list(_launchers):
+    for launcher in members(_launchers):
         (<Launcher> launcher).clear()

@@ -24,6 +24,7 @@ from quadrants.lang.definitions import at_definition, refuse_async, require_func
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
+from quadrants.weakly import members
 
 EMPTY = inspect.Parameter.empty
 _GRAPH_REFUSAL = "qd_stream is not compatible with graph=True kernels: launch it without, or declare it without graph."
@@ -341,7 +342,7 @@ def _ends_at_the_call(error: BaseException) -> bool:
 
 
 def _forget_kernels(module: str) -> None:
-    for known in list(_kernels):
+    for known in members(_kernels):
         if known.fn.__module__ == module:
             known.clear()
 
@@ -361,7 +362,7 @@ def _install() -> None:
     session.on_clear(core.clear_all)
     session.on_init(_choose_interpreter)
     session.on_clear(lambda: core.set_interpreter(None))
-    session.get_runtime().count_compiled = lambda: sum(len(k.materialized_kernels) for k in list(_kernels))
+    session.get_runtime().count_compiled = lambda: sum(len(k.materialized_kernels) for k in members(_kernels))
     _choose_interpreter()  # qd.init may have been called before this module was imported
 
 

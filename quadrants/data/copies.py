@@ -1,15 +1,53 @@
-"""Copies on the host of foreign arrays that kernels do not reach: one for each piece of memory."""
+"""Copies on the host of foreign arrays that kernels do not reach: one for each piece of memory.
+
+A launch that works on copies has its `Turn` from before they are made until they are brought back: what another thread
+stored in between would be lost.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from quadrants.data.external import External
+
+
+_lock = threading.RLock()  # what brings an array back may be a user's, and launch kernels
+
+
+def _renew() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)  # the thread that had it may not exist there
+
+
+class Turn:
+    """The right to copy arrays and to bring them back, which one thread has at a time."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock: threading.RLock | None = None
+
+    def begin(self) -> None:
+        lock = self._lock = _lock  # before it is had: an interrupt in between leaves nothing locked
+        lock.acquire()
+
+    def end(self) -> None:
+        """Also of a turn that has ended, or did not come to begin."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            with suppress(RuntimeError):  # it was interrupted before it had the lock
+                lock.release()
 
 
 class _Copy:

@@ -13,6 +13,7 @@ from quadrants.data import bulk, context, dtypes, host_access, host_values, memo
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import tensor_type
+from quadrants.weakly import members
 
 
 class NdarrayTypeMetadata:
@@ -188,7 +189,8 @@ class Ndarray(NumpyExchange, ArrayBase):
     # -- whole content
 
     def _content(self) -> np.ndarray:
-        return self._live().view(dtypes.numpy_dtype(self.dtype))
+        dtype = self.dtype  # first: another thread's qd.init takes it last
+        return self._live().view(dtypes.numpy_dtype(dtype))
 
     def _strided(self) -> np.ndarray:
         return self._content()
@@ -214,13 +216,13 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     def fill(self, val) -> None:
         """Set every element to a number, or for compound elements to a nested list, vector or matrix. Casts as C."""
-        content = self._content()
+        dtype, content = self.dtype, self._content()
         if self._element_shape and hasattr(val, "__len__"):
-            values = host_access.element_values(val, self._element_shape, self.dtype)
-            flat = [bulk.number(x, self.dtype) for x in values.ravel()]
+            values = host_access.element_values(val, self._element_shape, dtype)
+            flat = [bulk.number(x, dtype) for x in values.ravel()]
             content[...] = np.array(flat, content.dtype).reshape(self._element_shape)
         else:
-            content[...] = bulk.number(val, self.dtype)
+            content[...] = bulk.number(val, dtype)
         self._written()
 
     def copy_from(self, other: Ndarray) -> None:
@@ -356,7 +358,7 @@ def _canonical_view(buffer, dtype, physical: tuple, layout: tuple | None):
 
 def clear() -> None:
     """Kill every live ndarray; called when the runtime goes."""
-    for array in list(context.live_ndarrays()):
+    for array in members(context.live_ndarrays()):
         array._kill()
 
 

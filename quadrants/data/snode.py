@@ -14,6 +14,7 @@ from quadrants.data import context, exhaustion, layout, memory
 from quadrants.data.node import Leaf, SNode, TreeBuilding
 from quadrants.data.sites import caller_site
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.weakly import members
 
 # Re-entrant: a client's materialize hook fills fields, which asks for materialization again.
 _lock = threading.RLock()
@@ -185,7 +186,7 @@ def clear() -> None:
             dying.append(old.building)
         for tree in dying:
             tree.kill()
-        for field in list(old.unplaced):
+        for field in members(old.unplaced):
             field._kill()
 
 
@@ -205,12 +206,12 @@ def _check_builders() -> None:
 def _check_unplaced() -> None:
     if not _state.unplaced:
         return
-    for field in list(_state.unplaced):
+    for field in members(_state.unplaced):
         if field._is_placed():
             _state.unplaced.discard(field)
     if not _state.unplaced:
         return
-    parts = [_told(role, [f for f in _state.unplaced if f._role == role]) for role in ("", "grad", "dual")]
+    parts = [_told(role, [f for f in members(_state.unplaced) if f._role == role]) for role in ("", "grad", "dual")]
     raise QuadrantsRuntimeError("\n".join(filter(None, parts)))
 
 

@@ -9,7 +9,7 @@ from quadrants.frontend.refs import ArrayRef
 from quadrants.frontend.state import State
 from quadrants.frontend.structcell import StructCell
 from quadrants.ir import walk
-from quadrants.ir.nodes import Atomic, Binary, Const, Eval
+from quadrants.ir.nodes import Atomic, Binary, Const, Eval, Loc
 from quadrants.ir.types import StructType, TensorType, element_dtype, promote, tensor_type, u1
 from quadrants.lang import tensor, typed
 from quadrants.lang.debug_checks import REPORTED
@@ -114,17 +114,19 @@ class Atomics:
     def emit_atomic(self, op: str, place, args: tuple, t):
         """An atomic whose old value is declared only if somebody reads it."""
         if self.options.debug and not self.options.ad_mode and op in REPORTED and t.kind in "iu":
-            return self._reported_atomic(op, place, args[0], t)
+            loc = self.positions.reported_loc()
+            if loc is not None:
+                return self._reported_atomic(op, place, args[0], t, loc)
         node = Atomic(op, place, args, t)
         stmt = Eval(node)
         self.writer.emit(stmt)
         return OldValue(self.writer, self.writer.block, stmt, node)
 
-    def _reported_atomic(self, op: str, place, arg, t):
+    def _reported_atomic(self, op: str, place, arg, t, loc: Loc):
         """The same with a report of overflow, which needs the old value: so no reduction gathers such updates."""
         arg = self.writer.temp(Value(arg)).expr
         old = self.writer.declare("old", Atomic(op, place, (arg,), t), mutable=False)
-        self.writer.emit(Eval(Binary(op, old.expr, arg, t, self.positions.reported_loc())))
+        self.writer.emit(Eval(Binary(op, old.expr, arg, t, loc)))
         found = OldValue(self.writer, self.writer.block, None, None)
         found.value = old
         return found

@@ -18,6 +18,7 @@ from quadrants.lang.described import plain_words
 
 _WIDEST = 64  # bits of a dtype
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_WRAPPING = _PACKAGE + "algorithms" + os.sep
 
 
 class Positions:
@@ -77,11 +78,14 @@ class Positions:
         own = [f for f in self.frames if not f.source.file.startswith(_PACKAGE)]
         return own[-1] if own else self.frame
 
-    def reported_loc(self) -> Loc:
+    def reported_loc(self) -> Loc | None:
         """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
 
-        A func that stays a function has many callers, so its report cannot name one.
+        A func that stays a function has many callers, so its report cannot name one. None in the algorithms, in which
+        integers are documented to wrap.
         """
+        if self.frame.source.file.startswith(_WRAPPING):
+            return None
         frames = self.error_frames()
         k = len(frames) - 1
         while k > 0 and self.frames[k].kind == "inline" and frames[k].file.startswith(_PACKAGE):

@@ -71,8 +71,8 @@ class KernelTracer(Protocol):
     def name_of(self, value: Any, /) -> str:
         """The name in the line under translation that stands for a Python number; "" where none does."""
 
-    def reported_loc(self) -> Loc:
-        """The place for a report that is printed while the kernel runs."""
+    def reported_loc(self) -> Loc | None:
+        """The place for a report that is printed while the kernel runs; None where nothing is to be reported."""
 
     # Blocks, lanes and shared arrays.
 

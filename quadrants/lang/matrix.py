@@ -252,7 +252,7 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
         )
     if len(arr) and isinstance(arr[0], Matrix):
         raise Exception("cols/rows required when using list of vectors")
-    data = np.array(arr) if dt is None else _converted(arr, _element_type(dt))
+    data = _untyped(arr) if dt is None else _converted(arr, _element_type(dt))
     if data.dtype.kind not in "biuf":
         raise QuadrantsTypeError(
             f"Element type of the matrix is invalid. Got {data.dtype} from {arr!r}; use numbers that fit in 64 bits."
@@ -260,6 +260,17 @@ def as_entries(arr: Any, dt: Any) -> np.ndarray:
     if data.ndim > 2:
         raise QuadrantsTypeError(f"Matrices have 1 or 2 axes, but the given entries have {data.ndim}")
     return data
+
+
+def _untyped(arr: Any) -> np.ndarray:
+    data = np.array(arr)
+    if data.dtype.kind != "f" or isinstance(arr, np.ndarray):
+        return data
+    # NumPy takes integers of 64 bits beside smaller ones for real numbers.
+    exact = np.array(arr, object)
+    if not exact.size or not all(isinstance(x, (int, np.integer)) for x in exact.flat):
+        return data
+    return exact.astype(np.uint64) if exact.min() >= 0 else exact
 
 
 def _whole(item: Any, dtype: np.dtype) -> Any:

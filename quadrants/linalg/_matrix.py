@@ -23,7 +23,7 @@ class SparseMatrix:
 
     Args:
         n: rows. m: columns; n, if None.
-        sm: a matrix of SciPy whose numbers it copies, in place of n and m.
+        sm: a matrix of SciPy whose numbers it copies, rounded to dtype, in place of n and m.
         dtype: qd.f32 or qd.f64.
         storage_format: "col_major" (compressed columns) or "row_major" (compressed rows).
 

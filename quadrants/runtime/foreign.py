@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from quadrants.data import external
+from quadrants.data import copies, external
 
 if TYPE_CHECKING:
     from quadrants.calls.kind import Packer
 
 
 class _Held:
-    """Keeps a foreign array alive during a launch and copies results back after it."""
+    """Keeps a foreign array alive during a launch and copies results back after it. Nobody else copies meanwhile."""
 
-    __slots__ = ("external",)
+    __slots__ = ("external", "_turn")
 
-    def __init__(self, described: external.External):
-        self.external = described
+    def __init__(self, describe: Callable[[], external.External]):
+        self._turn = copies.Turn()
+        try:
+            self._turn.begin()
+            self.external = describe()
+            if self.external.finish is None:
+                self._turn.end()
+        except BaseException:
+            self._turn.end()
+            raise
 
     def finish(self) -> None:
-        if self.external.finish is not None:
-            self.external.finish()
+        try:
+            if self.external.finish is not None:
+                self.external.finish()
+        finally:
+            self._turn.end()
+
+    def __del__(self) -> None:
+        self._turn.end()  # a launch that did not come to its end
 
 
 def flags_packer(name: str, shape_offset: int, ndim: int) -> Packer:
@@ -50,7 +65,7 @@ def external_packer(
     the array.
     """
 
-    def pack(value: Any, block: memoryview, offset: int) -> _Held:
+    def describe(value: Any) -> external.External:
         described = external.describe_external(value, name, written)
         if gradient:
             assert described.grad is not None  # the token tells arrays with one apart
@@ -60,9 +75,14 @@ def external_packer(
                 f"Invalid value for argument {name} - required element_shape={element}, "
                 f"array with element shape of {tuple(described.shape[ndim:])} is provided"
             )
+        return described
+
+    def pack(value: Any, block: memoryview, offset: int) -> _Held:
+        held = _Held(lambda: describe(value))
+        described = held.external
         struct.pack_into("=Q", block, offset, described.pointer)
         if shape_offset >= 0:
             struct.pack_into(f"={ndim}i", block, shape_offset, *described.shape[:ndim])
-        return _Held(described)
+        return held
 
     return pack

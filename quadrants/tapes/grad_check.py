@@ -11,6 +11,7 @@ from quadrants._ext.core import everything_written
 from quadrants.data import bulk, context, dtypes, memory, snode
 from quadrants.data.field import Field, ScalarField
 from quadrants.data.matrix_field import MatrixField
+from quadrants.weakly import members
 
 # Central differences are exact to eps**2 and lose digits as 1/eps: somewhere between they agree with the gradient.
 _STEPS = [2.0**-k for k in range(3, 30, 2)]
@@ -113,7 +114,7 @@ def _all_memory() -> list:
     context.materialize()
     context.synchronize()
     buffers = [tree.buffer for tree in snode.trees() if tree.buffer is not None]
-    buffers += [x.arr for x in list(context.live_ndarrays()) if x.arr is not None]
+    buffers += [x.arr for x in members(context.live_ndarrays()) if x.arr is not None]
     return [(b, b.fetch(0, b.nbytes) if memory.is_device(b) else np.frombuffer(b, np.uint8).copy()) for b in buffers]
 
 

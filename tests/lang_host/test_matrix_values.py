@@ -20,12 +20,20 @@ from quadrants.lang.matrix import Matrix, Vector
         ([True, False], None, "bool"),
         ([1, 2], f32, "float32"),
         (np.ones(2, np.float32), None, "float32"),
+        ([2**63, 1], None, "uint64"),
+        ([2**64 - 1, True], None, "uint64"),
     ],
 )
 def test_dtype_of_entries(arr, dt, dtype):
     v = Vector(arr, dt)
     assert v.to_numpy().dtype == dtype
-    assert v.get_shape() == (2,)
+    assert v.get_shape() == (2,) and v.to_list() == list(arr)
+
+
+@pytest.mark.parametrize("arr", [[2**63, -1], [2**64, 1], [[2**63, 1], [-1, 1]]])
+def test_integers_that_no_type_holds_are_refused(arr):
+    with pytest.raises(QuadrantsTypeError, match="fit in 64 bits"):
+        (Matrix if isinstance(arr[0], list) else Vector)(arr)
 
 
 def test_reals_are_truncated_for_an_integer_dt():

@@ -328,3 +328,23 @@ def test_powers_of_vectors_with_an_exponent_of_the_run(arch, capfd):
 
     assert run(v(2, 3), 19).to_list() == [2**19, 3**19] and not reports(capfd)
     assert run(v(2, 3), 20)[0] == 2**20 and len(reports(capfd)) == 1
+
+
+@debug
+def test_algorithms_wrap_without_a_word(arch, capfd):
+    """As they are documented to do; a report would name a line that is not the user's."""
+    al, n = qd.algorithms, 3000
+
+    @qd.kernel
+    def total(x: qd.types.ndarray(), y: qd.types.ndarray(), sums: qd.types.ndarray(), scratch: qd.types.ndarray()):
+        al.reduce_add(x, y, scratch, n, qd.i32, 2)
+        al.exclusive_scan_add(x, sums, scratch, n, qd.i32, 2)
+        y[0] += 2**31 - 1
+
+    largest = np.full(n, 2**31 - 1, np.int32)
+    x, y, sums = qd.ndarray(qd.i32, n), qd.ndarray(qd.i32, 1), qd.ndarray(qd.i32, n)
+    x.from_numpy(largest)
+    slots = max(al.reduce_scratch_slots(n, 2), al.exclusive_scan_scratch_slots(n, 2))
+    total(x, y, sums, qd.ndarray(qd.u32, slots))
+    assert sums.to_numpy()[-1] == largest[1:].sum(dtype=np.int32) and y[0] == 2**31 - 1 - n
+    assert reports(capfd) == []

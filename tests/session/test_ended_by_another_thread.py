@@ -1,5 +1,6 @@
 """A runtime that another thread ends at the worst moment: nothing of it is used with the one that comes after."""
 
+import sys
 import threading
 import time
 
@@ -12,6 +13,7 @@ from quadrants import session
 from quadrants.backends import registry
 from quadrants.data import memory
 from quadrants.errors import QuadrantsRuntimeError
+from quadrants.weakly import members
 
 ARRAY = qd.types.ndarray(dtype=qd.i32, ndim=1)
 
@@ -89,3 +91,61 @@ def test_a_launch_looks_at_its_arguments_again_when_the_runtime_ended_while_it_c
     start_anew()
     add_one(values)  # compiled twice, as its first plan went with the runtime
     assert values.tolist() == [1] * 4 and next(turns, 0) == 0
+
+
+def test_a_runtime_starts_while_others_make_kernels_fields_and_arrays(init):
+    """Each of them works, or says that its runtime has gone."""
+    stop, wrong = threading.Event(), []
+
+    def make():
+        while not stop.is_set():
+            try:
+
+                @qd.kernel
+                def one() -> qd.i32:
+                    return 1
+
+                qd.field(qd.i32, shape=5).fill(3)
+                qd.ndarray(qd.i32, 9).fill(2)
+            except QuadrantsRuntimeError as error:
+                if not any(told in str(error) for told in ("is dead", "There is no runtime", "meanwhile", "freed by")):
+                    wrong.append(error)
+            except BaseException as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(3)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        init()
+        for thread in threads:
+            thread.start()
+        for _ in range(60):
+            init()
+    finally:
+        stop.set()
+        sys.setswitchinterval(before)
+        for thread in threads:
+            thread.join()
+    assert not wrong, wrong[0]
+    qd.field(qd.i32, shape=3).fill(1)
+
+
+@pytest.mark.cpu_only
+def test_members_of_a_set_that_grows_meanwhile():
+    class Growing(list):
+        tries = 0
+
+        def __iter__(self):
+            self.tries += 1
+            if self.tries < 3:
+                raise RuntimeError("Set changed size during iteration")
+            return super().__iter__()
+
+    class Broken(list):
+        def __iter__(self):
+            raise RuntimeError("another one")
+
+    assert members(Growing([1, 2])) == [1, 2]
+    with pytest.raises(RuntimeError, match="another one"):
+        members(Broken())
