@@ -44,7 +44,6 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from quadrants.errors import QuadrantsRuntimeError, QuadrantsRuntimeTypeError
-from quadrants.weakly import members
 
 include "abi.pxi"
 include "turns.pxi"

@@ -396,6 +396,16 @@ cdef PyObject *bound_vectorcall(
     return <PyObject *> called
 
 
+def members(known, /):
+    """A list of what a `weakref.WeakSet` holds, to which other threads may add meanwhile."""
+    while True:
+        try:
+            return list(known)
+        except RuntimeError as error:
+            if "changed size" not in str(error):
+                raise
+
+
 def clear_all():
     """Forget the plans of all launchers; for the end of a runtime."""
     global _generation, _last_tasks

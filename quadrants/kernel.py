@@ -9,7 +9,7 @@ import types
 import weakref
 
 from quadrants import caller, program_text, session
-from quadrants._ext.core import OPAQUE, SCALAR, Entrance, Launcher
+from quadrants._ext.core import OPAQUE, SCALAR, Entrance, Launcher, members
 from quadrants.calls import messages, registry
 from quadrants.calls.tokens import member_token
 from quadrants.errors import (
@@ -24,7 +24,6 @@ from quadrants.lang.definitions import at_definition, refuse_async, require_func
 from quadrants.lang.enums import AutodiffMode
 from quadrants.lang.func import receiver_of, resolve_annotations
 from quadrants.observations import CompileCacheObservations, LaunchObservations, SourceCacheObservations
-from quadrants.weakly import members
 
 EMPTY = inspect.Parameter.empty
 _GRAPH_REFUSAL = "qd_stream is not compatible with graph=True kernels: launch it without, or declare it without graph."

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from quadrants import caller
-from quadrants._ext.core import ArrayBase, Writes, intern_token
+from quadrants._ext.core import ArrayBase, Writes, intern_token, members
 from quadrants.data import bulk, context, dtypes, host_access, host_values, memory, refusals, shapes
 from quadrants.data.interop_numpy import NumpyExchange
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.types import tensor_type
-from quadrants.weakly import members
 
 
 class NdarrayTypeMetadata:

@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from quadrants import caller
+from quadrants._ext.core import members
 from quadrants.data import context, exhaustion, layout, memory
 from quadrants.data.node import Leaf, SNode, TreeBuilding
 from quadrants.data.sites import caller_site
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.weakly import members
 
 # Re-entrant: a client's materialize hook fills fields, which asks for materialization again.
 _lock = threading.RLock()

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from quadrants._ext.core import everything_written
+from quadrants._ext.core import everything_written, members
 from quadrants.data import bulk, context, dtypes, memory, snode
 from quadrants.data.field import Field, ScalarField
 from quadrants.data.matrix_field import MatrixField
-from quadrants.weakly import members
 
 # Central differences are exact to eps**2 and lose digits as 1/eps: somewhere between they agree with the gradient.
 _STEPS = [2.0**-k for k in range(3, 30, 2)]

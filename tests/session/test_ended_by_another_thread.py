@@ -10,10 +10,10 @@ import pytest
 import quadrants as qd
 from quadrants import compile as pipeline
 from quadrants import session
+from quadrants._ext.core import members
 from quadrants.backends import registry
 from quadrants.data import memory
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.weakly import members
 
 ARRAY = qd.types.ndarray(dtype=qd.i32, ndim=1)
 
