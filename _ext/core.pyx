@@ -39,6 +39,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_SIMPLE, PyBUF_STRIDES, PyBuffer_FillInfo, PyObject_GetBuffer
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy

@@ -364,7 +364,14 @@ cdef class Plan:
             _launches += 1
             _last_tasks = self.task_count
             if self.device is not None:
-                self.device.launch(self, block, frame, _seed, _launches, known)
+                if turns.python_takes:
+                    self.launch_alone(block, frame, known)
+                else:
+                    self.device.launch(self, block, frame, _seed, _launches, known)
+            elif has_turn():
+                launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
+                with nogil:
+                    run_kernel(self.entry, launch, block)
             else:
                 launch.prepare(pool_threads() if self.parallel_ok else 1, _seed, _launches, _capture_print)
                 turn = take_turn()
@@ -394,6 +401,14 @@ cdef class Plan:
         if self.ret_reader is not None:
             return self.ret_reader(view)
         return None
+
+    cdef int launch_alone(self, char *block, Frame *frame, bint known) except -1:
+        hold_turn()
+        try:
+            self.device.launch(self, block, frame, _seed, _launches, known)
+        finally:
+            release_turn()
+        return 0
 
     cdef int move(self) except -1:
         # Memory that grows has other addresses than the last launch knew.

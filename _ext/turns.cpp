@@ -29,6 +29,7 @@ Sleep *sleepers = new Sleep;
 [[maybe_unused]] const int fork_handler = pthread_atfork(nullptr, nullptr, [] {
     sleepers = new Sleep;
     turns.serving.store(turns.next);
+    turns.holder = turns.depth = 0;
 });
 #endif
 

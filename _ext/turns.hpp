@@ -1,5 +1,6 @@
 // Turns of kernels on the host. Kernels of several Python threads run one after the other, in the order of their
-// launches: what a kernel adds to a cell that one iteration has to itself is no atomic operation.
+// launches: what a kernel adds to a cell that one iteration has to itself is no atomic operation. What Python does in
+// several steps to memory of kernels has a turn, too, and from the first of these on launches on devices have.
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,10 @@ namespace qd {
 struct Turns {
     uint64_t next = 0;                 // guarded by the GIL
     std::atomic<uint64_t> serving{0};  // changed with the GIL only
+    // Guarded by the GIL. A thread that holds a turn may run Python code, which finds that it has it.
+    uint64_t holder = 0;
+    uint64_t depth = 0;
+    bool python_takes = false;
 };
 
 extern Turns turns;

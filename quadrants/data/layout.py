@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quadrants.data import memory
-from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.quant import Packing
 
 # Top-level nodes start on a cache line, so that vector loads of separate fields never straddle one needlessly.
@@ -139,13 +138,10 @@ def view(cells, element_shape: tuple, step: int, dtype: np.dtype):
     `shape + element_shape`; a blocked field needs a reshape, which copies, to get there.
     """
     first = cells[0]
-    buffer = first.tree.buffer
-    if buffer is None:  # since it was asked whether the field lives
-        raise QuadrantsRuntimeError("The memory of this field went with qd.reset() or a new qd.init() meanwhile.")
     levels = sorted(first.levels, key=lambda level: level[0])
     inner = [math.prod(element_shape[k + 1 :]) * step for k in range(len(element_shape))]
     return memory.array(
-        buffer,
+        first.tree.buffer,
         shape=(*(level[1] for level in levels), *element_shape),
         dtype=dtype,
         offset=first.offset,

@@ -100,6 +100,8 @@ def synchronize() -> None:
 
 def array(buffer, shape: tuple, dtype: np.dtype, offset: int, strides: tuple):
     """A live array over a part of `buffer`: NumPy's, or a `DeviceArray`."""
+    if buffer is None:  # since it was asked whether its owner lives
+        raise QuadrantsRuntimeError("The memory of this field went with qd.reset() or a new qd.init() meanwhile.")
     if is_device(buffer):
         return DeviceArray(buffer, offset, shape, strides, dtype)
     return np.ndarray(shape, dtype, buffer, offset, strides)

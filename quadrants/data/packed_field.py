@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from quadrants.data import bulk, dtypes, host_access, layout, packed_numbers
+from quadrants.data.alone import alone
 from quadrants.data.field import ScalarField, leaf_like, new_leaf, refuse_array
 from quadrants.data.node import Leaf
 from quadrants.data.packed_numbers import U64
@@ -83,6 +84,7 @@ class PackedField(ScalarField):
         at, shift = self._at(key)
         return packed_numbers.read(packing, np.asarray(items.item(at), U64), shift).item()
 
+    @alone
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write one element as kernels do: integers wrap, fixed numbers round and wrap, floats round."""
         items, packing = self._opened()
@@ -130,6 +132,7 @@ class PackedField(ScalarField):
         self._opened()
         self._store(np.asarray(bulk.number(val, self.dtype)))
 
+    @alone
     def _store(self, values: np.ndarray) -> None:
         items, packing = self._opened()
         if self._leaves[0].cell.within is not None:

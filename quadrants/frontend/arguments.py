@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
 import inspect
 
 from quadrants import spelling
@@ -339,11 +340,14 @@ def _lifts(obj) -> bool:
     return getattr(type(obj), "_qd_template_primitives", True) is False
 
 
+_CHOICES = (DType, str, enum.Enum)
+
+
 def _decides(obj, name: str, x) -> bool:
     """Whether an attribute that is compiled in is more than a number: these are constants, as the manual says."""
     if isinstance(x, (list, tuple, dict)):
         return not holds_numbers(x)
-    return x is None or (callable(x) or isinstance(x, DType)) and not _is_of_class(obj, name)
+    return x is None or (callable(x) or isinstance(x, _CHOICES)) and not _is_of_class(obj, name)
 
 
 def _is_of_class(obj, name: str) -> bool:

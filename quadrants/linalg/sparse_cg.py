@@ -16,8 +16,10 @@ from quadrants.linalg._products import Rows, blank, shared
 
 __all__ = ["SparseCG"]
 
-# Places in `state`: r . r, and r . z with z = r / diagonal of the matrix.
-_SQUARE, _SLOPE = 0, 1
+# Places in `state`: r . r, r . z with z = r / diagonal of the matrix, and the square of the size of what b - A x is made
+# of, by which rounding goes.
+_SQUARE, _SLOPE, _TERMS = 0, 1, 2
+_MEANINGLESS = 1e-3  # of rounding: a residual of an iteration below that says nothing
 
 
 @qd.kernel
@@ -37,17 +39,23 @@ def _start(
 ):  # fmt: skip
     square = qd.zero(values[0])
     slope = qd.zero(values[0])
+    terms = qd.zero(values[0])
     for i in range(b.shape[0]):
         residual = b[i]
+        size = qd.abs(b[i])
         for k in range(starts[i], starts[i + 1]):
-            residual -= values[k] * x[columns[k]]
+            product = values[k] * x[columns[k]]
+            residual -= product
+            size += qd.abs(product)
         z = inverse[i] * residual
         r[i] = residual
         p[i] = z
         square += residual * residual
         slope += residual * z
+        terms += size * size
     state[_SQUARE] = square
     state[_SLOPE] = slope
+    state[_TERMS] = terms
 
 
 @qd.kernel
@@ -87,7 +95,7 @@ class SparseCG:
         b: (n,) NumPy array, scalar field or ndarray.
         x0: where to start, as b; zero if None.
         max_iter: how many iterations there are at most.
-        atol: what |b - A x| / |b| has to be less than.
+        atol: what |b - A x| / |b| has to be less than, or as small as rounding to the dtype of A leaves it.
 
     Raises QuadrantsRuntimeError for other objects and shapes, ImportError where there is no SciPy.
 
@@ -110,12 +118,29 @@ class SparseCG:
         if size == 0:
             return self._result(np.zeros_like(self.b)), True
         work = _Work(self.A.rows_of_symmetric(), self.b, self.x0)
-        work.start()
-        relative, count = work.residual() / size, 0
-        while relative >= self.atol and count < self.max_iter:
-            work.step()
-            relative, count = work.residual() / size, count + 1
-        return self._result(work.x), relative < self.atol
+        converged = self._converges(work, size)
+        return self._result(work.x), converged
+
+    def _converges(self, work: _Work, size: float) -> bool:
+        """Iterations carry the residual along; what rounding has put between it and b - A x is seen when they end, and
+        they start again from there as long as that helps."""
+        left, before = self.max_iter, math.inf
+        while True:
+            work.start()
+            relative = work.residual() / size
+            if relative < self.atol:
+                return True
+            if before < math.inf and not (work.rounding() < relative * size and relative < before / 2):
+                return relative * size <= work.rounding()
+            # What is carried along goes on to shrink where b - A x cannot.
+            enough = max(self.atol, _MEANINGLESS * work.rounding() / size)
+            before, count = relative, 0
+            while relative >= enough and count < left:
+                work.step()
+                relative, count = work.residual() / size, count + 1
+            left -= count
+            if not relative < enough:
+                return False
 
     def _result(self, x: Any) -> Any:
         """A vector of NumPy or an ndarray as what b is."""
@@ -145,7 +170,7 @@ class _Work:
         self.matrix = (rows.starts, rows.columns, rows.values, inverse)
         _invert_diagonal(*self.matrix)
         self.b, self.x = shared(b, dtype), shared(x0.copy(), dtype)
-        self.state = qd.ndarray(dtype, 2)
+        self.state = qd.ndarray(dtype, 3)
 
     def start(self) -> None:
         _start(*self.matrix, self.b, self.x, self.r, self.p, self.state)
@@ -155,5 +180,12 @@ class _Work:
 
     def residual(self) -> float:
         """The 2-norm; NaN where numbers are not finite."""
-        square = float(self.state.to_numpy()[_SQUARE])
+        return self._norm(_SQUARE)
+
+    def rounding(self) -> float:
+        """How large b - A x may be, at the start of iterations, though x is as good as numbers of the type can be."""
+        return 2 * float(np.finfo(library.numpy_dtype(self.state.dtype)).eps) * self._norm(_TERMS)
+
+    def _norm(self, place: int) -> float:
+        square = float(self.state.to_numpy()[place])
         return math.sqrt(square) if square >= 0 else math.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import nullcontext
 
 import pytest
 
@@ -11,7 +12,7 @@ from fuzz import threads
 from fuzz.execute import Arch
 from fuzz.hunt import Hunt
 from fuzz.test_hunt import fuzzed, seed_of_today
-from quadrants.data import copies
+from quadrants.data import alone, copies
 
 PROGRAMS = int(os.environ.get("QD_FUZZ_PROGRAMS", 300)) // 10
 
@@ -28,4 +29,10 @@ def test_programs(arch_name):
 @pytest.mark.cpu_only
 def test_copies_that_are_not_kept_apart_are_found(monkeypatch):
     monkeypatch.setattr(copies.Turn, "begin", lambda turn: None)
-    assert any(threads.check_seed(seed, None, frozenset(), Arch("cpu")).finding for seed in range(40))
+    assert any(threads.check_seed(seed, None, frozenset(), Arch("cpu")).finding for seed in range(150))
+
+
+@pytest.mark.cpu_only
+def test_stores_of_python_that_are_not_kept_apart_are_found(monkeypatch):
+    monkeypatch.setattr(alone, "HostTurn", nullcontext)
+    assert any(threads.check_seed(seed, None, frozenset(), Arch("cpu")).finding for seed in range(150))

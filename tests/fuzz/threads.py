@@ -1,7 +1,8 @@
 """A subject of the hunt: kernels that several Python threads launch at once, on containers that they share.
 
 `python -m fuzz.hunt --subject threads -n 1000 --arches cpu,cuda`. What a launch adds to a cell depends on nothing that
-others store, so that the order of launches does not matter: the sum is that of plain Python.
+others store, so that the order of launches does not matter: the sum is that of plain Python. Nor does it matter when
+Python stores to the neighbours of what kernels add to, in the same blocks and words.
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ from .lines import Lines
 SHAPE = (3, 4)
 LAUNCHES = 40  # of each thread
 SECONDS = 50
-_GLOBAL = (
-    "{n} = qd.field(qd.i32, {s})",
-    "{n} = qd.field(qd.i32, {s}, order='ji', offset=(0, 0))",
-    "{n} = qd.field(qd.i32)\nqd.root.pointer(qd.ij, {s}).place({n})",
-    "{n} = qd.field(qd.i32)\nqd.root.dense(qd.i, 3).bitmasked(qd.j, 4).place({n})",
+# A field for kernels and its neighbour, to which Python stores.
+_BOTH = "{n} = qd.field(qd.i32)\n{h} = qd.field(qd.i32)\n"
+_WORDS = (
+    "{n} = qd.field(qd.types.quant.int(24))\n{h} = qd.field(qd.types.quant.int(8))\n"
+    "{n}_words = qd.BitpackedFields(32)\n{n}_words.place({n}, {h})\n"
 )
+_GLOBAL = (
+    "{n} = qd.field(qd.i32, {s})\n{h} = qd.field(qd.i32, {s}, order='ji', offset=(0, 0))",
+    _BOTH + "qd.root.dense(qd.ij, {s}).place({n}, {h})",
+    _BOTH + "qd.root.pointer(qd.ij, {s}).place({n}, {h})",
+    _BOTH + "qd.root.pointer(qd.i, 3).dense(qd.j, 4).place({n}, {h})",
+    _BOTH + "qd.root.dense(qd.i, 3).bitmasked(qd.j, 4).place({n}, {h})",
+    _BOTH + "qd.root.pointer(qd.i, 3).dynamic(qd.j, 4, chunk_size=2).place({n}, {h})",
+    _WORDS + "qd.root.dense(qd.ij, {s}).place({n}_words)",
+    _WORDS + "qd.root.pointer(qd.ij, {s}).place({n}_words)",
+)
+_PUT = "def {n}_put(i, j):\n    {h}[i, j] = 10 * i + j + 1"
 _PASSED = (
     "{n} = np.zeros({s}, np.int32)",
     "{n} = np.zeros({s}, np.int32)",
@@ -40,7 +52,7 @@ _PASSED = (
 _OPTIONS: tuple = ({}, {}, {}, {"debug": True}, {"cpu_max_num_threads": 1}, {"check_out_of_bound": True})
 _STEPS = (
     "{c}[i, j] += {k}",
-    "{c}[i, j] = {c}[i, j] - {k}",
+    "{c}[i, j] += 2 * {k}",
     "{c}[i, j] -= i * {k} + j",
     "{c}[{a}, {b}] += i + j + {k}",
     "{c}[i, (j + 1) % 4] += {k}",
@@ -54,7 +66,8 @@ class Writer(Lines):
     def __init__(self, seed: int, size: int | None):
         super().__init__(seed)
         count = size or seed % 3 + 1
-        self.names = {f"g{k}": self.pick(_GLOBAL) for k in range(self.pick((1, 2)))}
+        self.shared = [f"g{k}" for k in range(self.pick((1, 2)))]
+        self.names = {name: self.pick(_GLOBAL) for name in self.shared}
         self.passed = [f"a{k}" for k in range(self.pick((1, 2, 3)))]
         self.names |= {name: self.pick(_PASSED) for name in self.passed}
         self.kernels = [self.kernel(f"k{k}") for k in range(count)]
@@ -70,26 +83,30 @@ class Writer(Lines):
             if inner:
                 self.write(1, "for j in range(4):")
             for _ in range(self.pick((1, 2))):
-                container = self.pick([*parameters, *[n for n in self.names if n[0] == "g"]])
+                container = self.pick([*parameters, *self.shared])
                 step = self.pick(_STEPS).format(c=container, k=self.pick(range(1, 9)), a=self.pick(range(3)), b=1)
                 self.write(2 if inner else 1, step)
         head = ", ".join([f"{p}: qd.types.ndarray(qd.i32, 2)" for p in parameters] + ["v: qd.i32"])
         return name, taken, "\n".join([f"@qd.kernel\ndef {name}({head}):", *self.lines])
 
     def module(self) -> str:
-        made = [text.format(n=name, s=SHAPE) for name, text in self.names.items()]
+        made = [text.format(n=name, h=f"h{name}", s=SHAPE) for name, text in self.names.items()]
         work = []
         for _ in range(self.pick((2, 3, 4))):
             calls = []
             for _ in range(self.pick((1, 2))):
                 name, taken, _ = self.pick(self.kernels)
-                if taken <= len(self.passed):
+                if self.pick((0, 0, 1)):
+                    calls.append(f"({self.pick(self.shared)}_put, {self.pick(range(3))}, {self.pick(range(4))})")
+                elif taken <= len(self.passed):
                     chosen = self._random.sample(self.passed, taken)
                     calls.append(f"({', '.join([name, *chosen, str(self.pick(range(5)))])})")
             work.append(f"[{', '.join(calls)}]")
-        kernels = "\n\n\n".join(text for _, _, text in self.kernels)
+        puts = [_PUT.format(n=name, h=f"h{name}") for name in self.shared]
+        kernels = "\n\n\n".join([*puts, *(text for _, _, text in self.kernels)])
+        names = [*self.names, *(f"h{name}" for name in self.shared)]
         head = "import numpy as np\n\nimport quadrants as qd\n"
-        return "\n".join([head, *made, f"\n\n{kernels}\n\n\nwork = [{', '.join(work)}]\nnames = {list(self.names)}\n"])
+        return "\n".join([head, *made, f"\n\n{kernels}\n\n\nwork = [{', '.join(work)}]\nnames = {names}\n"])
 
 
 def program(seed: int, size: int | None = None, off=frozenset()) -> Program:
@@ -144,7 +161,7 @@ def check(text: str, options: dict, arch: Arch) -> Outcome:
         return refused(errors[0])
     for name, numbers in wanted.items():
         container = getattr(module, name)
-        found = container if isinstance(container, np.ndarray) else container.to_numpy()
+        found = np.array([[container[i, j] for j in range(SHAPE[1])] for i in range(SHAPE[0])])
         if not np.array_equal(found, numbers):
             return Outcome("differs", "updates", f"{name} has\n{found}\nnot\n{numbers}")
     return Outcome("ok")

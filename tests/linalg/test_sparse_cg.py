@@ -51,6 +51,24 @@ def test_it_is_preconditioned_by_the_diagonal(arch):
     assert not qd.linalg.SparseCG(A, b, max_iter=len(counts) - 2, atol=1e-6).solve()[1]
 
 
+@both
+@pytest.mark.parametrize("far", [1, 1e4, 1e6])
+def test_a_start_far_from_the_solution(arch, dtype, far):
+    """The residual that iterations carry along does not see how the start was rounded."""
+    a, real = definite(60, 4), np.float32 if dtype == qd.f32 else np.float64
+    b, x0 = np.ones(60, real), (far * np.cos(np.arange(60))).astype(real)
+    x, converged = qd.linalg.SparseCG(matrix(a, dtype), b, x0=x0, max_iter=900, atol=1e-5).solve()
+    assert converged and np.linalg.norm(a @ x - b) <= 2e-5 * np.linalg.norm(b)
+
+
+@both
+def test_a_tolerance_below_rounding(arch, dtype):
+    a, real = definite(60, 4), np.float32 if dtype == qd.f32 else np.float64
+    for atol in (1e-20, 0):
+        x, converged = qd.linalg.SparseCG(matrix(a, dtype), np.ones(60, real), max_iter=3000, atol=atol).solve()
+        assert converged and np.linalg.norm(a @ x - 1) <= 1e3 * np.finfo(real).eps
+
+
 def test_too_few_iterations_are_no_success(arch):
     x, converged = qd.linalg.SparseCG(matrix(definite(50)), np.ones(50), max_iter=3).solve()
     assert converged is False and x.shape == (50,) and np.isfinite(x).all()

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quadrants.data import memory
+from quadrants.data.alone import alone
 from quadrants.data.sparse.host import live, numbers_of, out_of_memory
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.sparse import CAPACITY, FIRST, HIGH, LIVE, Memory, Pool, SparseNode, Within, axes_above, path
@@ -135,6 +136,7 @@ def _slots(node: SparseNode, coords: list) -> np.ndarray:
 # ---------------------------------------------------------------- all of a node at once
 
 
+@alone
 def activate_all(node: SparseNode) -> None:
     """Make every cell of a node active, and those above it."""
     if node.above is not None:

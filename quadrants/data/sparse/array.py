@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from quadrants.data import memory
+from quadrants.data.alone import alone
 from quadrants.data.layout import CellLayout
 from quadrants.data.sparse import host
 from quadrants.data.sparse.active import active, put, take
@@ -53,6 +54,7 @@ class SparseArray:
             at += host.container(within.node, self._coords(index)) * within.holder.pool.stride
         return memory.array(cell.tree.buffer, (), self.dtype, at, ())
 
+    @alone
     def item(self, key=()):
         """One number as Python has it."""
         return self._number(key if type(key) is tuple else (key,)).item(())
@@ -62,6 +64,7 @@ class SparseArray:
             return SparseElement(self, key[:-1])
         return self.item(key)
 
+    @alone
     def __setitem__(self, key, value) -> None:
         if key is Ellipsis:
             self._assign(value)
@@ -87,6 +90,7 @@ class SparseArray:
     def _active(self):
         return active(self.cell.within, self.cell.levels, self.shape)
 
+    @alone
     def fetch(self) -> np.ndarray:
         """All numbers as an array of their own."""
         out = np.zeros(self.shape, self.dtype)

@@ -6,6 +6,7 @@ import math
 import re
 
 from quadrants._ext.core import Writes
+from quadrants.data.alone import alone
 from quadrants.data.layout import CellLayout
 from quadrants.data.sparse import pools
 from quadrants.data.sparse.active import deactivate_all
@@ -162,6 +163,7 @@ class SparseTree:
             return 0
         return live(node.pool)
 
+    @alone
     def deactivate_below(self, snode) -> None:
         """Make inactive the cells of a node and of those below it."""
         self.writes.advance()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from quadrants.data import dtypes, packed_numbers
+from quadrants.data.alone import alone
 from quadrants.data.layout import CellLayout
 from quadrants.data.packed_numbers import U64
 from quadrants.data.sparse.array import SparseArray
@@ -25,6 +26,7 @@ class SparseWords(SparseArray):
         words, moved = self._spread()
         return packed_numbers.read(self.cell.packing, words, moved)
 
+    @alone
     def store(self, values: np.ndarray) -> None:
         """Store numbers of the field's shape in the cells that are active."""
         packing = self.cell.packing
