@@ -16,7 +16,7 @@ from quadrants.linalg._products import Rows, blank, shared
 
 __all__ = ["SparseCG"]
 
-# Places in `state`: r . r, r . z with z = r / diagonal of the matrix, and the square of the size of the terms of b - A x,
+# Places in `state`: r . r, r . z with z = r / diagonal of the matrix, and the square of the size of what b - A x adds,
 # by which rounding goes.
 _SQUARE, _SLOPE, _TERMS = 0, 1, 2
 _MEANINGLESS = 1e-3  # of rounding: a residual of an iteration below that says nothing
