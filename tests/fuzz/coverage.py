@@ -37,6 +37,9 @@ UNREACHED = {
 }
 
 
+_MODULES = ("ir.nodes", "ir.memory", "ir.loop_config")
+
+
 def universe() -> set:
     """Names of all that could be reached."""
     from quadrants.ir import nodes
@@ -71,7 +74,7 @@ class Recorder:
             for x in node:
                 self.note(x)
             return
-        if not dataclasses.is_dataclass(node) or not type(node).__module__.endswith(("ir.nodes", "ir.memory")):
+        if not dataclasses.is_dataclass(node) or not type(node).__module__.endswith(_MODULES):
             return
         if id(node) in self._seen:
             return
