@@ -98,7 +98,7 @@ def _needs_task(e: Expr) -> bool:
             return True
         if isinstance(node, (Call, Rand, Atomic)):
             return True
-        if isinstance(node, Load) and isinstance(node.place, Cell):
+        if isinstance(node, Cell):  # also of an element of a vector, or of a member of a struct
             return True
         if isinstance(node, VarPlace) and node.var.mutable:
             return True
