@@ -53,9 +53,14 @@ class Exchanges:
         if given:
             self._plan(kind, given, axes, corners).run()
 
-    def start(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> Pending:
-        """Begin to exchange."""
-        return Pending(given, self._plan(kind, given, axes, corners).start() if given else None)
+    def start(
+        self, kind: str, given: Sequence[Any], axes: Any, corners: bool, behind: Callable[[], None] | None = None
+    ) -> Pending:
+        """Begin to exchange. behind: what follows once the halos are there."""
+        if not given:
+            return Pending(given, None)
+        rest = self._plan(kind, given, axes, corners).start()
+        return Pending(given, rest if behind is None else partial(_both, rest, behind))
 
     def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         self.count += 1
@@ -118,6 +123,11 @@ class Exchanges:
             )
         if differs[0]:
             raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {self._engine.rank} is at {text}.")
+
+
+def _both(rest: Callable[[], None], behind: Callable[[], None]) -> None:
+    rest()
+    behind()
 
 
 def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import quadrants as qd
 from quadrants import ad
-from quadrants.distributed import arrays, current, decomposition, transfer
+from quadrants.distributed import arrays, boundaries, current, decomposition, transfer
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.exchanges import Exchanges, Pending
 from quadrants.distributed.world import World
@@ -144,7 +145,14 @@ class Grid:
     # -- moving
 
     @ad.grad_replaced
-    def exchange_halo(self, *arrays: Any, axes: Any = None, corners: bool = True, wait: bool = True) -> Pending | None:
+    def exchange_halo(
+        self,
+        *arrays: Any,
+        axes: Any = None,
+        corners: bool = True,
+        wait: bool = True,
+        boundary: boundaries.Boundary | None = None,
+    ) -> Pending | None:
         """Give each halo cell the value of the cell that it is a copy of. Every rank has to call it.
 
         arrays: fields, ndarrays or tensors of this grid, of any element; several go at once. axes: numbers of those to
@@ -156,16 +164,26 @@ class Grid:
         the boxes of `shell(1)`. With corners, the first axis alone goes on meanwhile. Of several that are under way,
         every rank waits in the same order. Another exchange of the same arrays is a QuadrantsRuntimeError meanwhile.
 
-        Cells behind a closed face keep their values. It is differentiated in tapes, and by `exchange_halo.grad`
-        with the same arguments, which adds gradients of halo cells to those of their owners, and sets them to 0; arrays
-        without gradients are constants. At the first use of an array, and with `debug=True` each time, neighbours
+        boundary: what sets the cells behind closed faces, once the halos are there: a kernel or function that is called
+        as `boundary(*arrays, axis, high, *box)` for each of the `closed_faces` of this rank, of these axes. Without,
+        those cells keep their values.
+
+        It is differentiated in tapes, and by `exchange_halo.grad` with the same arguments, which adds gradients of halo
+        cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
+        gradients are constants. At the first use of an array, and with `debug=True` each time, neighbours
         compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another shape.
 
             grid.exchange_halo(u)
         """
+        behind = None
+        if boundary is not None and arrays:
+            boundaries.check(boundary)
+            behind = partial(boundaries.apply, self, arrays, axes, boundary)
         if not wait:
-            return self._exchanges.start("forward", arrays, axes, corners)
+            return self._exchanges.start("forward", arrays, axes, corners, behind)
         self._exchanges.run("forward", arrays, axes, corners)
+        if behind is not None:
+            behind()
         return None
 
     @ad.grad_replaced
@@ -278,7 +296,16 @@ def _gradients(given: tuple[Any, ...]) -> list[Any]:
 
 
 @ad.grad_for(Grid.exchange_halo)
-def _exchange_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True, wait: bool = True) -> None:
+def _exchange_grad(
+    grid: Grid,
+    *given: Any,
+    axes: Any = None,
+    corners: bool = True,
+    wait: bool = True,
+    boundary: boundaries.Boundary | None = None,
+) -> None:
+    if boundary is not None and given:
+        boundaries.apply_gradient(grid, given, axes, boundary)
     grid._exchanges.run("backward", _gradients(given), axes, corners)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.distributed.engines.interface import Engine, Move
+from quadrants.distributed import rows
+from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -70,15 +71,16 @@ def move(engine: Engine, space: Space, arrays: Sequence[Any], to: Any, capacity:
     receives: _Array = np.zeros(engine.size, np.int64)
     engine.alltoall(sends, receives)
     came = int(receives.sum())
-    _refuse(engine, lost, len(staying) + came, capacity)
-    outgoing = _rows(np_, arrays, leaving)
-    incoming = np_.empty((came, outgoing.shape[1]), np.uint8)
-    engine.exchange(_moves(outgoing, sends, incoming, receives))
-    _place(np_, arrays, staying, incoming, len(leaving) > 0)
+    refuse(engine, lost, len(staying) + came, capacity)
+    incoming = rows.carry(engine, np_, [array[leaving] for array in arrays], sends, receives)
+    if len(leaving):
+        for array in arrays:
+            array[: len(staying)] = array[staying]
+    rows.put(np_, arrays, len(staying), incoming)
     return len(staying) + came, came
 
 
-def _refuse(engine: Engine, lost: int, need: int, capacity: int) -> None:
+def refuse(engine: Engine, lost: int, need: int, capacity: int) -> None:
     """QuadrantsRuntimeError on all ranks if anything is wrong on one."""
     wrong = np.array([lost > 0 or need > capacity], np.int64)
     engine.allreduce(wrong, "max")
@@ -89,38 +91,3 @@ def _refuse(engine: Engine, lost: int, need: int, capacity: int) -> None:
             raise QuadrantsRuntimeError(f"{astray} particles of rank {rank} have positions that are no finite numbers")
         if total > room:
             raise QuadrantsRuntimeError(overflow(rank, total, room))
-
-
-def _rows(np_: Any, arrays: Sequence[Any], chosen: Any) -> Any:
-    """The bytes of each chosen particle, one after the other."""
-    return np_.concatenate([_bytes(np_, array[chosen], _width(array)) for array in arrays], axis=1)
-
-
-def _bytes(np_: Any, values: Any, width: int) -> Any:
-    return np_.ascontiguousarray(values).reshape(-1).view(np.uint8).reshape(len(values), width)
-
-
-def _width(array: Any) -> int:
-    return int(array.strides[0])
-
-
-def _moves(outgoing: Any, sends: _Array, incoming: Any, receives: _Array) -> list[Move]:
-    out, into = np.cumsum(sends).tolist(), np.cumsum(receives).tolist()
-    moves: list[Move] = []
-    for peer in range(len(sends)):
-        send = outgoing[out[peer] - int(sends[peer]) : out[peer]] if sends[peer] else None
-        recv = incoming[into[peer] - int(receives[peer]) : into[peer]] if receives[peer] else None
-        if send is not None or recv is not None:
-            moves.append((peer, send, recv))
-    return moves
-
-
-def _place(np_: Any, arrays: Sequence[Any], staying: Any, incoming: Any, gaps: bool) -> None:
-    begin, stay, end = 0, len(staying), len(staying) + len(incoming)
-    for array in arrays:
-        if stay and gaps:
-            array[:stay] = array[staying]
-        width = _width(array)
-        column = np_.ascontiguousarray(incoming[:, begin : begin + width])
-        array[stay:end] = column.view(array.dtype).reshape(len(incoming), *array.shape[1:])
-        begin += width

@@ -12,6 +12,7 @@ import quadrants as qd
 from quadrants.data.dtypes import numpy_dtype
 from quadrants.distributed import arrays, migration, spaces
 from quadrants.distributed.decomposition import per_axis
+from quadrants.distributed.ghosts import Ghosts, read_within
 from quadrants.distributed.grid import Grid
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -53,6 +54,7 @@ class Particles:
             raise ValueError(f"spacing={spacing!r} must be positive: it is the edge of a cell")
         self.arrays = {name: qd.ndarray(dtype, (self.capacity,)) for name, dtype in arrays.items()}
         self._space = spaces.of(grid.world.engine)
+        self._moves = 0  # how often entries got another meaning
 
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__.get("arrays", {})
@@ -83,6 +85,7 @@ class Particles:
                 view = views[name]
                 view[self.count : self.count + count] = space.numpy.asarray(value.astype(view.dtype))
         self.count += count
+        self._moves += 1
 
     def histogram(self, positions: Any, axis: int = 0) -> np.ndarray[Any, Any]:
         """How many particles of all ranks are in each global cell of an axis, i64. Every rank calls it.
@@ -124,12 +127,29 @@ class Particles:
             engine, held = self.grid.world.engine, list(views.values())
             self.count, came = migration.move(engine, space, held, owners, self.capacity)
         self.grid = grid
+        self._moves += 1
         return came
 
-    def _name_of(self, positions: Any) -> str:
-        name = next((name for name, array in self.arrays.items() if array is arrays.unwrapped(positions)), None)
+    def ghosts(self, positions: Any, within: float) -> Ghosts:
+        """Copies of other ranks' particles that are at most `within` from the block of this one; all ranks call it.
+
+        positions: as of `migrate`. within: in units of positions, on each axis; for forces that reach a distance r, r
+        and twice what particles move until ghosts are made again. On periodic axes images are ghosts too, a period
+        aside; `within` is at most the period. Capacity is for particles and ghosts together: QuadrantsRuntimeError on
+        all ranks where there is no room, ValueError for another `within`.
+
+            ghosts = p.ghosts(p.x, within=0.05)
+        """
+        return Ghosts(self, self._name_of(positions), read_within(self, within))
+
+    def _array_name(self, array: Any) -> str:
+        name = next((name for name, own in self.arrays.items() if own is arrays.unwrapped(array)), None)
         if name is None:
-            raise ValueError(f"positions are one of the particles' own arrays, such as p.{next(iter(self.arrays))}")
+            raise ValueError(f"one of the particles' own arrays is needed, such as p.{next(iter(self.arrays))}")
+        return name
+
+    def _name_of(self, positions: Any) -> str:
+        name = self._array_name(positions)
         inner, ndim = self.arrays[name], len(self.grid.shape)
         wanted = [(ndim,), ()] if ndim == 1 else [(ndim,)]
         if inner._element_shape not in wanted or np.dtype(numpy_dtype(inner.dtype)).kind != "f":

@@ -11,7 +11,8 @@ from test_distributed_ranks import names_in, passed
 from quadrants._ext import core
 
 PROGRAMS = [
-    f"ranks_{name}.py" for name in ("devices", "halo", "overlap", "checkpoints", "particles", "dam")
+    f"ranks_{name}.py"
+    for name in ("devices", "halo", "overlap", "checkpoints", "particles", "ghosts", "boundary", "dam")
 ]  # fmt: skip
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
 

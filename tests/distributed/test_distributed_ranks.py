@@ -62,7 +62,9 @@ def test_a_program_runs_under_torchrun(program, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", ["ranks_devices.py", "ranks_halo.py", "ranks_overlap.py", "ranks_particles.py"])
+@pytest.mark.parametrize(
+    "program", ["ranks_devices.py", "ranks_halo.py", "ranks_overlap.py", "ranks_particles.py", "ranks_ghosts.py"]
+)
 def test_a_program_runs_on_emulated_devices(any_mpi: Mpi, program, tmp_path):
     emulated = {"QD_RANKS_ARCH": "cuda", "QD_EMULATE": "1"}
     done = any_mpi.run(2, str(HERE / program), cwd=tmp_path, limit=180, **emulated)

@@ -1,0 +1,63 @@
+"""What is behind the closed faces of a global array: a function of the user sets it after each exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from quadrants.distributed import arrays
+from quadrants.errors import QuadrantsRuntimeError
+from quadrants.tapes import recording
+
+if TYPE_CHECKING:
+    from quadrants.distributed.grid import Grid
+
+Boundary = Callable[..., Any]
+
+
+def check(boundary: Any) -> None:
+    """TypeError for what cannot be called."""
+    if not callable(boundary):
+        raise TypeError(
+            f"boundary={boundary!r} must be a kernel or function of the arrays, axis, high and the box of halo cells, "
+            "as grid.closed_faces() gives them"
+        )
+
+
+def apply(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> None:
+    """Call it for each closed face of this rank, low before high, axis by axis."""
+    with recording.paused():  # part of the exchange, which is recorded as a whole, also where it ends later
+        for face in _faces(grid, given, axes):
+            boundary(*given, *face)
+
+
+def apply_gradient(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> None:
+    """Its gradient, faces in reverse."""
+    gradient = getattr(boundary, "grad", None)
+    if gradient is None:
+        name = getattr(boundary, "__qualname__", repr(boundary))
+        raise QuadrantsRuntimeError(
+            f"boundary={name} of an exchange is a Python function, and what its gradient is nobody knows. Pass a "
+            "kernel, or decorate it with @qd.ad.grad_replaced and write its gradient with @qd.ad.grad_for."
+        )
+    with recording.paused():
+        for face in reversed([*_faces(grid, given, axes)]):
+            gradient(*given, *face)
+
+
+def _faces(grid: Grid, given: Sequence[Any], axes: Any) -> Iterator[tuple[int, ...]]:
+    wanted = range(len(grid.shape)) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    for axis, high, box in grid.closed_faces(offset=_has_offset(grid, given)):
+        if axis in wanted:
+            yield (axis, high, *box)
+
+
+def _has_offset(grid: Grid, given: Sequence[Any]) -> bool:
+    """Whether kernels index the arrays by global cells."""
+    offsets = {tuple(getattr(arrays.unwrapped(array), "_offset", None) or (0,) * len(grid.shape)) for array in given}
+    if len(offsets) > 1:
+        raise ValueError(
+            f"boundary= has one box for all arrays of an exchange, and theirs begin at {sorted(offsets)}: exchange "
+            "arrays with offset=True and others apart"
+        )
+    return any(any(offset) for offset in offsets)

@@ -1,0 +1,174 @@
+"""Copies of other ranks' particles near the block of this rank, whose lists are kept while particles move a little."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from quadrants.distributed import migration, rows
+from quadrants.errors import QuadrantsRuntimeError
+
+if TYPE_CHECKING:
+    from quadrants.distributed.particles import Particles
+    from quadrants.distributed.spaces import Space
+
+_Array = np.ndarray[Any, Any]
+
+
+class Image(NamedTuple):
+    """Particles that are near a block once they are moved by `aside`: their entries, in order."""
+
+    index: Any
+    aside: tuple[float, ...]
+
+
+class Ghosts:
+    """Copies of particles of other ranks, and of periodic images of this one's. `Particles.ghosts` makes it.
+
+        ghosts = p.ghosts(p.x, within=0.1)
+        for step in range(10):
+            forces(p.x, p.count, p.count + ghosts.count)
+            move(p.x, p.count)
+            ghosts.refresh(p.x)
+
+    Attributes: `count`, how many there are. They are the entries `p.count .. p.count + count - 1` of all arrays of the
+    particles, by the rank they are of, and there by image and by the order of their owners.
+    """
+
+    def __init__(self, particles: Particles, positions: str, within: float) -> None:
+        self._particles, self._positions = particles, positions
+        self._made = particles._moves
+        with particles._seen(positions, written=False) as (space, views):
+            found = views[positions][: particles.count].reshape(particles.count, len(particles.grid.shape))
+            self._images, self._sends = _near(particles, space, found.astype(np.float64), within)
+        engine = particles.grid.world.engine
+        self._receives: _Array = np.zeros(engine.size, np.int64)
+        engine.alltoall(self._sends, self._receives)
+        self.count = int(self._receives.sum())
+        migration.refuse(engine, 0, particles.count + self.count, particles.capacity)
+        self.refresh(*particles.arrays.values())
+
+    def __repr__(self) -> str:
+        return f"<{self.count} ghosts of particles>"
+
+    def refresh(self, *arrays: Any) -> None:
+        """Give the ghosts the values that their owners have now. Every rank calls it, with the same arrays.
+
+        arrays: of those of the particles; none for all. Positions of images are those of their owners, a period aside.
+        Which particles have ghosts stays as it was: make new ones once particles have moved by half of what `within`
+        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append` or `migrate`.
+
+            ghosts.refresh(p.x)
+        """
+        p = self._particles
+        self._check_made()
+        names = [p._array_name(array) for array in arrays] or [*p.arrays]
+        engine = p.grid.world.engine
+        with p._seen(*names) as (space, views):
+            values = [self._sent(space.numpy, name, view) for name, view in views.items()]
+            come = rows.carry(engine, space.numpy, values, self._sends, self._receives)
+            rows.put(space.numpy, [*views.values()], p.count, come)
+
+    def accumulate(self, *arrays: Any) -> None:
+        """Add what ghosts have to their owners, and set it to 0: for forces of pairs, which kernels add to both.
+
+        arrays: of those of the particles, at least one. Sums have a fixed order. Every rank calls it, with the same
+        arrays. Errors as of `refresh`.
+
+            ghosts.accumulate(p.f)
+        """
+        p = self._particles
+        self._check_made()
+        names = [p._array_name(array) for array in arrays]
+        if not names:
+            raise ValueError("accumulate takes arrays of the particles, at least one")
+        engine, span = p.grid.world.engine, slice(p.count, p.count + self.count)
+        with p._seen(*names) as (space, views):
+            np_ = space.numpy
+            held = [view[span] for view in views.values()]
+            back = rows.carry(engine, np_, held, self._receives, self._sends)
+            sums = [np_.zeros((len(back), *view.shape[1:]), view.dtype) for view in held]
+            rows.put(np_, sums, 0, back)
+            for view, each in zip(views.values(), sums):
+                self._add(view, each)
+                view[span] = 0
+
+    def _check_made(self) -> None:
+        if self._made != self._particles._moves:
+            raise QuadrantsRuntimeError(
+                "These ghosts were made before particles were appended or migrated: make new ones by p.ghosts(..)"
+            )
+
+    def _sent(self, np_: Any, name: str, view: Any) -> Any:
+        """What ghosts of all ranks get of this one."""
+        found = []
+        for image in self._images:
+            values = view[image.index]
+            if name == self._positions and any(image.aside):
+                aside = np_.asarray(image.aside).reshape(values.shape[1:])
+                values = (values.astype(np.float64) + aside).astype(view.dtype)
+            found.append(values)
+        return np_.concatenate(found) if found else view[:0]
+
+    def _add(self, view: Any, sums: Any) -> None:
+        """Image by image, of which none has a particle twice."""
+        begin = 0
+        for image in self._images:
+            end = begin + len(image.index)
+            view[image.index] += sums[begin:end]
+            begin = end
+
+
+def _near(p: Particles, space: Space, positions: Any, within: float) -> tuple[list[Image], _Array]:
+    """Images near blocks, by the rank of the block, and how many particles that are for each rank."""
+    np_, grid = space.numpy, p.grid
+    found: list[Image] = []
+    sends: _Array = np.zeros(grid.world.size, np.int64)
+    for rank in grid.blocks.ranks():
+        reach = _reach(p, rank, within)
+        for aside in _asides(p, grid.world.rank == rank):
+            near = np_.ones(len(positions), bool)
+            for axis, (low, high) in enumerate(reach):
+                along = positions[:, axis] + aside[axis]
+                near &= (along >= low) & (along < high)
+            index = np_.flatnonzero(near)
+            if len(index):
+                found.append(Image(index, aside))
+                sends[rank] += len(index)
+    return found, sends
+
+
+def _reach(p: Particles, rank: int, within: float) -> list[tuple[float, float]]:
+    """Of each axis the positions that the block of a rank reaches: without end where it has no neighbour."""
+    found = []
+    for axis, (begin, end) in enumerate(p.grid.blocks.spans_of(rank)):
+        ring, low, edge = p.grid.periodic[axis], float(p.low[axis]), float(p.spacing[axis])
+        first = low + begin * edge - within if ring or begin > 0 else -math.inf
+        last = low + end * edge + within if ring or end < p.grid.shape[axis] else math.inf
+        found.append((first, last))
+    return found
+
+
+def _asides(p: Particles, own: bool) -> Iterator[tuple[float, ...]]:
+    """How far images of a particle are aside of it; of this rank's own, the particle itself is none."""
+    periods = [float(edge) * extent for edge, extent in zip(p.spacing, p.grid.shape)]
+    steps = [(-1, 0, 1) if ring else (0,) for ring in p.grid.periodic]
+    for step in itertools.product(*steps):
+        if not own or any(step):
+            yield tuple(n * period for n, period in zip(step, periods))
+
+
+def read_within(p: Particles, within: Any) -> float:
+    """The distance, checked. ValueError."""
+    number = isinstance(within, (int, float, np.integer, np.floating)) and not isinstance(within, bool)
+    found = float(within) if number else math.nan
+    if not 0 < found < math.inf:
+        raise ValueError(f"within={within!r} must be a positive number in units of positions")
+    for edge, extent, ring in zip(p.spacing, p.grid.shape, p.grid.periodic):
+        if ring and found > edge * extent:
+            raise ValueError(f"within={within!r} is more than {edge * extent}, the period of an axis")
+    return found
