@@ -113,8 +113,8 @@ class PyQuadrants:
 
     @property
     def cfg(self) -> CompileConfig | None:
-        """The options in force; None before init, after reset, and on the python arch."""
-        return None if self._prog is None else self.options
+        """The options in force; None before init and after reset."""
+        return self.options if self._prog is not None or self.arch is _arch.python else None
 
     @property
     def default_fp(self):

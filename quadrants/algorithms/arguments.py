@@ -28,8 +28,19 @@ def check(algorithm: str, *arrays: tuple) -> None:
                 f"{what} is a field with an offset of {tuple(array._offset)}, and elements 0 .. n - 1 are worked on; "
                 "pass a field without one"
             )
+        if dtypes and _is_of_tensors(array):
+            raise QuadrantsTypeError(
+                f"{what} is an array of vectors or matrices, and numbers are worked on; pass an array of one component"
+            )
         if dtype != wanted:
             raise QuadrantsTypeError(f"{what} is an array of {dtype}, not of {wanted}{_why(algorithm, name, dtype)}")
+
+
+def _is_of_tensors(array: Any) -> bool:
+    declared = getattr(array, "decl", None)  # of arguments of kernels
+    if declared is not None:
+        return hasattr(declared.type, "shape")
+    return bool(getattr(array, "_element_shape", ()))
 
 
 # What is read and never written may be one array.

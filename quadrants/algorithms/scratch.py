@@ -10,8 +10,11 @@ def levels(log256_max_n: int) -> int:
     """A capacity of 256**D elements, checked.
 
     Errors:
+        TypeError: D is no integer.
         ValueError: D is not one of 1, 2, 3, 4.
     """
+    if isinstance(log256_max_n, bool) or not hasattr(log256_max_n, "__index__"):
+        raise TypeError(f"log256_max_n must be an integer known at compile time, such as 3, not {log256_max_n!r}")
     if log256_max_n > MOST_LEVELS:
         raise ValueError(f"log256_max_n={log256_max_n} exceeds the maximum of {MOST_LEVELS}")
     if log256_max_n < 1:

@@ -80,7 +80,7 @@ def sort(
             ("scratch", scratch, len(scratch.shape), scratch.dtype, qd.u32),
             *(
                 (
-                    ("values", values, len(values.shape)),
+                    ("values", values, len(values.shape), values.dtype, values.dtype),
                     ("tmp_values", tmp_values, len(tmp_values.shape), tmp_values.dtype, values.dtype),
                 )
                 if has_values

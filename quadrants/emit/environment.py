@@ -6,8 +6,9 @@ stays reachable under `builtin/`, so that an override may `{% extends "builtin/c
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,16 +77,19 @@ def loader_of(env: jinja2.Environment) -> jinja2.BaseLoader:
 def state(paths: tuple[str, ...] = ()) -> tuple[Any, ...]:
     """Differs when a template of a search path is edited, added or removed. The built-in ones are part of the program
     that runs: they are looked at once."""
-    return (*_states(paths), _builtin_state())
+    return (*_states(paths, _content), _builtin_state())
 
 
-def _states(paths: Sequence[str | Path]) -> tuple[Any, ...]:
-    return tuple(_state(os.path.join(p, d)) for p in paths for d in _parts())
+_Mark = Callable[[os.DirEntry[str]], Any]
+
+
+def _states(paths: Sequence[str | Path], mark: _Mark) -> tuple[Any, ...]:
+    return tuple(_state(os.path.join(p, d), mark) for p in paths for d in _parts())
 
 
 @lru_cache(maxsize=1)
 def _builtin_state() -> tuple[Any, ...]:
-    return _states([builtin_folder()])
+    return _states([builtin_folder()], _times)
 
 
 # What a folder of the package holds besides templates.
@@ -98,7 +102,12 @@ def _parts() -> tuple[str, ...]:
     return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name not in _APART))
 
 
-def _state(folder: str) -> tuple[Any, ...]:
+def templates_of(folder: Path) -> list[Path]:
+    """The templates that are looked up in a folder of a search path."""
+    return sorted(path for part in _parts() for path in (folder / part).rglob("*.j2"))
+
+
+def _state(folder: str, mark: _Mark) -> tuple[Any, ...]:
     """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
     if not os.path.isdir(folder):
         return ()
@@ -106,11 +115,21 @@ def _state(folder: str) -> tuple[Any, ...]:
     for entry in os.scandir(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":
-                found.append((entry.name, _state(entry.path)))
+                found.append((entry.name, _state(entry.path, mark)))
         elif entry.name.endswith(".j2"):
-            status = entry.stat()
-            found.append((entry.name, status.st_size, status.st_mtime_ns))
+            found.append((entry.name, mark(entry)))
     return tuple(sorted(found))
+
+
+def _times(entry: os.DirEntry[str]) -> tuple[int, int]:
+    status = entry.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _content(entry: os.DirEntry[str]) -> str:
+    """Stands for what is in a file, whatever its times: copies and archives keep old ones."""
+    with open(entry.path, "rb") as file:
+        return hashlib.blake2b(file.read(), digest_size=16).hexdigest()
 
 
 @lru_cache(maxsize=8)

@@ -11,6 +11,7 @@ from quadrants.emit import (
     environment,
     features,
     members,
+    overrides,
     prologue,
     regions,
     shared,
@@ -300,6 +301,7 @@ class Renderer:
         }
         user = environment.search_path(kernel_path, self.options.get("template_path") or ())
         env = environment.environment((*user, self.dialect.templates) if self.dialect.templates else user)
+        overrides.refuse_unnoticed(tuple(user))
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)

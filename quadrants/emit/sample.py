@@ -1,7 +1,7 @@
 """A kernel made of IR by hand that has one of everything a skeleton can be asked to write.
 
 float total = 0
-for i, j in ndrange(n, 4):      x[i] = blend(x[i], random()); assert i >= 0; total += x[i]
+for i, j in ndrange(n, 4):      x[i] = blend(x[i], random()); assert i >= 0; total += x[i]; print(i, x[i])
 return total
 """
 
@@ -33,6 +33,7 @@ def module() -> n.Module:
         n.Store(cell, n.Call(blend, (n.Load(cell, f32), n.Rand(f32)), f32), where),
         n.Check(n.Binary("ge", _load(i), n.Const(0, i32), u1), 0, (_load(i),), where),
         n.Eval(n.Atomic("add", n.VarPlace(total, f32), (n.Load(cell, f32),), f32), where),
+        n.Print(((_load(i), ""), " ", (n.Load(cell, f32), ""), "\n"), where),
     ]
     bounds = ((n.Const(0, i32), _load(extent)), (n.Const(0, i32), n.Const(4, i32)))
     loop = n.For((i, j), bounds, body, parallel=True)

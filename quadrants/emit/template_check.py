@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quadrants.emit import dialects, environment, sample
-from quadrants.emit.template_errors import BLOCKS, INNER, VARIABLES, reason, where
+from quadrants.emit import dialects, environment, overrides, sample
+from quadrants.emit.template_errors import INNER, VARIABLES, reason, where
 from quadrants.errors import QuadrantsCompilationError
 
 if TYPE_CHECKING:
@@ -35,8 +35,11 @@ def _problems(env: Environment, folder: Path, name: str, path: Path) -> Iterator
     except TemplateSyntaxError as error:
         yield error.lineno, reason(error)
         return
-    if name not in _known_names() and name not in _referenced(env, folder):
+    if name not in overrides.known_names() and name not in _referenced(env, folder):
         yield 1, f"nothing looks for a template named {name!r}; `python -m quadrants templates list` shows the names"
+    if _in_circle(env, name):
+        yield 1, f"{name!r} extends itself; write {{% extends 'builtin/{name}' %}} for the built-in one"
+        return
     for target in _missing(env, tree):
         yield 1, f"there is no template {target!r} (the built-in ones begin with 'builtin/')"
     prelude = "/prelude/" in name
@@ -49,23 +52,7 @@ def _problems(env: Environment, folder: Path, name: str, path: Path) -> Iterator
         if node.name in undeclared and node.ctx == "load":
             undeclared.discard(node.name)
             yield node.lineno, f"unknown variable {node.name!r}; there are {', '.join(sorted(variables))}"
-    if prelude:
-        yield from _unknown_macros(env, name, tree)
-    elif tree.find(nodes.Extends) is not None:
-        for block in tree.find_all(nodes.Block):
-            if block.name not in (*BLOCKS, *INNER):
-                yield block.lineno, f"unknown block {block.name!r}; there are {', '.join((*BLOCKS, *INNER))}"
-
-
-def _builtin_files() -> list[Path]:
-    return list(environment.builtin_folder().rglob("*.j2"))
-
-
-def _known_names() -> set[str]:
-    """Every name that something looks up; a dialect may also replace what it shares with the others."""
-    found = {path.relative_to(environment.builtin_folder()).as_posix() for path in _builtin_files()}
-    shared = {name.removeprefix("_base/") for name in found if name.startswith("_base/prelude/")}
-    return found | {f"{dialect}/{name}" for dialect in dialects.names() for name in shared}
+    yield from overrides.unknown_names(env, name, tree)
 
 
 def _prelude_variables(name: str) -> set[str]:
@@ -87,8 +74,11 @@ def _referenced(env: Environment, folder: Path) -> set[str]:
     return found
 
 
-def _exported(env: Environment, tree: nodes.Template) -> set[str]:
-    """What there is besides variables: macros, assignments and imports, also those of the extended templates."""
+def _exported(env: Environment, tree: nodes.Template, below: tuple[str, ...] = ()) -> set[str]:
+    """What there is besides variables: macros, assignments and imports, also those of the extended templates.
+
+    below: names of the templates that extend this one.
+    """
     from jinja2 import TemplateError, nodes
 
     # Assignments below `if` count everywhere: whether they are made is for the rendering of the sample to find out.
@@ -100,9 +90,12 @@ def _exported(env: Environment, tree: nodes.Template) -> set[str]:
         elif isinstance(node, nodes.FromImport):
             names |= {name if isinstance(name, str) else name[1] for name in node.names}
         elif isinstance(node, nodes.Extends) and isinstance(node.template, nodes.Const):
+            parent = node.template.value
+            if parent in below:
+                continue  # a circle is a problem of its own
             try:
-                source, file, _ = environment.loader_of(env).get_source(env, node.template.value)
-                names |= _exported(env, env.parse(source, node.template.value, file))
+                source, file, _ = environment.loader_of(env).get_source(env, parent)
+                names |= _exported(env, env.parse(source, parent, file), (*below, parent))
             except TemplateError:
                 continue  # a missing parent, or a mistake in it, is a problem of its own
     return names
@@ -113,12 +106,30 @@ def _given(env: Environment, name: str) -> set[str]:
     from jinja2 import nodes
 
     names: set[str] = set()
-    for path in _builtin_files():
+    for path in overrides.builtin_files():
         tree = env.parse(path.read_text(encoding="utf-8"))
         target = tree.find(nodes.Extends)
         if target is not None and isinstance(target.template, nodes.Const) and target.template.value == name:
             names |= _exported(env, tree)
     return names
+
+
+def _in_circle(env: Environment, name: str) -> bool:
+    """Whether a template extends itself, by others or at once."""
+    from jinja2 import TemplateError, nodes
+
+    parent, seen = name, set()
+    while parent not in seen:
+        seen.add(parent)
+        try:
+            source, _, _ = environment.loader_of(env).get_source(env, parent)
+            found = env.parse(source).find(nodes.Extends)
+        except TemplateError:
+            return False
+        parent = getattr(found.template, "value", "") if found is not None else ""
+        if not parent:
+            return False
+    return parent == name
 
 
 def _missing(env: Environment, tree: nodes.Template) -> list[str]:
@@ -133,27 +144,13 @@ def _missing(env: Environment, tree: nodes.Template) -> list[str]:
     return missing
 
 
-def _unknown_macros(env: Environment, name: str, tree: nodes.Template) -> Iterator[tuple[int, str]]:
-    """Macros that neither the prelude asks for nor the file itself uses."""
-    from jinja2 import nodes
-
-    family = name.rsplit("/", 1)[-1]
-    wanted = {"family"}
-    for path in _builtin_files():
-        if path.parent.name == "prelude" and path.name == family:
-            wanted |= {macro.name for macro in env.parse(path.read_text(encoding="utf-8")).find_all(nodes.Macro)}
-    used = {node.name for node in tree.find_all(nodes.Name) if node.ctx == "load"}
-    for macro in tree.find_all(nodes.Macro):
-        if macro.name not in wanted | used:
-            there = ", ".join(sorted(wanted))
-            yield macro.lineno, f"no helper is made by a macro {macro.name!r}; the family has {there}"
-
-
 def _render_sample(folder: Path) -> list[str]:
     problems = []
     for dialect in dialects.names():
         try:
-            sample.rendered(dialect, folder)
+            text = sample.rendered(dialect, folder)
+            if not all(task.name in text for task in sample.module().tasks):
+                problems.append(f"{folder}/{dialect}: a text without tasks; extend the template of the package")
         except QuadrantsCompilationError as error:
             problems.append(str(error))
         except Exception as error:

@@ -57,12 +57,15 @@ def refuse_membership(frame: Frame, node: ast.Compare, text: str) -> QuadrantsSy
 def _comparisons(node: ast.Compare, text: str) -> str:
     """`x in (1, 2)` as comparisons."""
     right = node.comparators[0]
-    left = ast.unparse(node.left)
+    # What has an effect is written once: comparisons would have it again and again.
+    called = any(isinstance(part, ast.Call) for part in ast.walk(node.left))
+    kept = f"`x = {ast.unparse(node.left)}` and " if called else ""
+    left = "x" if called else ast.unparse(node.left)
     operator, word = ("!=", " and ") if text == "not in" else ("==", " or ")
     items = right.elts if len(node.ops) == 1 and isinstance(right, (ast.Tuple, ast.List, ast.Set)) else []
     if 0 < len(items) <= _MANY:
-        return f"`{word.join(f'{left} {operator} {ast.unparse(item)}' for item in items)}`"
-    return f"a loop that compares `{left} {operator} item`"
+        return f"{kept}`{word.join(f'{left} {operator} {ast.unparse(item)}' for item in items)}`"
+    return f"{kept}a loop that compares `{left} {operator} item`"
 
 
 def _varies(frame: Frame, name: str) -> bool:

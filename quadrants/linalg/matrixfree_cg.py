@@ -52,11 +52,11 @@ def MatrixFreeCG(A: Any, b: Any, x: Any, tol: float = 1e-6, maxiter: int = 5000,
     Raises:
         QuadrantsTypeError: dtypes that differ, or that are not real.
         QuadrantsRuntimeError: shapes that differ, or have more than three axes.
-        QuadrantsRuntimeTypeError: b or x is no scalar field.
+        QuadrantsRuntimeTypeError: b or x is no scalar field, or A has no `matvec`.
 
         converged = qd.linalg.MatrixFreeCG(A, b, x, tol=1e-5)
     """
-    b, x = _checked(b, x, "MatrixFreeCG")
+    b, x = _checked(A, b, x, "MatrixFreeCG")
     with _workspace.fields_like(x, 3, krylov.SIZE) as ((r, p, Ap), state):
         A.matvec(x, r)
         krylov.cg_start(b, r, p, state)
@@ -76,7 +76,7 @@ def MatrixFreeBICGSTAB(A: Any, b: Any, x: Any, tol: float = 1e-6, maxiter: int =
 
         converged = qd.linalg.MatrixFreeBICGSTAB(A, b, x)
     """
-    b, x = _checked(b, x, "MatrixFreeBICGSTAB")
+    b, x = _checked(A, b, x, "MatrixFreeBICGSTAB")
     with _workspace.fields_like(x, 5, krylov.SIZE) as ((r, p, Ap, t, shadow), state):
         A.matvec(x, r)
         krylov.bicgstab_start(b, x, r, p, shadow, state)
@@ -133,8 +133,12 @@ class _Run:
             print(line)
 
 
-def _checked(b: Any, x: Any, solver: str) -> tuple[Any, Any]:
-    """The fields. Raises what is wrong with them."""
+def _checked(A: Any, b: Any, x: Any, solver: str) -> tuple[Any, Any]:
+    """The fields. Raises what is wrong with the operator and with them."""
+    if not callable(getattr(A, "matvec", None)):
+        raise QuadrantsRuntimeTypeError(
+            f"{solver}: A is a {type(A).__name__}; pass qd.linalg.LinearOperator(kernel), or what has its `matvec`"
+        )
     b, x = unwrapped(b), unwrapped(x)
     for name, found in (("b", b), ("x", x)):
         if kind_of(found) != "field":

@@ -34,6 +34,11 @@ def _working_dtype(dt, *inputs):
 
 def _is_double(A) -> bool:
     if scope.current() is None:  # the python arch computes on tensors of torch
+        if not hasattr(A, "dtype"):
+            raise AssertionError(
+                "Decompositions and solvers of small matrices cannot be called in Python-scope; call them in a kernel, "
+                "or use numpy.linalg on m.to_numpy()"
+            )
         return str(A.dtype) == "torch.float64"
     return element_dtype(typed.to_value(A).type) is qd.f64
 

@@ -107,6 +107,8 @@ class SparseCG:
             raise QuadrantsRuntimeError(f"SparseCG solves systems of a SparseMatrix, not of {type(A)}.")
         if A.n != A.m:
             raise QuadrantsRuntimeError(f"SparseCG needs a square matrix, not one of {A.n} x {A.m}.")
+        if not atol >= 0:
+            raise ValueError(f"SparseCG: atol={atol!r} bounds the residual, and must not be negative")
         self.A, self.max_iter, self.atol = A, max_iter, atol
         self.b = self._vector(b, "b")
         self.x0 = np.zeros_like(self.b) if x0 is None else self._vector(x0, "x0")

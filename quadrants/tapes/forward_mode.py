@@ -48,6 +48,8 @@ class FwdMode(core.Listener):
         param = _unwrapped(param)
         if not isinstance(param, ScalarField):
             raise AssertionError(f"`param` of FwdMode must be one scalar field, not {_named(param)}")
+        if not param.dtype.is_real:
+            raise AssertionError(f"`param` of FwdMode is a field of {param.dtype}: only real numbers have derivatives")
         for x in losses:
             if not isinstance(x, ScalarField):
                 raise AssertionError(

@@ -224,6 +224,8 @@ def test_what_is_refused(arch):
     for param in (vector, array, [x], None):
         with pytest.raises(AssertionError, match="`param` of FwdMode"):
             qd.ad.FwdMode(loss=y, param=param, seed=[1, 1, 1])
+    with pytest.raises(AssertionError, match="`param` of FwdMode is a field of i32: only real"):
+        qd.ad.FwdMode(loss=y, param=qd.field(qd.i32, 3), seed=[1, 1, 1])
     for loss in (vector, [y, array], None):
         with pytest.raises(AssertionError, match="`loss` of FwdMode"):
             qd.ad.FwdMode(loss=loss, param=x, seed=[1, 1, 1])

@@ -186,6 +186,9 @@ def test_folds_refuse_other_types_and_capacities(arch, op):
         kernel(qd.f32, 5)()
     with pytest.raises(qd.QuadrantsCompilationError, match="log256_max_n=0 is below 1"):
         kernel(qd.f32, 0)()
+    for levels in (1.5, 2.0, True):
+        with pytest.raises(qd.QuadrantsCompilationError, match="log256_max_n must be an integer"):
+            kernel(qd.f32, levels)()
 
 
 @pytest.mark.cpu_only

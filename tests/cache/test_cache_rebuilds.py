@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 import quadrants as qd
@@ -80,6 +81,28 @@ def test_an_edited_template_is_compiled(cache, program, compiled, tmp_path, arch
         return compiled()
 
     assert [run("one"), run("another"), run("one")] == [1, 1, 0]
+
+
+@pytest.mark.cpu_only  # about the files, and the C text tells what ran
+@pytest.mark.parametrize("decoration", ["", "(fastcache=True)"])
+def test_an_edit_that_keeps_size_and_time_is_compiled(cache, program, tmp_path, decoration):
+    head = f"@qd.kernel{decoration}\ndef run(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):\n"
+    included = tmp_path / "templates" / "c" / "mine.j2"
+    included.parent.mkdir(parents=True)
+    (included.parent / "task.c.j2").write_text(
+        '{% extends "builtin/c/task.c.j2" %}\n'
+        '{% block task_head %}{{ super() }}{% include "c/mine.j2" %}{% endblock %}\n'
+    )
+
+    def run(add: int) -> float:
+        included.write_text(f"if (begin == 0) ((float *)x)[0] += {add}.0f;")
+        os.utime(included, (1_700_000_000, 1_700_000_000))
+        cache.start(template_path=[str(tmp_path / "templates")])
+        x = np.ones(4, np.float32)
+        program(head + "    for i in x:\n        x[i] += 1.0\n").run(x)
+        return float(x[0])
+
+    assert [run(3), run(7), run(3)] == [5.0, 9.0, 5.0]
 
 
 @pytest.mark.cpu_only  # about $QD_CC

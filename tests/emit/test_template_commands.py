@@ -74,6 +74,13 @@ EXTENDS = '{% extends "builtin/c/task.c.j2" %}\n'
         ("c/task.j2", EXTENDS, 1, "nothing looks for a template named 'c/task.j2'"),
         ("c/prelude/print.j2", "\n{% macro declar(name) %}{% endmacro %}", 2, "no helper is made by a macro 'declar'"),
         ("c/prelude/print.j2", "{% macro declare(name) %}{{ dtype }}{% endmacro %}", 1, "unknown variable 'dtype'"),
+        (
+            "c/prelude/print.j2",
+            "{% macro declare(name, extra) %}{{ extra }}{% endmacro %}",
+            1,
+            "'extra' was not provided",
+        ),
+        ("c/task.c.j2", '{% extends "c/task.c.j2" %}', 1, "extends itself; write {% extends 'builtin/c/task.c.j2' %}"),
         ("c/prelude/random.j2", "{% macro mix(name) %}{{ c.d.e }}{% endmacro %}", 1, "has no attribute 'd'"),
     ],
 )
@@ -85,6 +92,13 @@ def test_check_finds(capsys, tmp_path, name, text, line, message):
     assert status == 1
     assert out.startswith(f"{path}:{line}: ") and message in out.splitlines()[0]
     assert out.endswith("1 template, 1 problem\n")
+
+
+def test_check_finds_a_text_without_tasks(capsys, tmp_path):
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "task.c.j2").write_text("nothing at all")
+    status, out, _ = run(capsys, "check", tmp_path)
+    assert status == 1 and out.startswith(f"{tmp_path}/c: a text without tasks")
 
 
 def test_check_allows_macros_of_the_extended_template_and_own_files(capsys, tmp_path):

@@ -141,6 +141,7 @@ def with_folder(kernel, folder):
         ("\n{% block header %}{% if %}{% endblock %}", 3, "Expected an expression"),
         ('{% block header %}{% include "no/such.j2" %}{% endblock %}', 2, "no template 'no/such.j2'"),
         ("{% block header %}{{ kernel + 1 }}{% endblock %}", 2, "TypeError"),
+        ("{% block haeder %}{% endblock %}", 2, "unknown block 'haeder'; there are header, prelude,"),
     ],
 )
 def test_an_error_names_file_and_line(tmp_path, text, line, message):
@@ -148,6 +149,29 @@ def test_an_error_names_file_and_line(tmp_path, text, line, message):
     with pytest.raises(QuadrantsCompilationError) as caught:
         with_template(folder).source(np.zeros(4, np.float32))
     assert f"{tmp_path}/c/task.c.j2:{line}: " in str(caught.value) and message in str(caught.value)
+
+
+def test_a_macro_that_nothing_asks_for_is_an_error(tmp_path):
+    folder = put(tmp_path, "c/prelude/print.j2", "\n{% macro declar(name) %}{% endmacro %}")
+    with pytest.raises(QuadrantsCompilationError) as caught:
+        with_template(folder).source(np.zeros(4, np.float32))
+    assert f"{tmp_path}/c/prelude/print.j2:2: no helper is made by a macro 'declar'" in str(caught.value)
+
+
+def test_a_skeleton_of_the_user_has_blocks_of_its_own(tmp_path):
+    put(
+        tmp_path,
+        "c/base.j2",
+        "{% extends 'builtin/c/task.c.j2' %}{% block header %}{% block mine %}{% endblock %}{% endblock %}",
+    )
+    folder = put(tmp_path, "c/task.c.j2", "{% extends 'c/base.j2' %}{% block mine %}// of the user{% endblock %}")
+    assert "// of the user" in with_template(folder).source(np.zeros(4, np.float32))
+
+
+def test_folders_are_paths():
+    for wrong in (5, [5], {"c": 1}):
+        with pytest.raises(TypeError, match="template must be a path or a list of paths"):
+            qd.kernel(template=wrong)(k.fill.fn)
 
 
 def test_a_missing_folder(tmp_path):

@@ -109,6 +109,10 @@ CURES = {
         "if n not in [1, 2]:\n    f[0] = 1", 1, "Write `n != 1 and n != 2`; or, where all values are known",
     ),
     "membership of many": ("if n in names:\n    f[0] = 1", 1, "Write a loop that compares `n == item`"),
+    "membership of what is computed": (
+        "if qd.atomic_add(f[0], 1) in (1, 2):\n    f[1] = 1", 1,
+        "Write `x = qd.atomic_add(f[0], 1)` and `x == 1 or x == 2`",
+    ),
     # conditions
     "if of a real": ("if a:\n    f[0] = 1", 1, "`if` conditions must be an integer; found f32. Write `a != 0`."),
     "if of a sum": ("if a + 1:\n    f[0] = 1", 1, "Write `(a + 1) != 0`."),

@@ -332,3 +332,10 @@ def test_solvers_survive_a_reset(init):
         b.fill(1)
         assert qd.linalg.MatrixFreeCG(qd.linalg.LinearOperator(laplacian), b, x, tol=1e-4)
         qd.reset()
+
+
+@pytest.mark.parametrize("solver", ["MatrixFreeCG", "MatrixFreeBICGSTAB"])
+def test_a_kernel_alone_is_no_operator(arch, solver):
+    b, x = qd.field(qd.f32, 4), qd.field(qd.f32, 4)
+    with pytest.raises(qd.QuadrantsRuntimeTypeError, match=r"A is a Kernel; pass qd\.linalg\.LinearOperator\(kernel\)"):
+        getattr(qd.linalg, solver)(laplacian, b, x)

@@ -164,3 +164,10 @@ def test_a_matrix_that_a_kernel_assembled(arch):
     x, converged = qd.linalg.SparseCG(A, np.ones(n**3, np.float32), max_iter=200).solve()
     assert converged
     np.testing.assert_allclose(x, spsolve(A.to_scipy().astype(np.float64), np.ones(n**3)), rtol=1e-4)
+
+
+def test_a_bound_below_0_is_refused(arch):
+    builder = qd.linalg.SparseMatrixBuilder(4, 4, 4)
+    for atol in (-1, float("nan")):
+        with pytest.raises(ValueError, match="bounds the residual"):
+            qd.linalg.SparseCG(builder.build(), np.ones(4, np.float32), atol=atol)

@@ -290,3 +290,15 @@ def test_matrices_from_outside_of_the_kernel(init):
 
     found = run(1e39)
     assert np.allclose(found.to_numpy()[:3], [3, 2, 3]) and found[3] < 1e-6
+
+
+def test_decompositions_are_for_kernels(arch):
+    m = qd.Matrix([[1.0, 2.0], [3.0, 4.0]])
+    for call in (
+        lambda: qd.svd(m),
+        lambda: qd.sym_eig(m),
+        lambda: qd.polar_decompose(m),
+        lambda: qd.solve(m, qd.Vector([1.0, 2.0])),
+    ):
+        with pytest.raises(AssertionError, match=r"numpy\.linalg on m\.to_numpy\(\)"):
+            call()

@@ -342,10 +342,10 @@ def test_dumps_with_the_disk_cache_warn_once(monkeypatch, recwarn, options, env)
     assert not recwarn.list
 
 
-def test_python_arch_has_no_cfg(monkeypatch):
+def test_python_arch_has_options_and_no_program(monkeypatch):
     monkeypatch.setattr(arch, "_backends", {**arch._backends, "python": arch.Backend(lambda: True, set())})
     session.init(arch.python, default_fp=f64)
-    assert session.current_cfg() is None
+    assert session.current_cfg().default_fp is f64
     assert session.is_python_backend()
     assert session.require_runtime().default_fp is f64
     session.sync()
