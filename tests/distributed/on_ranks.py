@@ -41,3 +41,13 @@ def patient_barrier(world) -> None:
 def solo(world) -> World:
     """This rank alone, which does the work of all: what results are compared with."""
     return World(Single(), world.seed)
+
+
+def refused(kind, words: str, function) -> None:
+    """AssertionError unless the function raises that error with these words."""
+    try:
+        function()
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"not refused: {words}")

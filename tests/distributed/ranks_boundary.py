@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from on_ranks import main, solo
+from on_ranks import main, refused, solo
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -118,15 +118,6 @@ def test_a_tape_gives_finite_differences(world):
             moved[1][at] -= 1e-6
             slopes = (slope(one, moved[0], True)[0] - slope(one, moved[1], True)[0]) / 2e-6
             assert abs(found[at] - slopes) < 1e-7 * np.abs(found).max(), (at, found[at], slopes)
-
-
-def refused(kind, words, function):
-    try:
-        function()
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"not refused: {words}")
 
 
 def test_what_does_not_fit_is_refused(world):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from on_ranks import main
+from on_ranks import main, refused
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -122,15 +122,6 @@ def test_images_have_the_values_of_their_owners(world):
     begin, end = np.array(grid.begin) * 0.5 - 1.0, (np.array(grid.begin) + grid.size) * 0.5 - 1.0
     assert ((places >= begin - 1.5 - 1e-5) & (places <= end + 1.5 + 1e-5)).all()
     assert world.size > 1 or np.abs(np.round(aside)).sum(axis=1).min() >= 1
-
-
-def refused(kind, words, function):
-    try:
-        function()
-    except kind as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"not refused: {words}")
 
 
 def test_what_does_not_fit_is_refused_on_all_ranks(world):
