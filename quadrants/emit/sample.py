@@ -20,8 +20,8 @@ def rendered(dialect: str, template_path: Any = None) -> str:
     return render(module(), dialects.get(dialect), {"debug": True}, template_path).text
 
 
-def module() -> n.Module:
-    """The sample kernel, tasks already split."""
+def module(prints: bool = True) -> n.Module:
+    """The sample kernel, tasks already split; without `prints` it needs no memory for lines."""
     a, b, extent = n.Var("a", f32), n.Var("b", f32), n.Var("n", i32)
     i, j, total = n.Var("i", i32), n.Var("j", i32), n.Var("total", f32, mutable=True, shared=True)
     x = n.ArrayDecl("x", "array", f32, 1, number=0)
@@ -33,7 +33,7 @@ def module() -> n.Module:
         n.Store(cell, n.Call(blend, (n.Load(cell, f32), n.Rand(f32)), f32), where),
         n.Check(n.Binary("ge", _load(i), n.Const(0, i32), u1), 0, (_load(i),), where),
         n.Eval(n.Atomic("add", n.VarPlace(total, f32), (n.Load(cell, f32),), f32), where),
-        n.Print(((_load(i), ""), " ", (n.Load(cell, f32), ""), "\n"), where),
+        *([n.Print(((_load(i), ""), " ", (n.Load(cell, f32), ""), "\n"), where)] if prints else ()),
     ]
     bounds = ((n.Const(0, i32), _load(extent)), (n.Const(0, i32), n.Const(4, i32)))
     loop = n.For((i, j), bounds, body, parallel=True)

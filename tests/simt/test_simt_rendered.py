@@ -44,7 +44,7 @@ def uniform(seed, launch, task, iteration):
 
 
 def run_sample(flavour, x, rows, blocks):
-    rendered = render(sample.module(), dialects.get(flavour), {"debug": True}, None)
+    rendered = render(sample.module(prints=False), dialects.get(flavour), {"debug": True}, None)
     layout, frame = rendered.layout, rendered.frame
     args = bytearray(layout.size)
     pointer, shape = layout.arrays[0]
