@@ -41,6 +41,7 @@ class Ghosts:
 
     def __init__(self, particles: Particles, positions: str, within: float) -> None:
         self._particles, self._positions = particles, positions
+        particles._moves += 1  # earlier ghosts lie where these will
         self._made = particles._moves
         with particles._seen(positions, written=False) as (space, views):
             found = views[positions][: particles.count].reshape(particles.count, len(particles.grid.shape))
@@ -60,7 +61,7 @@ class Ghosts:
 
         arrays: of those of the particles; none for all. Positions of images are those of their owners, a period aside.
         Which particles have ghosts stays as it was: make new ones once particles have moved by half of what `within`
-        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append` or `migrate`.
+        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append`, `migrate` or other ghosts.
 
             ghosts.refresh(p.x)
         """
@@ -100,7 +101,8 @@ class Ghosts:
     def _check_made(self) -> None:
         if self._made != self._particles._moves:
             raise QuadrantsRuntimeError(
-                "These ghosts were made before particles were appended or migrated: make new ones by p.ghosts(..)"
+                "Since these ghosts were made, particles were appended or migrated, or other ghosts made, which lie in "
+                "their place: make new ones by p.ghosts(..)"
             )
 
     def _sent(self, np_: Any, name: str, view: Any) -> Any:

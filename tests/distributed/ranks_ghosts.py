@@ -134,9 +134,17 @@ def test_what_does_not_fit_is_refused_on_all_ranks(world):
     ghosts = p.ghosts(p.x, 0.5)
     refused(ValueError, "at least one", ghosts.accumulate)
     refused(ValueError, "own arrays", lambda: ghosts.refresh(grid.ndarray(qd.f64)))
+    wider = p.ghosts(p.x, 1.0)
+    refused(qd.QuadrantsRuntimeError, "or other ghosts made", lambda: ghosts.refresh(p.x))
+    wider.refresh(p.x)
+    ghosts = wider
     p.migrate(p.x)
-    refused(qd.QuadrantsRuntimeError, "before particles were appended or migrated", ghosts.refresh)
-    refused(qd.QuadrantsRuntimeError, "before particles were appended or migrated", lambda: ghosts.accumulate(p.f))
+    refused(qd.QuadrantsRuntimeError, "particles were appended or migrated, or other ghosts made", ghosts.refresh)
+    refused(
+        qd.QuadrantsRuntimeError,
+        "particles were appended or migrated, or other ghosts made",
+        lambda: ghosts.accumulate(p.f),
+    )
     small = qdist.Particles(grid, 60, spacing=0.5, low=-1.0, x=qd.types.vector(2, qd.f64))
     mine = x[world.rank :: world.size][:10]
     small.append(x=mine)
