@@ -285,11 +285,16 @@ def convert(row: Option, value: Any) -> Any:
     return row.settled(value) if row.settled else value
 
 
+def paths(name: str, value: Any) -> list:
+    """The paths that a value is, or is a list of. TypeError naming the option for anything else."""
+    found = [value] if isinstance(value, (str, os.PathLike)) else value
+    if not isinstance(found, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in found):
+        raise TypeError(f"{name} must be a path or a list of paths, not {value!r}")
+    return [os.fspath(p) for p in found]
+
+
 def _path_list(row: Option, value: Any) -> list:
-    paths = [value] if isinstance(value, (str, os.PathLike)) else value
-    if not isinstance(paths, (list, tuple)) or not all(isinstance(p, (str, os.PathLike)) for p in paths):
-        raise TypeError(f"{row.name} must be a path or a list of paths, not {value!r}")
-    found = [os.fspath(p) for p in paths]
+    found = paths(row.name, value)
     for folder in found:
         if folder and not os.path.isdir(folder):
             raise FileNotFoundError(f"{row.name}: there is no folder {folder!r} in {os.getcwd()!r}")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import sys
 import types
 import weakref
 
-from quadrants import caller, program_text, session
+from quadrants import caller, config, program_text, session
 from quadrants._ext.core import OPAQUE, SCALAR, Entrance, Launcher, members
 from quadrants.calls import messages, registry
 from quadrants.calls.tokens import member_token
@@ -59,7 +58,9 @@ class Kernel(Launcher):
         self.is_pure = fastcache
         self.graph = graph
         self.checkpoints = checkpoints
-        self.template_path = _checked_folders(template)
+        self.template_path = template
+        if template is not None:
+            config.paths("template", template)
         self.parameters, self.kinds = checked_parameters(fn)
         if primal is None and not session.is_python_backend():
             program_text.require(fn)
@@ -202,14 +203,6 @@ def _one_at_a_time(kernel: Kernel, frame: types.FrameType | None) -> None:
                 "before, or have the handler set a flag that the program looks at."
             )
         frame = frame.f_back
-
-
-def _checked_folders(template):
-    """The folder or folders of `@qd.kernel(template=..)`. TypeError for anything else."""
-    folders = template if isinstance(template, (list, tuple)) else () if template is None else (template,)
-    if not all(isinstance(folder, (str, os.PathLike)) for folder in folders):
-        raise TypeError(f"template must be a path or a list of paths, not {template!r}")
-    return template
 
 
 def checked_parameters(fn) -> tuple:

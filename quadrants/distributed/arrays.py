@@ -67,6 +67,11 @@ def unwrapped(array: Any) -> Any:
     return array._unwrap() if hasattr(array, "_unwrap") else array
 
 
+def offset_of(array: Any) -> tuple[int, ...]:
+    """The index of the first cell of a field or ndarray."""
+    return tuple(getattr(array, "_offset", None) or (0,) * len(array.shape))
+
+
 def is_struct(array: Any) -> bool:
     """Whether it has members, of which each is a part."""
     return isinstance(unwrapped(array), StructField)

@@ -46,15 +46,15 @@ def apply_gradient(grid: Grid, given: Sequence[Any], axes: Any, boundary: Bounda
 
 
 def _faces(grid: Grid, given: Sequence[Any], axes: Any) -> Iterator[tuple[int, ...]]:
-    wanted = range(len(grid.shape)) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
-    for axis, high, box in grid.closed_faces(offset=_has_offset(grid, given)):
-        if axis in wanted:
+    wanted = grid._exchanges.read_axes(axes)
+    for axis, high, box in grid.closed_faces(offset=_has_offset(given)):
+        if wanted is None or axis in wanted:
             yield (axis, high, *box)
 
 
-def _has_offset(grid: Grid, given: Sequence[Any]) -> bool:
+def _has_offset(given: Sequence[Any]) -> bool:
     """Whether kernels index the arrays by global cells."""
-    offsets = {tuple(getattr(arrays.unwrapped(array), "_offset", None) or (0,) * len(grid.shape)) for array in given}
+    offsets = {arrays.offset_of(arrays.unwrapped(array)) for array in given}
     if len(offsets) > 1:
         raise ValueError(
             f"boundary= has one box for all arrays of an exchange, and theirs begin at {sorted(offsets)}: exchange "

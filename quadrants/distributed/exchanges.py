@@ -64,7 +64,7 @@ class Exchanges:
 
     def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         self.count += 1
-        axes = None if axes is None else self._read_axes(axes)
+        axes = self.read_axes(axes)
         key = (kind, axes, corners, *map(id, given))
         refs, plan = self._plans.get(key, ((), None))
         if plan is None or [ref() for ref in refs] != [*given]:  # ids of the dead are used again
@@ -93,7 +93,10 @@ class Exchanges:
                 "Make it by grid.field(dtype) or grid.ndarray(dtype)."
             )
 
-    def _read_axes(self, axes: Any) -> tuple[int, ...]:
+    def read_axes(self, axes: Any) -> tuple[int, ...] | None:
+        """The axes in order, once each; None stands for all. ValueError for what is no axis."""
+        if axes is None:
+            return None
         ndim = len(self._blocks.shape)
         wanted = axes if isinstance(axes, (tuple, list)) else (axes,)
         if any(not isinstance(axis, int) or not 0 <= axis < ndim for axis in wanted):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quadrants.data.ndarray import Ndarray
-from quadrants.distributed import packing
+from quadrants.distributed import arrays, packing
 from quadrants.distributed.arrays import Part, Region
 from quadrants.tapes import recording
 
@@ -56,8 +56,7 @@ class Packed:
         self._kernels = packing.kernels(len(part.shape), part.element, isinstance(part.array, Ndarray))
         self._part = part
         # Kernels index fields with an offset by it, and regions begin at 0.
-        offset = getattr(part.array, "_offset", None) or (0,) * len(part.shape)
-        table, self.cells, ends = packing.table(regions, offset)
+        table, self.cells, ends = packing.table(regions, arrays.offset_of(part.array))
         width = math.prod(part.element)
         self.buffer: Any = part.space.zeros((self.cells * width,), part.dtype) if like is None else like.buffer
         self.values: list[Any] = [

@@ -37,8 +37,8 @@ def _problems(env: Environment, folder: Path, name: str, path: Path) -> Iterator
         return
     if name not in overrides.known_names() and name not in _referenced(env, folder):
         yield 1, f"nothing looks for a template named {name!r}; `python -m quadrants templates list` shows the names"
-    if _in_circle(env, name):
-        yield 1, f"{name!r} extends itself; write {{% extends 'builtin/{name}' %}} for the built-in one"
+    if circle := _circle(env, name):
+        yield 1, f"{circle!r} extends itself; write {{% extends 'builtin/{circle}' %}} for the built-in one"
         return
     for target in _missing(env, tree):
         yield 1, f"there is no template {target!r} (the built-in ones begin with 'builtin/')"
@@ -74,11 +74,8 @@ def _referenced(env: Environment, folder: Path) -> set[str]:
     return found
 
 
-def _exported(env: Environment, tree: nodes.Template, below: tuple[str, ...] = ()) -> set[str]:
-    """What there is besides variables: macros, assignments and imports, also those of the extended templates.
-
-    below: names of the templates that extend this one.
-    """
+def _exported(env: Environment, tree: nodes.Template) -> set[str]:
+    """What there is besides variables: macros, assignments and imports, also those of the extended templates."""
     from jinja2 import TemplateError, nodes
 
     # Assignments below `if` count everywhere: whether they are made is for the rendering of the sample to find out.
@@ -90,12 +87,9 @@ def _exported(env: Environment, tree: nodes.Template, below: tuple[str, ...] = (
         elif isinstance(node, nodes.FromImport):
             names |= {name if isinstance(name, str) else name[1] for name in node.names}
         elif isinstance(node, nodes.Extends) and isinstance(node.template, nodes.Const):
-            parent = node.template.value
-            if parent in below:
-                continue  # a circle is a problem of its own
             try:
-                source, file, _ = environment.loader_of(env).get_source(env, parent)
-                names |= _exported(env, env.parse(source, parent, file), (*below, parent))
+                source, file, _ = environment.loader_of(env).get_source(env, node.template.value)
+                names |= _exported(env, env.parse(source, node.template.value, file))
             except TemplateError:
                 continue  # a missing parent, or a mistake in it, is a problem of its own
     return names
@@ -114,22 +108,20 @@ def _given(env: Environment, name: str) -> set[str]:
     return names
 
 
-def _in_circle(env: Environment, name: str) -> bool:
-    """Whether a template extends itself, by others or at once."""
+def _circle(env: Environment, name: str) -> str:
+    """The template that extends itself, by others or at once, among `name` and those that it extends; "" without."""
     from jinja2 import TemplateError, nodes
 
-    parent, seen = name, set()
-    while parent not in seen:
-        seen.add(parent)
+    seen: set[str] = set()
+    while name and name not in seen:
+        seen.add(name)
         try:
-            source, _, _ = environment.loader_of(env).get_source(env, parent)
+            source, _, _ = environment.loader_of(env).get_source(env, name)
             found = env.parse(source).find(nodes.Extends)
         except TemplateError:
-            return False
-        parent = getattr(found.template, "value", "") if found is not None else ""
-        if not parent:
-            return False
-    return parent == name
+            return ""  # a missing parent, or a mistake in it, is a problem of its own
+        name = getattr(found.template, "value", "") if found is not None else ""
+    return name
 
 
 def _missing(env: Environment, tree: nodes.Template) -> list[str]:

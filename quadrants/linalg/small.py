@@ -20,7 +20,13 @@ from ._svd import polar3, svd2, svd3
 
 
 def _working_dtype(dt, *inputs):
-    """(dtype to compute in, its machine epsilon)."""
+    """(dtype to compute in, its machine epsilon). AssertionError in Python scope."""
+    # The python arch computes on tensors of torch, which have a dtype.
+    if scope.current() is None and not all(hasattr(A, "dtype") for A in inputs):
+        raise AssertionError(
+            "Decompositions and solvers of small matrices cannot be called in Python-scope; call them in a kernel, "
+            "or use numpy.linalg on m.to_numpy()"
+        )
     if dt is float:
         dt = qd.cfg.default_fp
     if dt is None:
@@ -34,11 +40,6 @@ def _working_dtype(dt, *inputs):
 
 def _is_double(A) -> bool:
     if scope.current() is None:  # the python arch computes on tensors of torch
-        if not hasattr(A, "dtype"):
-            raise AssertionError(
-                "Decompositions and solvers of small matrices cannot be called in Python-scope; call them in a kernel, "
-                "or use numpy.linalg on m.to_numpy()"
-            )
         return str(A.dtype) == "torch.float64"
     return element_dtype(typed.to_value(A).type) is qd.f64
 

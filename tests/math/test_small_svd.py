@@ -296,6 +296,7 @@ def test_decompositions_are_for_kernels(arch):
     m = qd.Matrix([[1.0, 2.0], [3.0, 4.0]])
     for call in (
         lambda: qd.svd(m),
+        lambda: qd.svd(m, qd.f32),
         lambda: qd.sym_eig(m),
         lambda: qd.polar_decompose(m),
         lambda: qd.solve(m, qd.Vector([1.0, 2.0])),
