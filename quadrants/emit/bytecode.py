@@ -35,7 +35,7 @@ OPTIONS: dict[str, Any] = {
     "autoescape": False,
 }
 # To be raised when the meaning of a file changes.
-FORMAT = 2
+FORMAT = 3
 _DIGEST = 32
 
 

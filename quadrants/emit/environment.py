@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import jinja2
+    import jinja2.ext
 
     from quadrants.emit.bytecode import Store
 
@@ -55,7 +56,9 @@ def search_path(kernel_path: Folders = None, init_path: Folders = ()) -> tuple[s
     return tuple(paths)
 
 
-def environment(paths: tuple[str, ...] = ()) -> jinja2.Environment:
+def environment(
+    paths: tuple[str, ...] = (), extensions: tuple[type[jinja2.ext.Extension], ...] = ()
+) -> jinja2.Environment:
     """The environment for a search path, with every template of the user as it is on disk now.
 
     Raises FileNotFoundError for a folder that does not exist.
@@ -65,7 +68,7 @@ def environment(paths: tuple[str, ...] = ()) -> jinja2.Environment:
             raise FileNotFoundError(
                 f"template folder {p!r} does not exist; see `python -m quadrants templates list` for what it may hold"
             )
-    return _environment(paths, state(paths))
+    return _environment(paths, state(paths), extensions)
 
 
 def loader_of(env: jinja2.Environment) -> jinja2.BaseLoader:
@@ -133,7 +136,9 @@ def _content(entry: os.DirEntry[str]) -> str:
 
 
 @lru_cache(maxsize=8)
-def _environment(paths: tuple[str, ...], state: tuple[Any, ...]) -> jinja2.Environment:
+def _environment(
+    paths: tuple[str, ...], state: tuple[Any, ...], extensions: tuple[type[jinja2.ext.Extension], ...]
+) -> jinja2.Environment:
     import jinja2
 
     from quadrants.emit.bytecode import OPTIONS, TemplateBytecode
@@ -145,5 +150,6 @@ def _environment(paths: tuple[str, ...], state: tuple[Any, ...]) -> jinja2.Envir
         loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
         undefined=jinja2.StrictUndefined,
         bytecode_cache=TemplateBytecode(root, lambda: _store),
+        extensions=extensions,
         **OPTIONS,
     )

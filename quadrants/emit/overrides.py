@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quadrants.emit import dialects, environment
 from quadrants.emit.template_errors import BLOCKS, INNER
@@ -13,31 +14,29 @@ from quadrants.errors import QuadrantsCompilationError
 
 if TYPE_CHECKING:
     from jinja2 import Environment, nodes
-
-
-def refuse_unnoticed(paths: tuple[str, ...]) -> None:
-    """QuadrantsCompilationError for a block or macro of these folders that would be left out without a word."""
-    for problem in _unnoticed(paths, environment.state(paths)):
-        raise QuadrantsCompilationError(problem)
+    from jinja2.ext import Extension
 
 
 @lru_cache(maxsize=8)
-def _unnoticed(paths: tuple[str, ...], state: tuple[Any, ...]) -> tuple[str, ...]:
+def watching(folders: tuple[str, ...]) -> type[Extension]:
+    """For an environment: QuadrantsCompilationError for a block or macro of these folders that would be left out
+    without a word. Templates are looked at when they are compiled: what the disk cache has costs nothing.
+    """
     from jinja2 import TemplateSyntaxError
+    from jinja2.ext import Extension
 
-    found = []
-    for root in map(Path, paths):
-        env = environment.environment((str(root),))
-        for path in environment.templates_of(root):
-            name = path.relative_to(root).as_posix()
-            if name not in known_names():
-                continue
-            try:
-                tree = env.parse(path.read_text(encoding="utf-8"), name, str(path))
-            except (TemplateSyntaxError, UnicodeDecodeError):
-                continue  # it is told of where the template is looked up
-            found += [f"{path}:{line}: {text}" for line, text in unknown_names(env, name, tree)]
-    return tuple(found)
+    plain = environment.environment()
+
+    class Watching(Extension):
+        def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+            if filename and name in known_names() and any(Path(filename).is_relative_to(root) for root in folders):
+                with suppress(TemplateSyntaxError):  # which is told of when this has returned
+                    first = next(unknown_names(plain, name, plain.parse(source, name, filename)), None)
+                    if first is not None:
+                        raise QuadrantsCompilationError("{}:{}: {}".format(filename, *first))
+            return source
+
+    return Watching
 
 
 def unknown_names(env: Environment, name: str, tree: nodes.Template) -> Iterator[tuple[int, str]]:

@@ -300,8 +300,8 @@ class Renderer:
             "gate_bytes": max(1, int(self.options.get("ad_stack_sparse_threshold_bytes") or 0)),
         }
         user = environment.search_path(kernel_path, self.options.get("template_path") or ())
-        env = environment.environment((*user, self.dialect.templates) if self.dialect.templates else user)
-        overrides.refuse_unnoticed(tuple(user))
+        paths = (*user, self.dialect.templates) if self.dialect.templates else user
+        env = environment.environment(paths, (overrides.watching(user),) if user else ())
         with template_errors.told():
             context["prelude"] = self.prelude.render(env)
             text = env.get_template(self.dialect.template).render(context)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from quadrants.emit import bytecode, environment, sample
+from quadrants.emit import bytecode, environment, overrides, sample
 from quadrants.emit.bytecode import COMPILED, SUFFIX
 from quadrants.toolchain.cache import DiskCache
 
@@ -64,6 +64,19 @@ def test_a_second_process_parses_nothing(builtin, parsed, tmp_path):
     assert "c/task.c.j2" in parsed and compiled(tmp_path / "cache")
     parsed.clear()
     assert render() == text and parsed == []
+
+
+def test_a_second_process_parses_no_template_of_the_user(builtin, parsed, tmp_path):
+    folder = tmp_path / "mine"
+    (folder / "c").mkdir(parents=True)
+    (folder / "c" / "task.c.j2").write_text(
+        '{% extends "builtin/c/task.c.j2" %}{% block header %}// mine{% endblock %}'
+    )
+    text = render(folder)
+    assert "// mine" in text and "c/task.c.j2" in parsed
+    parsed.clear()
+    overrides.watching.cache_clear()
+    assert render(folder) == text and parsed == []
 
 
 def test_without_a_cache_nothing_is_written(builtin, parsed, tmp_path, monkeypatch):

@@ -152,10 +152,10 @@ def test_an_error_names_file_and_line(tmp_path, text, line, message):
 
 
 def test_a_macro_that_nothing_asks_for_is_an_error(tmp_path):
-    folder = put(tmp_path, "c/prelude/print.j2", "\n{% macro declar(name) %}{% endmacro %}")
+    folder = put(tmp_path, "c/prelude/linalg.j2", "\n{% macro corss(name, t) %}{% endmacro %}")
     with pytest.raises(QuadrantsCompilationError) as caught:
-        with_template(folder).source(np.zeros(4, np.float32))
-    assert f"{tmp_path}/c/prelude/print.j2:2: no helper is made by a macro 'declar'" in str(caught.value)
+        with_folder(k.vectors, folder).source(qd.Vector.field(3, qd.f32, shape=2))
+    assert f"{tmp_path}/c/prelude/linalg.j2:2: no helper is made by a macro 'corss'" in str(caught.value)
 
 
 def test_a_skeleton_of_the_user_has_blocks_of_its_own(tmp_path):
