@@ -24,13 +24,10 @@ class ReplacedFunction:
         self._gradient = None
 
     def __call__(self, *args, **kwargs):
-        return self._run(_Call(self, kwargs), args, kwargs)
-
-    def _run(self, record, args: tuple, kwargs: dict):
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)
-        with listener.replaced(record if kwargs else self, args):
+        with listener.replaced(_Call(self, kwargs) if kwargs else self, args):
             return self._func(*args, **kwargs)
 
     def grad(self, *args, **kwargs):
