@@ -3,7 +3,8 @@
     mpiexec -n 2 python bench/distributed.py stencil --per-rank 1024    # equal work a rank: weak scaling
     mpiexec -n 2 python bench/distributed.py stencil --total 1024       # equal work in all: strong scaling
     mpiexec -n 2 python bench/distributed.py halo --per-rank 1024
-    mpiexec -n 2 python bench/distributed.py cube --per-rank 512 --arch cuda
+    mpiexec -n 2 python bench/distributed.py cube --per-rank 512 --arch cuda  # --cut 2: faces that kernels pack
+    python bench/distributed.py layer --per-rank 1024  # one process: what the layer costs where nothing is to be moved
     mpiexec -n 2 python bench/distributed.py mpm --per-rank 100 --arch cuda  # 8 particles a cell
     mpiexec -n 2 python bench/distributed.py model --steps 10 --per-rank 128  # constants of docs/guide/scaling.md
 
@@ -81,52 +82,96 @@ def stencil(world: qdist.World, options: argparse.Namespace) -> None:
     report(world, f"stencil on {world.size} ranks {grid.dims}, block {grid.size}", measured(world, work, options.steps))
 
 
-@qd.kernel
-def step_3d(u: qd.types.ndarray(ndim=3), w: qd.types.ndarray(ndim=3), i0: qd.i32, i1: qd.i32, n: qd.i32):
-    for i, j, k in qd.ndrange((i0, i1), (1, n - 1), (1, n - 1)):
-        around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
-        w[i, j, k] = u[i, j, k] + 0.1 * (around - 6 * u[i, j, k])
+Cells = qd.types.ndarray(ndim=3)
+
+
+@qd.func
+def updated(u: qd.template(), i, j, k):
+    around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
+    return u[i, j, k] + 0.1 * (around - 6 * u[i, j, k])
 
 
 @qd.kernel
-def ends_3d(u: qd.types.ndarray(ndim=3), w: qd.types.ndarray(ndim=3), n: qd.i32):
+def step_3d(u: Cells, w: Cells, i0: qd.i32, i1: qd.i32, j0: qd.i32, j1: qd.i32, k0: qd.i32, k1: qd.i32):
+    for i, j, k in qd.ndrange((i0, i1), (j0, j1), (k0, k1)):
+        w[i, j, k] = updated(u, i, j, k)
+
+
+@qd.kernel
+def ends_3d(u: Cells, w: Cells, n: qd.i32):
     for end, j, k in qd.ndrange(2, (1, n - 1), (1, n - 1)):
         i = 1 + end * (n - 1)
-        around = u[i - 1, j, k] + u[i + 1, j, k] + u[i, j - 1, k] + u[i, j + 1, k] + u[i, j, k - 1] + u[i, j, k + 1]
-        w[i, j, k] = u[i, j, k] + 0.1 * (around - 6 * u[i, j, k])
+        w[i, j, k] = updated(u, i, j, k)
 
 
 def cube(world: qdist.World, options: argparse.Namespace) -> None:
-    """Seven points, f32: slabs of per_rank^3 cells, closed but along the first axis. Also beside the exchange."""
-    n = options.per_rank
-    grid = qdist.Grid((n * world.size, n, n), halo=(1, 0, 0), periodic=(True, False, False), dims=(world.size, 1, 1))
+    """Seven points, f32: slabs of per_rank^3 cells, closed but along the axis that is cut. Also beside the exchange."""
+    n, cut = options.per_rank, options.cut
+    along = [axis == cut for axis in range(3)]
+    dims = tuple(world.size if here else 1 for here in along)
+    grid = qdist.Grid(tuple(n * d for d in dims), halo=tuple(map(int, along)), periodic=tuple(along), dims=dims)
     arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+    box = [end for here in along for end in ((1, n + 1) if here else (1, n - 1))]
+    inner = [end for here in along for end in ((2, n) if here else (1, n - 1))]
 
     def kernels(steps: int) -> None:
         for _ in range(steps):
-            step_3d(*arrays, 1, n + 1, n)
+            step_3d(*arrays, *box)
             arrays.reverse()
 
     def exchanges(steps: int) -> None:
         for _ in range(steps):
-            grid.exchange_halo(arrays[0], axes=0)
+            grid.exchange_halo(arrays[0], axes=cut)
 
     def work(steps: int) -> None:
         for _ in range(steps):
-            grid.exchange_halo(arrays[0], axes=0)
-            step_3d(*arrays, 1, n + 1, n)
+            grid.exchange_halo(arrays[0], axes=cut)
+            step_3d(*arrays, *box)
             arrays.reverse()
 
     def beside(steps: int) -> None:
         for _ in range(steps):
             waiting = grid.exchange_halo(arrays[0], axes=0, wait=False)
-            step_3d(*arrays, 2, n, n)
+            step_3d(*arrays, *inner)
             waiting.wait()
             ends_3d(*arrays, n)
             arrays.reverse()
 
-    for what, run in (("kernel alone", kernels), ("exchange", exchanges), ("stencil", work), ("beside", beside)):
-        report(world, f"{what}, {world.size} ranks of {n}^3", measured(world, run, options.steps))
+    cases = [("kernel alone", kernels), ("exchange", exchanges), ("stencil", work)]
+    for what, run in cases if cut else [*cases, ("beside", beside)]:
+        report(world, f"{what}, {world.size} ranks of {n}^3, axis {cut}", measured(world, run, options.steps))
+
+
+def layer(world: qdist.World, options: argparse.Namespace) -> None:
+    """Five points, f32, in turns: an array of the package and kernels alone, then one of a closed grid and an exchange
+    before each kernel, which has nothing to move."""
+    n = options.per_rank
+    grid = qdist.Grid((n, n), halo=1)
+    plain = [qd.ndarray(qd.f32, grid.local), qd.ndarray(qd.f32, grid.local)]
+    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+
+    def kernels(steps: int) -> None:
+        for _ in range(steps):
+            step(*plain, *grid.box())
+            plain.reverse()
+
+    def work(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0])
+            step(*arrays, *grid.box())
+            arrays.reverse()
+
+    def exchanges(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0])
+
+    turns = [(measured(world, kernels, options.steps), measured(world, work, options.steps)) for _ in range(RUNS)]
+    alone, with_layer = ([seconds for turn in turns for seconds in turn[k]] for k in (0, 1))
+    report(world, f"kernel alone, {n}^2", alone)
+    report(world, "with the layer", with_layer)
+    report(world, "exchange_halo without a neighbour", measured(world, exchanges, 1000))
+    ratio, best = statistics.median(with_layer) / statistics.median(alone), min(with_layer) / min(alone)
+    print(f"ratio: {ratio:.4f} by median, {best:.4f} by best")
 
 
 def halo(world: qdist.World, options: argparse.Namespace) -> None:
@@ -219,17 +264,21 @@ def line(world: qdist.World, steps: int) -> tuple[float, float]:
     return a, 1 / slope
 
 
+CASES = {"stencil": stencil, "cube": cube, "layer": layer, "halo": halo, "mpm": mpm, "model": model}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["stencil", "cube", "halo", "mpm", "model"])
+    parser.add_argument("what", choices=list(CASES))
     parser.add_argument("--per-rank", type=int, default=1024, help="edge of the square of cells of a rank")
     parser.add_argument("--arch", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--total", type=int, default=0, help="edge of the square of all cells, instead")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--slabs", action="store_true", help="cut the first axis alone")
+    parser.add_argument("--cut", type=int, default=0, choices=[0, 1, 2], help="the axis of a cube that is cut")
     options = parser.parse_args()
     world = qdist.init(arch=getattr(qd, options.arch))
-    {"stencil": stencil, "cube": cube, "halo": halo, "mpm": mpm, "model": model}[options.what](world, options)
+    CASES[options.what](world, options)
 
 
 if __name__ == "__main__":
