@@ -21,7 +21,6 @@ UNREACHED = {
     "StackDepth": "derivatives only",
     "Gate": "derivatives only",
     "Sizing": "derivatives only",
-    "Region": "graphs and checkpoints",
     "Intrinsic": "operations of blocks and warps",
     "Builtin": "operations of blocks and warps; the number of a thread",
     "Leave": "languages in which no thread ends but by returning",

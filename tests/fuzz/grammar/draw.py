@@ -35,6 +35,7 @@ FEATURES = {
     "classes": "data_oriented classes and dataclasses",
     "puts": "cells that Python scope writes between the fill and the first launch",
     "atomics": "atomic operations with their old values",
+    "graphs": "kernels with graph=True, and loops around their tasks",
 }
 KNOWN: frozenset = frozenset()
 

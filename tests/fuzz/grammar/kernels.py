@@ -14,14 +14,17 @@ REDUCTIONS = ("+", "-", "&", "|", "^")
 
 
 class Kernels:
-    def __init__(self, draw: Draw, g: Generators, containers: list, results: list):
+    def __init__(self, draw: Draw, g: Generators, containers: list, results: list, flags: list):
         self.draw, self.g, self.containers = draw, g, containers
         self.results = results  # containers that are compared with a tolerance
+        self.flags = flags  # of the loops around tasks, outer before inner
 
     def body(self, budget: int) -> list:
         lines: list = []
         scope = self.g.scope
         scope.top = True
+        if self.flags and self.draw.chance(0.5):
+            lines += self.passes(self.flags)
         while budget > 0:
             parts = self.draw.number(1, min(budget, 4))
             budget -= parts
@@ -32,7 +35,24 @@ class Kernels:
                 for _ in range(parts):
                     lines += self.g.statements.one(2)
                 scope.prints = False
+        if self.flags and not any("do_while" in line for line in lines):
+            lines += self.passes(self.flags)
         return lines or ["pass"]
+
+    def passes(self, flags: list) -> list:
+        """A loop around tasks, which counts its flag down, and perhaps another one in it."""
+        first, *inner = flags
+        lines = []
+        for _ in range(self.draw.number(1, 2)):
+            lines += self.parallel(self.draw.number(1, 2))
+        if inner:
+            again = ["for _ in range(1):", f"    {inner[0].access}[()] = {self.draw.number(1, 3)}"]
+            lines += [*again, *self.passes(inner)]
+        flag = f"{first.access}[{self.draw.pick(('()', 'None'))}]"
+        less = self.draw.pick((f"{flag} -= 1", f"{flag} = {flag} - 1", f"qd.atomic_sub({flag}, 1)"))
+        count = ["for _ in range(1):", f"    {less}"]
+        lines = [*count, *lines] if self.draw.chance(0.3) else [*lines, *count]
+        return [f"while qd.graph.do_while({first.access}):", *indented(lines)]
 
     # ------------------------------------------------------------ parallel loops
 

@@ -11,7 +11,7 @@ from .functions import Functions
 from .generators import Generators
 from .kernels import Kernels
 from .scope import Scope
-from .types import Container, Own, StructDecl, Type, Var, dtype, indented
+from .types import I32, Container, Own, StructDecl, Type, Var, dtype, indented
 from .wrappers import Wrapper, Wrappers
 
 SCALARS = ("i32", "i32", "f32", "f64", "u8", "i64", "i16", "u32", "i8", "u16", "u64")
@@ -109,20 +109,38 @@ class Writer:
             var = Var(draw.name("n"), type_, writable=False)
             scope.variables.append(var)
             params.append((var.name, type_))
+        flags = self.flags(parameters)
         form = draw.weighted({"plain": 6, "dataclass": 1.5, "method": 1.5 if draw.on("classes") else 0})
-        wrapper = getattr(Wrappers(draw, scope, self.options), form)(name, params, containers, parameters)
+        wrapper = getattr(Wrappers(draw, scope, self.options), form)(name, params, containers, [*parameters, *flags])
         g = Generators(draw, self.options, scope, structs)
         cells = g.cells
         scope.approximate = [Own(c, lambda c=c: cells.index(c, 1)) for c in approximate]
-        body = Kernels(draw, g, containers, approximate).body(self.size)
-        result = g.statements.type() if draw.chance(0.4) else None
+        body = Kernels(draw, g, containers, approximate, flags).body(self.size)
+        result = g.statements.type() if not flags and draw.chance(0.4) else None
         returned = [] if result is None else [f"return {g.exact(result, 2).text}"]
         arrow = f" -> {result.text}" if result is not None else ""
-        head = ["@qd.kernel", f"def {name}({', '.join(wrapper.parameters)}){arrow}:"]
-        lines = wrapper.around([*head, *indented([*body, *returned])])
-        return lines + self.main(wrapper, params, containers, approximate, result)
+        head = [
+            "@qd.kernel(graph=True)" if flags else "@qd.kernel",
+            f"def {name}({', '.join(wrapper.parameters)}){arrow}:",
+        ]
+        lines = [line for flag in flags for line in flag.declaration]
+        lines += wrapper.around([*head, *indented([*body, *returned])])
+        return lines + self.main(wrapper, params, containers, approximate, result, flags)
 
-    def main(self, wrapper: Wrapper, params, containers, approximate, result) -> list:
+    def flags(self, parameters: list[Container]) -> list[Container]:
+        """Flags of loops around tasks; none where the kernel is no graph, which takes no arrays of the host."""
+        if not self.draw.on("graphs") or any(c.fresh for c in parameters) or not self.draw.chance(0.15):
+            return []
+        return [self.flag() for _ in range(self.draw.weighted({1: 3, 2: 1}))]
+
+    def flag(self) -> Container:
+        host, name = self.draw.name("q"), self.draw.name("q")
+        lines = [f"{host} = qd.ndarray(qd.i32, shape=())", f"{host}.fill(1)"]
+        return Container(
+            name, host, I32, (), (), lines, annotation="qd.types.ndarray(dtype=qd.i32, ndim=0)", argument=host
+        )
+
+    def main(self, wrapper: Wrapper, params, containers, approximate, result, flags) -> list:
         draw = self.draw
         lines: list = []
         for c in [*containers, *wrapper.twins]:
@@ -133,11 +151,12 @@ class Writer:
         for k in range(3 if wrapper.back else 2):
             args = [draw.pick(INPUTS[t.real][: 4 if t.real or t.dtype.signed else 1]) for _, t in params]
             call = f"{wrapper.call}({', '.join([*args, *wrapper.arguments])})"
+            lines += [f"{flag.host}.fill({draw.number(1, 4)})" for flag in flags]
             lines.append(f"r{k} = {call}" if result is not None else call)
             if result is not None:
                 results.append(f'"r{k}": r{k}')
             lines += (wrapper.between, wrapper.back, [])[k]
-        for c in [*containers, *wrapper.twins]:
+        for c in [*containers, *wrapper.twins, *flags]:
             results.append(f'"{c.host}": {c.host if c.fresh else c.host + ".to_numpy()"}')
         results += [f'"~{c.host}": {c.host}.to_numpy()' for c in approximate]
         for k, text in enumerate(self.puts(containers) if draw.on("puts") else ()):
