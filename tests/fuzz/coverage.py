@@ -147,7 +147,7 @@ def sourced(text: str) -> str:
 
 
 def _is_kernel(f) -> bool:
-    return any(ast.unparse(d) == "qd.kernel" for d in f.decorator_list)
+    return any(ast.unparse(d).startswith("qd.kernel") for d in f.decorator_list)
 
 
 def missing(names: set) -> list:
