@@ -241,8 +241,8 @@ class Operators:
             if right is not None or not self.positions.frame.has_parameter(node.left):
                 raise QuadrantsSyntaxError(
                     f'Operator "{text}" in Quadrants scope is not supported. The exception is `qd.static(x {text} '
-                    "None)`, which "
-                    "compares a direct kernel argument against `None`; use `== None` for members."
+                    "None)`, which compares a direct kernel argument against `None`; use `== None` for members and for "
+                    "names from outside the kernel."
                 )
             if isinstance(left, Value) and not self.positions.frame.in_static:
                 raise QuadrantsSyntaxError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from ranks_kit import HERE
+from ranks_kit import HERE, Torchrun
+from test_distributed_failures import SAID, SECONDS
 from test_distributed_ranks import names_in, passed
 
 from quadrants._ext import core
@@ -33,6 +34,25 @@ def test_a_program_runs_on_devices(any_mpi, ranks, program, tmp_path):
     done = any_mpi.run(ranks, str(HERE / program), cwd=tmp_path, limit=180, QD_RANKS_ARCH="cuda")
     assert done.code == 0 and passed(done.out) == names_in(program), done.out
     assert f"[Quadrants] {ranks} ranks: nccl (cupy), control mpi4py" in done.out and done.left == []
+
+
+@pytest.mark.parametrize("program", ["ranks_devices.py", "ranks_halo.py", "ranks_ghosts.py"])
+def test_a_program_runs_on_devices_under_torchrun(program, tmp_path):
+    devices()
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    done = Torchrun().run(2, str(HERE / program), cwd=tmp_path, limit=180, QD_RANKS_ARCH="cuda")
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert "[Quadrants] 2 ranks: nccl (cupy), control torch" in done.out and done.left == []
+
+
+@pytest.mark.parametrize("way", SAID)
+def test_a_failure_of_one_rank_ends_the_job(any_mpi, way):
+    """Not only of ranks that wait for MPI: the other one holds a device, and threads of NCCL."""
+    devices()
+    done = any_mpi.run(2, str(HERE / "rank_fails.py"), way, limit=60, QD_RANKS_ARCH="cuda")
+    said = SAID[way][0] if isinstance(SAID[way], tuple) else SAID[way]
+    assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
+    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < SECONDS and done.left == [], done
 
 
 def test_a_rank_that_says_nothing_is_given_up(any_mpi):

@@ -113,10 +113,17 @@ def test_what_may_be_compared_with_none(arch):
             r = 1
         return r
 
+    @qd.kernel
+    def outside() -> qd.i32:
+        r = 0
+        if qd.static(Holder is not None):
+            r = 1
+        return r
+
     h = Holder()
     assert h.equals() == 1
-    text = "compares a direct kernel argument against `None`"
-    for action in (h.member, lambda: other(None), lambda: variable(None)):
+    text = "compares a direct kernel argument against `None`; use `== None` for members and for names from outside"
+    for action in (h.member, lambda: other(None), lambda: variable(None), outside):
         with raises(qd.QuadrantsSyntaxError, text):
             action()
     alive()
