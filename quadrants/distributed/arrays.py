@@ -72,6 +72,11 @@ def offset_of(array: Any) -> tuple[int, ...]:
     return tuple(getattr(array, "_offset", None) or (0,) * len(array.shape))
 
 
+def is_array(array: Any) -> bool:
+    """Whether `parts_of` takes it."""
+    return isinstance(unwrapped(array), (Field, Ndarray))
+
+
 def is_struct(array: Any) -> bool:
     """Whether it has members, of which each is a part."""
     return isinstance(unwrapped(array), StructField)
@@ -88,7 +93,7 @@ def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:
             if member is not None  # an integer member of a gradient
             for part in parts_of(member, f"{name}.{key}" if name else key, space)
         ]
-    if not isinstance(inner, (Field, Ndarray)):
+    if not is_array(inner):
         raise TypeError(f"a field, an ndarray or a tensor is needed, not {type(array).__name__}: {array!r:.60}")
     _refuse_special(inner)
     return [Part(inner, name or getattr(inner, "_name", ""), space)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.distributed import reductions
+from quadrants.distributed import agreement, reductions
 from quadrants.distributed.engines.interface import OPERATIONS, Engine
 
 
@@ -35,9 +35,14 @@ class World:
     def allreduce(self, x: Any, op: str = "sum") -> Any:
         """Combine `x` over all ranks; every rank gets the result, and every rank has to call it.
 
-        x: a Python number, of which the combined number is returned; a NumPy array, of which a combined copy is
-        returned; or a field, ndarray or tensor of numbers or vectors, which is overwritten and returned. Shapes and
-        dtypes are those of all ranks. op: "sum", "min", "max" or "prod".
+        x: an int or float, of which the combined number is returned, integers of any size exactly; a NumPy array, of
+        which a combined copy is returned; or a field, ndarray or tensor, which is overwritten and returned. op: "sum",
+        "min", "max" or "prod". Integers of arrays wrap as NumPy's; of truth values the sum is or and the product and.
+        NaN of any rank is NaN.
+
+        Shapes, dtypes and `op` are those of all ranks. With `debug=True` they are compared, and where they differ all
+        ranks raise a QuadrantsRuntimeError with both sides; else the result may be wrong, or ranks may wait for ever.
+        TypeError for lists, complex numbers and the like.
 
         The order of a sum is fixed for a number of ranks; with another number, the last bits may differ. In a tape the
         gradient of a field or ndarray is summed over the ranks, as kernels of all ranks use the result; of a minimum or
@@ -48,14 +53,7 @@ class World:
         """
         if op not in OPERATIONS:
             raise ValueError(f"op={op!r} is not an operation; write one of {', '.join(map(repr, OPERATIONS))}")
-        if isinstance(x, (bool, int, float, np.generic)):
-            return self._number(x, op)
-        if isinstance(x, np.ndarray):
-            whole = np.array(x, order="C")
-            self.engine.allreduce(whole, op)
-            return whole
-        reductions.reduce(self.engine, x, op, [])
-        return x
+        return reductions.allreduce(self.engine, x, op)
 
     def sum(self, x: Any) -> Any:
         """`allreduce(x, "sum")`: the sum of what a kernel returned on each rank, say.
@@ -69,12 +67,13 @@ class World:
 
         Every rank calls it. The first one compiles the kernel, and the others of the host find it in the disk cache,
         which they share: for the first launch of a kernel that takes long to compile. Returns what the kernel returns.
+        Where it fails on a first rank, it is not called on others, and all ranks raise its error.
 
             total = world.first(max, 1, 2)
         """
         early = self.local_rank == 0
-        result = kernel(*args) if early else None
-        self.barrier()
+        with agreement.together(self.engine):
+            result = kernel(*args) if early else None
         return result if early else kernel(*args)
 
     def barrier(self) -> None:
@@ -126,8 +125,3 @@ class World:
         """
         self._grids += 1
         return self._grids - 1
-
-    def _number(self, x: Any, op: str) -> Any:
-        whole = np.array([x], dtype=np.int64 if isinstance(x, (bool, int, np.integer, np.bool_)) else np.float64)
-        self.engine.allreduce(whole, op)
-        return whole[0].item()

@@ -67,6 +67,7 @@ WAYS = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "more": send(100),
     "fewer": send(25),
+    "sum": lambda: world.sum(np.ones(3 + world.rank)),
     "thread": in_thread,
     "silent": lambda: time.sleep(60),
     "caught": caught_exit,
@@ -83,7 +84,7 @@ if way == "absent":
     if world.rank == 0:
         world.allreduce(shared)
         qd.sync()
-if world.rank == 1 or way in ("more", "fewer"):
+if world.rank == 1 or way in ("more", "fewer", "sum"):
     print(f"fails at {time.time()}", flush=True)
     WAYS[way]()
 if way != "well":

@@ -34,6 +34,13 @@ def test_a_failure_of_one_rank_ends_the_job(launcher, way):
         assert len(said) == len(set(said)) and said, done.out
 
 
+def test_sums_of_other_lengths_are_no_bare_error_of_mpi(mpi: Mpi):
+    """MPICH ends the job itself."""
+    done = mpi.run(2, PROGRAM, "sum", limit=30)
+    said = {"openmpi": "not at the same allreduce", "mpich": "truncated"}[mpi.name]
+    assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
+
+
 def test_a_rank_that_says_nothing_is_given_up_under_torchrun():
     pytest.importorskip("torch", reason="needs torch (pip install torch)")
     done = Torchrun().run(2, PROGRAM, "silent", limit=50)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quadrants.distributed.engines.interface import Asked, Move
-from quadrants.distributed.engines.mpi_requests import Repeated
+from quadrants.distributed.engines.mpi_requests import Repeated, failed
 from quadrants.errors import QuadrantsRuntimeError
 
 _NO_PACKAGE = (
@@ -49,7 +49,10 @@ class Mpi:
 
     def allreduce(self, array: np.ndarray[Any, Any], op: str, stream: Any = None) -> None:
         """MPI orders the sum by the number of ranks: same ranks, same bits."""
-        self._comm.Allreduce(self._mpi.IN_PLACE, array, self._operations[op])
+        try:
+            self._comm.Allreduce(self._mpi.IN_PLACE, array, self._operations[op])
+        except self._mpi.Exception as error:
+            raise failed("allreduce", error) from error
 
     def alltoall(self, send: np.ndarray[Any, Any], recv: np.ndarray[Any, Any], stream: Any = None) -> None:
         """Rows of equal size."""

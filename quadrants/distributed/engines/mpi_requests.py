@@ -7,10 +7,13 @@ from typing import Any
 from quadrants.distributed.engines.interface import short_message
 from quadrants.errors import QuadrantsRuntimeError
 
-_FAILED = (
-    "MPI says of an exchange: {error}. If it is about truncation, a rank sent more than is expected: the ranks are not "
-    "at the same exchange, or their arrays differ. qdist.init(debug=True) compares what they exchange and says where."
-)
+
+def failed(what: str, error: Exception) -> QuadrantsRuntimeError:
+    """The error of an exchange, or of something else that all ranks do."""
+    return QuadrantsRuntimeError(
+        f"MPI says of an {what}: {error}. If it is about truncation, a rank sent more than is expected: the ranks are "
+        f"not at the same {what}, or their arrays differ. qdist.init(debug=True) compares what they do and says where."
+    )
 
 
 class Repeated:
@@ -29,14 +32,14 @@ class Repeated:
         try:
             self._mpi.Prequest.Startall(self._requests)
         except self._mpi.Exception as error:
-            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+            raise failed("exchange", error) from error
 
     def finish(self) -> None:
         """Wait for all of them."""
         try:
             self._mpi.Request.Waitall(self._requests, self._statuses)
         except self._mpi.Exception as error:
-            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+            raise failed("exchange", error) from error
         for status, nbytes in zip(self._statuses, self._expected):
             if status.Get_elements(self._mpi.BYTE) != nbytes:
                 raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)

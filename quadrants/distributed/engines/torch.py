@@ -14,9 +14,10 @@ from quadrants.errors import QuadrantsRuntimeError
 
 _NO_PACKAGE = "Engine 'torch' is for programs of torchrun, and torch is not there ({error}): `pip install torch`."
 _FAILED = (
-    "torch.distributed says of an exchange: {error}. If it is about lengths, arrays or exchanges of the ranks differ; "
+    "torch.distributed says of an {what}: {error}. If it is about lengths, arrays or exchanges of the ranks differ; "
     "if about time, a rank did not come. qdist.init(debug=True) compares what they exchange."
 )
+_TURN = -(1 << 63)
 _HEAD = 8  # bytes in front of a message
 # gloo sums no others.
 _KINDS = ("f2", "f4", "f8", "i1", "u1", "i4", "i8")
@@ -47,7 +48,7 @@ class Torch:
             for work in works:
                 work.wait()
         except RuntimeError as error:
-            raise QuadrantsRuntimeError(_FAILED.format(error=error)) from error
+            raise QuadrantsRuntimeError(_FAILED.format(what="exchange", error=error)) from error
         for peer, recv, room in rooms:
             if (length := int(room[:_HEAD].view(np.int64)[0])) != recv.nbytes:
                 raise short_message(length, recv.nbytes, peer)
@@ -58,12 +59,16 @@ class Torch:
         return lambda: self.exchange(moves)
 
     def allreduce(self, array: np.ndarray[Any, Any], op: str, stream: Any = None) -> None:
-        """Integers that gloo does not know are summed as i64."""
-        values = array if array.dtype.str[1:] in _KINDS else array.astype(np.int64)
+        """Integers that gloo does not know are combined as i64, which order u64 with the highest bit turned."""
+        turned = np.int64(_TURN if array.dtype.str[1:] == "u8" and op in ("min", "max") else 0)
+        values = array if array.dtype.str[1:] in _KINDS else array.astype(np.int64) ^ turned
         operation = getattr(self._dist.ReduceOp, "PRODUCT" if op == "prod" else op.upper())
-        self._dist.all_reduce(self._torch.from_numpy(values), operation)
+        try:
+            self._dist.all_reduce(self._torch.from_numpy(values), operation)
+        except RuntimeError as error:
+            raise QuadrantsRuntimeError(_FAILED.format(what="allreduce", error=error)) from error
         if values is not array:
-            array[...] = values
+            array[...] = values ^ turned
 
     def alltoall(self, send: np.ndarray[Any, Any], recv: np.ndarray[Any, Any], stream: Any = None) -> None:
         """As exchanges of rows."""
