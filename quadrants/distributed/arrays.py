@@ -22,7 +22,8 @@ Region = tuple[tuple[int, int], ...]
 class Part:
     """A field or ndarray of numbers, vectors or matrices of one dtype.
 
-    name: what messages call it. element: shape of an element. view: the content as an array of `space` that shares
+    name: what messages call it. element: shape of an element; shown: that of an element of `to_numpy`. cells: what its
+    memory is known by, in common with other objects for the same. view: the content as an array of `space` that shares
     memory, of shape `shape + element`; None where there is none: in other memory, and where fields share cells.
     """
 
@@ -34,7 +35,9 @@ class Part:
         self.element: tuple[int, ...] = tuple(array._element_shape)
         self.dtype = np.dtype(dtypes.numpy_dtype(array.dtype))
         self.space = space
-        self.view = space.view(array)
+        self.shown = self.element[:1] if isinstance(array, Field) and self.element[1:] == (1,) else self.element
+        self.cells = frozenset(map(id, getattr(array, "_leaves", (array,))))
+        self.view = _with_column(space.view(array), len(self.shape) + len(self.element))
 
     @property
     def array(self) -> Any:
@@ -102,6 +105,11 @@ def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:
 def all_parts(arrays: Sequence[Any], space: Space = HOST) -> list[Part]:
     """The parts of several arrays, in order."""
     return [part for array in arrays for part in parts_of(array, space=space)]
+
+
+def _with_column(view: Any | None, ndim: int) -> Any | None:
+    """Fields of matrices with one column are seen without its axis."""
+    return view if view is None or view.ndim == ndim else view[..., np.newaxis]
 
 
 def _refuse_special(array: Any) -> None:

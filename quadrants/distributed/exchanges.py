@@ -6,13 +6,14 @@ import hashlib
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from quadrants import _logging, session
-from quadrants.distributed import arrays, halo, spaces
+from quadrants import _logging
+from quadrants.distributed import agreement, arrays, halo, spaces
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
@@ -46,6 +47,7 @@ class Exchanges:
     def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
         self._name, self._blocks, self._engine = name, blocks, engine
         self._plans: dict[tuple[Any, ...], tuple[list[Any], halo.Plan]] = {}
+        self._under_way: set[int] = set()  # cells of parts
         self.count = 0
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
@@ -59,8 +61,17 @@ class Exchanges:
         """Begin to exchange. behind: what follows once the halos are there."""
         if not given:
             return Pending(given, None)
-        rest = self._plan(kind, given, axes, corners).start()
-        return Pending(given, rest if behind is None else partial(_both, rest, behind))
+        plan = self._plan(kind, given, axes, corners)
+        cells = frozenset(cell for part in plan.parts for cell in part.cells)
+        rest = plan.start()
+        self._under_way |= cells
+        return Pending(given, partial(self._finish, cells, rest, behind))
+
+    def _finish(self, cells: frozenset[int], rest: Callable[[], None], behind: Callable[[], None] | None) -> None:
+        self._under_way -= cells
+        rest()
+        if behind is not None:
+            behind()
 
     def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         self.count += 1
@@ -72,17 +83,43 @@ class Exchanges:
             # Whoever dies takes the plans with it, and their views of its memory.
             forget = partial(_forget, self._plans, key)
             self._plans[key] = [weakref.ref(array, forget) for array in given], plan
-        elif _in_debug():
-            self._compare(kind, plan.parts, axes, corners)
+        elif agreement.in_debug():
+            self._compare(kind, _shown(plan.parts), axes, corners)
+        if self._under_way:
+            self._refuse_under_way(plan.parts)
         return plan
 
     def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
-        parts = arrays.all_parts(found, spaces.of(self._engine))
-        for part in parts:
-            self._check_shape(part)
-        self._compare(kind, parts, axes, corners)
+        try:
+            parts = self._parts(found)
+        except (TypeError, ValueError, QuadrantsRuntimeError) as error:
+            with suppress(QuadrantsRuntimeError):  # neighbours are at a comparison, and must not wait
+                self._compare(kind, f"{type(error).__name__}: {error}", axes, corners)
+            raise
+        self._compare(kind, _shown(parts), axes, corners)
         stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
         return _MAKERS[kind](parts, stages, self._engine)
+
+    def _parts(self, found: Sequence[Any]) -> list[arrays.Part]:
+        parts = arrays.all_parts(found, spaces.of(self._engine))
+        seen: set[int] = set()
+        for part in parts:
+            self._check_shape(part)
+            if seen & part.cells:
+                raise ValueError(
+                    f"{part.name or 'an array'} is given twice to an exchange of {self._name}: write each array once, "
+                    "and no member of a struct beside the struct"
+                )
+            seen |= part.cells
+        return parts
+
+    def _refuse_under_way(self, parts: Sequence[arrays.Part]) -> None:
+        part = next((part for part in parts if part.cells & self._under_way), None)
+        if part is not None:
+            raise QuadrantsRuntimeError(
+                f"An exchange of {part.name or 'these arrays'} is under way: call wait() of what "
+                "exchange_halo(.., wait=False) returned."
+            )
 
     def _check_shape(self, part: arrays.Part) -> None:
         if part.shape != self._blocks.local:
@@ -99,16 +136,17 @@ class Exchanges:
             return None
         ndim = len(self._blocks.shape)
         wanted = axes if isinstance(axes, (tuple, list)) else (axes,)
-        if any(not isinstance(axis, int) or not 0 <= axis < ndim for axis in wanted):
-            raise ValueError(f"axes={axes!r}: axes of {self._name} are numbers from 0 to {ndim - 1}")
+        if not wanted or any(not isinstance(axis, int) or not 0 <= axis < ndim for axis in wanted):
+            raise ValueError(
+                f"axes={axes!r}: axes of {self._name} are numbers from 0 to {ndim - 1}, and None stands for all"
+            )
         return tuple(sorted(set(wanted)))
 
-    def _compare(self, kind: str, parts: Sequence[arrays.Part], axes: Any, corners: bool) -> None:
+    def _compare(self, kind: str, shown: str, axes: Any, corners: bool) -> None:
         """QuadrantsRuntimeError on every rank that has a neighbour which exchanges something else."""
         if self._engine.size == 1:
             return
         peers = self._blocks.neighbours(range(len(self._blocks.shape)))
-        shown = ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''}" for part in parts)
         which = "" if kind == "forward" else " (adjoint)"
         along = "all axes" if axes is None else f"axes {list(axes)}"
         text = f"exchange {self.count} of {self._name}{which}: {shown}; {along}, corners {corners}"
@@ -128,17 +166,12 @@ class Exchanges:
             raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {self._engine.rank} is at {text}.")
 
 
-def _both(rest: Callable[[], None], behind: Callable[[], None]) -> None:
-    rest()
-    behind()
+def _shown(parts: Sequence[arrays.Part]) -> str:
+    return ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''}" for part in parts)
 
 
 def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> None:
     plans.pop(key, None)
-
-
-def _in_debug() -> bool:
-    return bool(session.get_runtime().options.debug)
 
 
 def _message(text: str) -> np.ndarray[Any, Any]:

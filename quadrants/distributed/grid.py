@@ -8,11 +8,10 @@ from typing import Any
 
 import quadrants as qd
 from quadrants import ad
-from quadrants.distributed import arrays, boundaries, current, decomposition, transfer
+from quadrants.distributed import agreement, arrays, boundaries, current, decomposition, transfer
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.exchanges import Exchanges, Pending
 from quadrants.distributed.world import World
-from quadrants.errors import QuadrantsRuntimeError
 
 
 class Grid:
@@ -47,11 +46,13 @@ class Grid:
     ) -> None:
         self.world = current.world() if world is None else world
         self.number = self.world.count_grid()
-        self.shape = decomposition.read_shape(shape)
-        ndim = len(self.shape)
-        self.halo = decomposition.read_halo(halo, ndim)
-        self.periodic = tuple(bool(p) for p in decomposition.per_axis(periodic, ndim, "periodic"))
-        self._agree(f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims}, cuts={cuts})")
+        with agreement.together(self.world.engine):
+            self.shape = decomposition.read_shape(shape)
+            ndim = len(self.shape)
+            self.halo = decomposition.read_halo(halo, ndim)
+            self.periodic = tuple(bool(p) for p in decomposition.per_axis(periodic, ndim, "periodic"))
+        text = f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims}, cuts={cuts})"
+        agreement.agree(self.world.engine, "make the same grid", f"grid {self.number} = {text}")
         self.dims = self._cut(dims)
         self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank, self._cuts(cuts or {}))
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
@@ -68,14 +69,21 @@ class Grid:
         """A field over the block of this rank and its halo, zeroed.
 
         dtype: of numbers, or a type of vectors, matrices or structs. offset: kernels index it by global cells, from
-        `origin` on; else by local ones, from 0. more: what else `qd.field` takes, `order`, `layout` and `name`.
+        `origin` on; else by local ones, from 0. more: `layout` and `name` as of `qd.field`, and
+        `order` of what is no struct.
 
             u = grid.field(qd.f32)
         """
+        of_struct = hasattr(dtype, "members")
+        if of_struct and "order" in more:
+            raise TypeError(
+                "grid.field: order= is for numbers, vectors and matrices. Members of a struct have the axes in order; "
+                "write layout=qd.Layout.SOA to keep them apart, or a field with order= for each member."
+            )
         options: dict[str, Any] = {"shape": self.local, "needs_grad": needs_grad, **more}
         if offset:
             options["offset"] = self.origin
-        return dtype.field(**options) if hasattr(dtype, "members") else qd.field(dtype, **options)
+        return dtype.field(**options) if of_struct else qd.field(dtype, **options)
 
     def ndarray(self, dtype: Any, needs_grad: bool = False) -> Any:
         """An ndarray over the block of this rank and its halo, zeroed. dtype: as in `qd.ndarray`.
@@ -90,7 +98,7 @@ class Grid:
         They are those of the block, without cells as near to a closed face of the global array as the halo is wide,
         since a stencil would reach over it. inner: leave so many cells out at every face of the block, too. closed:
         keep cells at closed faces, for a kernel that looks at no neighbours. offset: global cells, for fields that are
-        made so; else local ones.
+        made so; else local ones. ValueError for a negative `inner`.
 
             i0, i1, j0, j1 = grid.box()
         """
@@ -100,6 +108,8 @@ class Grid:
         return self._boxes[key]
 
     def _box(self, inner: int, closed: bool, offset: bool) -> tuple[int, ...]:
+        if not hasattr(inner, "__index__") or inner < 0:
+            raise ValueError(f"inner={inner!r} must be a whole number of cells, at least 0")
         found: list[int] = []
         for axis, (low, high) in enumerate(self.halo):
             begin, end = self.blocks.block_span(axis)
@@ -155,9 +165,9 @@ class Grid:
     ) -> Pending | None:
         """Give each halo cell the value of the cell that it is a copy of. Every rank has to call it.
 
-        arrays: fields, ndarrays or tensors of this grid, of any element; several go at once. axes: numbers of those to
-        exchange; None for all. corners: also where halos of two axes cross, axis after axis; without, all faces go at
-        once, which is faster.
+        arrays: fields, ndarrays or tensors of this grid, of any element; several go at once, each once. axes: numbers
+        of those to exchange, at least one; None for all. corners: also where halos of two axes cross, axis after axis;
+        without, all faces go at once, which is faster.
 
         wait: False begins the exchange and returns at once; halos are there after `wait()` of what is returned. Until
         then kernels leave the halos alone and do not write the arrays: they may compute `box(inner=1)`, and after it
@@ -171,7 +181,8 @@ class Grid:
         It is differentiated in tapes, and by `exchange_halo.grad` with the same arguments, which adds gradients of halo
         cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
         gradients are constants. At the first use of an array, and with `debug=True` each time, neighbours
-        compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another shape.
+        compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another shape, and
+        for one that is given twice, as a member of a struct say.
 
             grid.exchange_halo(u)
         """
@@ -200,8 +211,8 @@ class Grid:
     def gather(self, array: Any) -> Any:
         """The whole array, without halos, on rank 0; None on the others.
 
-        A NumPy array of shape `shape + element shape`; of structs a dictionary of them. For more than 64 ranks a
-        QuadrantsRuntimeError: save instead.
+        A NumPy array of `shape` and the shape that elements have in `to_numpy()`; of structs a dictionary of them. For
+        more than 64 ranks a QuadrantsRuntimeError: save instead.
 
             whole = grid.gather(u)
         """
@@ -210,8 +221,8 @@ class Grid:
     def slice(self, array: Any, axis: int, index: int) -> Any:
         """The cells of one plane, without halos, on rank 0; None on the others. Every rank calls it, with any number.
 
-        axis, index: the plane, by its global cell on that axis. A NumPy array of the other axes' extents and the shape
-        of an element; of structs a dictionary of them. ValueError for an axis or a cell that is not there.
+        axis, index: the plane, by its global cell on that axis. A NumPy array of the other axes' extents and elements
+        as of `gather`; of structs a dictionary of them. ValueError for an axis or a cell that is not there.
 
             middle = grid.slice(u, 0, 32)
         """
@@ -220,7 +231,9 @@ class Grid:
     def scatter(self, whole: Any, array: Any) -> None:
         """Set the blocks of all ranks to their parts of `whole`, the halo excepted.
 
-        whole: on rank 0, what `gather` returns; on the others it is not looked at. ValueError for another shape.
+        whole: on rank 0, what `gather` returns, or real numbers of any dtype, which become that of the array as by
+        NumPy's `astype`; on the others it is not looked at. ValueError for another shape, TypeError for what has no
+        real numbers, on all ranks.
 
             grid.scatter(np.ones((64, 64)), u)
         """
@@ -262,7 +275,7 @@ class Grid:
         """
         transfer.between(self, array, grid, target)
 
-    # -- agreement
+    # -- cuts
 
     def _cuts(self, asked: Mapping[int, Sequence[int]]) -> list[list[int]]:
         found = decomposition.even_cuts(self.shape, self.dims)
@@ -278,16 +291,6 @@ class Grid:
         if dims is not None:
             return decomposition.check_dims(dims, self.shape, ranks, self.halo, self.periodic)
         return decomposition.least_surface(self.shape, ranks, self.halo, self.periodic, slabs=current.on_device())
-
-    def _agree(self, text: str) -> None:
-        """QuadrantsRuntimeError unless all ranks make the same grid."""
-        said = self.world.allgather((self.number, text))
-        for rank, (number, other) in enumerate(said):
-            if (number, other) != (self.number, text):
-                raise QuadrantsRuntimeError(
-                    f"Ranks {self.world.rank} and {rank} do not make the same grid.\n"
-                    f"  rank {self.world.rank}: grid {self.number} = {text}\n  rank {rank}: grid {number} = {other}"
-                )
 
 
 def _gradients(given: tuple[Any, ...]) -> list[Any]:

@@ -11,7 +11,6 @@ from quadrants.distributed.arrays import Part, Region
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine, Move
 from quadrants.distributed.faces import Faces
-from quadrants.errors import QuadrantsRuntimeError
 
 
 class Side(NamedTuple):
@@ -69,7 +68,6 @@ class Plan:
         self._engine = engine
         self._space = spaces.of(engine)
         self._steps: list[Callable[[], None]] = []
-        self._started = False
 
     def run(self) -> None:
         """Check that the arrays still have memory, then move."""
@@ -87,7 +85,6 @@ class Plan:
             for number, step in enumerate(self._steps):
                 if hasattr(step, "start"):
                     step.start()
-                    self._started = True
                     return partial(self._finish, step, self._steps[number + 1 :])
                 step()
         return _nothing
@@ -95,17 +92,12 @@ class Plan:
     def _finish(self, begun: Any, rest: Sequence[Callable[[], None]]) -> None:
         with self._space.in_order():
             begun.finish()
-            self._started = False
             for step in rest:
                 step()
 
     def _check(self) -> None:
         for part in self.parts:
             part.check()
-        if self._started:
-            raise QuadrantsRuntimeError(
-                "An exchange of these arrays is under way: call wait() of what exchange_halo(.., wait=False) returned."
-            )
 
     def load(self, faces: Sequence[Faces]) -> None:
         """Kernels pack."""

@@ -24,7 +24,10 @@ def overflow(rank: int, need: int, capacity: int) -> str:
 
 
 def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Array) -> Any:
-    """The rank of each position, -1 for what is no finite number. Wraps positions of periodic axes where they are."""
+    """The rank of each position, -1 for what is no finite number. Wraps positions of periodic axes where they are.
+
+    Cells are those that kernels compute, which have no other digits than positions have.
+    """
     np_, blocks = space.numpy, grid.blocks
     rank = np_.zeros(len(positions), np.int64)
     for axis, extent in enumerate(grid.shape):
@@ -32,8 +35,7 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
         cell = _cells(np_, along, low[axis], edge)
         if grid.periodic[axis]:
             outside = np_.isfinite(cell) & ((cell < 0) | (cell >= extent))
-            wrapped = along[outside] - np_.floor(cell[outside] / extent) * extent * edge
-            along[outside] = wrapped.astype(along.dtype)
+            along[outside] = _wrapped(np_, along[outside], low[axis], edge, extent)
             cell[outside] = _cells(np_, along[outside], low[axis], edge)
         near = _nearest(np_, cell, extent)
         cuts = np_.asarray(blocks.cuts[axis])
@@ -49,9 +51,19 @@ def counts(space: Space, along: Any, low: float, spacing: float, extent: int) ->
     return space.on_host(np_.bincount(near, minlength=extent)).astype(np.int64)
 
 
+def _wrapped(np_: Any, along: Any, low: float, spacing: float, extent: int) -> Any:
+    """Positions of a periodic axis in its cells. What is rounded to the upper edge, or over an edge, is `low`."""
+    period = extent * float(spacing)
+    wide = along.astype(np.float64)
+    found = (wide - np_.floor((wide - float(low)) / period) * period).astype(along.dtype)
+    cell = _cells(np_, found, low, spacing)
+    return np_.where((cell >= 0) & (cell < extent), found, found.dtype.type(low))
+
+
 def _cells(np_: Any, along: Any, low: float, spacing: float) -> Any:
     """The cell of each position of an axis, as a real number."""
-    return np_.floor((along.astype(np.float64) - float(low)) / float(spacing))
+    number = along.dtype.type
+    return np_.floor((along - number(low)) / number(spacing))
 
 
 def _nearest(np_: Any, cell: Any, extent: int) -> Any:

@@ -2,6 +2,8 @@
 
 table[f]    first cell of region f in the buffer | begin of each axis | extent of each axis
 buffer      cells of region 0, row by row, those of region 1, ..
+
+Integers that `add` sums wrap, and debug mode reports none of them (quadrants/frontend/positions.py).
 """
 
 import functools

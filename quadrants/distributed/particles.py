@@ -10,7 +10,7 @@ import numpy as np
 
 import quadrants as qd
 from quadrants.data.dtypes import numpy_dtype
-from quadrants.distributed import arrays, migration, spaces
+from quadrants.distributed import agreement, arrays, migration, spaces
 from quadrants.distributed.decomposition import per_axis
 from quadrants.distributed.ghosts import Ghosts, read_within
 from quadrants.distributed.grid import Grid
@@ -107,9 +107,10 @@ class Particles:
         """Bring each particle to the rank that owns the cell it is in; all ranks call it after particles moved.
 
         positions: the array of positions, a vector with a component for each axis of the grid (numbers for one axis).
-        On periodic axes, positions are wrapped into the global array; on others, what is outside belongs to the block
-        at that side. to: another grid of the same shape, whose blocks they have from now on, such as `Grid.rebalanced`
-        gives. Returns how many particles came from other ranks.
+        On periodic axes, positions are wrapped into the cells of the global array, as `floor((x - low) / spacing)`
+        gives them in the dtype of positions; what is rounded to the upper edge is at `low`. On others, what is outside
+        belongs to the block at that side. to: another grid of the same shape, whose blocks they have from now on, such
+        as `Grid.rebalanced` gives. Returns how many particles came from other ranks.
 
         Particles that stay keep their order; those that come are behind them, by rank and by the order they had there,
         so that every run has the same order. They may move over any number of blocks. If there is no room on a rank, or
@@ -136,11 +137,15 @@ class Particles:
         positions: as of `migrate`. within: in units of positions, on each axis; for forces that reach a distance r, r
         and twice what particles move until ghosts are made again. On periodic axes images are ghosts too, a period
         aside; `within` is at most the period. Capacity is for particles and ghosts together: QuadrantsRuntimeError on
-        all ranks where there is no room, ValueError for another `within`.
+        all ranks where there is no room, or where `within` or the array differ. ValueError for another `within`.
 
             ghosts = p.ghosts(p.x, within=0.05)
         """
-        return Ghosts(self, self._name_of(positions), read_within(self, within))
+        engine = self.grid.world.engine
+        with agreement.together(engine):
+            name, reach = self._name_of(positions), read_within(self, within)
+        agreement.agree(engine, "make the same ghosts", f"ghosts(p.{name}, within={reach!r})")
+        return Ghosts(self, name, reach)
 
     def _array_name(self, array: Any) -> str:
         name = next((name for name, own in self.arrays.items() if own is arrays.unwrapped(array)), None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.distributed import arrays
+from quadrants.distributed import agreement, arrays
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.pieces import Spans, common, piece, redistribute
 from quadrants.errors import QuadrantsRuntimeError
@@ -58,9 +59,11 @@ def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
 def scatter(grid: Grid, whole: Any, array: Any) -> None:
     """As `Grid.scatter`."""
     _refuse_many(grid, "scatter", "qdist.load")
-    of_struct = arrays.is_struct(array)
-    for part in parts(grid, array):
-        _scatter_part(grid, whole[part.name] if of_struct and grid.world.rank == 0 else whole, part)
+    with agreement.together(grid.world.engine):
+        found, of_struct = parts(grid, array), arrays.is_struct(array)
+        given = [_read_whole(grid, whole, of_struct, part) if grid.world.rank == 0 else None for part in found]
+    for part, values in zip(found, given):
+        _scatter_part(grid, values, part)
 
 
 def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
@@ -112,25 +115,31 @@ def _gather_part(grid: Grid, part: arrays.Part, window: Spans) -> np.ndarray[Any
     if pieces[0] is not None:
         pieces[0][...] = own
     engine.exchange([(rank, None, values) for rank, values in enumerate(pieces) if rank and values is not None])
-    return whole
+    return whole.reshape(*whole.shape[: len(grid.shape)], *part.shown)
 
 
-def _scatter_part(grid: Grid, whole: Any, part: arrays.Part) -> None:
+def _read_whole(grid: Grid, whole: Any, of_struct: bool, part: arrays.Part) -> np.ndarray[Any, Any]:
+    """What `part` gets, in its dtype."""
+    name = part.name or "the array"
+    if of_struct and not (isinstance(whole, Mapping) and part.name in whole):
+        raise ValueError(
+            f"scatter: write a dictionary with an array for each member of the struct, and one for {name!r}"
+        )
+    given = np.asarray(whole[part.name] if of_struct else whole)
+    if given.dtype.kind not in "buif":
+        raise TypeError(f"scatter: {name} takes an array of real numbers, not of {given.dtype}: {given!r:.60}")
+    wanted = [(*grid.shape, *part.shown), (*grid.shape, *part.element)]
+    if given.shape not in wanted:
+        raise ValueError(f"scatter: the whole array has shape {given.shape}, and {name} takes {wanted[0]}")
+    return np.ascontiguousarray(given.astype(part.dtype, copy=False)).reshape(wanted[1])
+
+
+def _scatter_part(grid: Grid, given: Any, part: arrays.Part) -> None:
     face = Faces(part, [block(grid)])
     engine = grid.world.engine
-    wrong = ""
-    if engine.rank == 0:
-        whole = np.asarray(whole)
-        wanted = (*grid.shape, *part.element)
-        wrong = f"scatter: the whole array has shape {whole.shape}, and {part.name or 'the array'} takes {wanted}"
-        wrong = wrong if whole.shape != wanted else ""
-    wrong = engine.bcast(wrong)
-    if wrong:
-        raise ValueError(wrong)
     if engine.rank != 0:
         engine.exchange([(0, None, face.values[0])])
     else:
-        given = np.ascontiguousarray(whole, part.dtype)
         face.values[0][...] = given[_slices(grid, 0)]
         engine.exchange([(rank, given[_slices(grid, rank)], None) for rank in range(1, engine.size)])
     face.store()

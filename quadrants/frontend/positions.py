@@ -18,7 +18,8 @@ from quadrants.lang.described import plain_words
 
 _WIDEST = 64  # bits of a dtype
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_WRAPPING = _PACKAGE + "algorithms" + os.sep
+# Where integers are documented to wrap.
+_WRAPPING = (_PACKAGE + "algorithms" + os.sep, os.path.join(_PACKAGE, "distributed", "packing.py"))
 
 
 class Positions:
@@ -81,8 +82,8 @@ class Positions:
     def reported_loc(self) -> Loc | None:
         """The place for a report that is printed while the kernel runs: the innermost line that is the user's own.
 
-        A func that stays a function has many callers, so its report cannot name one. None in the algorithms, in which
-        integers are documented to wrap.
+        A func that stays a function has many callers, so its report cannot name one. None where integers are
+        documented to wrap.
         """
         if self.frame.source.file.startswith(_WRAPPING):
             return None

@@ -152,5 +152,17 @@ def test_what_does_not_fit_is_refused_on_all_ranks(world):
     refused(qd.QuadrantsRuntimeError, "needs room for", lambda: small.ghosts(small.x, 5.0))
 
 
+def test_ghosts_that_differ_are_told_on_all_ranks(world):
+    if world.size == 1:
+        return
+    _, p, _, _ = flock(world, (10, 10), True, 100)
+    first = world.rank == 0
+    refused(qd.QuadrantsRuntimeError, "within=0.5", lambda: p.ghosts(p.x, 0.5 if first else 1.0))
+    refused(qd.QuadrantsRuntimeError, "within=1.0", lambda: p.ghosts(p.x, 0.5 if first else 1.0))
+    refused(ValueError, "the period of an axis", lambda: p.ghosts(p.x, 0.5 if first else 99.0))
+    refused(ValueError, "positions have 2 real numbers", lambda: p.ghosts(p.m if first else p.x, 0.5))
+    assert world.sum(1) == world.size
+
+
 if __name__ == "__main__":
     main(globals(), default_fp=qd.f64)

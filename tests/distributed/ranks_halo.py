@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from on_ranks import main, solo
+from on_ranks import main, refused, solo
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -139,6 +139,16 @@ def test_accumulated_halos_and_their_gradient(world):
     grid.accumulate_halo.grad(p)
     peer = grid.blocks.neighbour(0, 0)
     assert (p.mass.grad.to_numpy()[0, 1:-1] == peer).all()
+
+
+def test_an_array_is_given_once(world):
+    grid = qdist.Grid((8,), periodic=True)
+    u, struct = grid.ndarray(qd.f64), grid.field(qd.types.struct(a=qd.f64, b=qd.types.vector(2, qd.f64)))
+    for given in ((u, u), (struct, struct.a), (struct.b, struct)):
+        refused(ValueError, "is given twice", lambda: grid.accumulate_halo(*given))
+        refused(ValueError, "is given twice", lambda: grid.exchange_halo(*given))
+    grid.accumulate_halo(struct.a, struct.b, u)
+    refused(ValueError, "None stands for all", lambda: grid.exchange_halo(u, axes=()))
 
 
 def outside_cells(grid) -> int:

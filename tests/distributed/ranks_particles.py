@@ -158,6 +158,31 @@ def test_cells_have_an_edge_and_a_corner(world):
     assert p.count == 1 and p.id[0] == world.rank and came == (world.rank > 0)
 
 
+def test_wrapped_positions_are_in_cells_of_the_array(world):
+    """By the formula of kernels, in the dtype of positions; a second time nothing changes."""
+    rng = np.random.default_rng(8)
+    for dtype in (qd.f32, qd.f64):
+        for low, spacing, cells in ((0.0, 1 / 8, 8), (-0.1, 0.1, 5), (3.3, 0.7, 9), (1e6, 1e-3, 7)):
+            grid = qdist.Grid((cells,), halo=0, periodic=True)
+            p = qdist.Particles(grid, 20_000, spacing=spacing, low=low, x=dtype, id=qd.i32)
+            number, edge = p.x.to_numpy().dtype.type, low + cells * spacing
+            edges = (low + spacing * np.arange(cells + 1)).astype(number)
+            beside = [*np.nextafter(edges, number(-np.inf)), *edges, *np.nextafter(edges, number(np.inf))]
+            near = [low - 1e-9, low - 1e-17, low, edge, edge - 1e-9, edge - 1e-17, *beside]
+            given = np.array([*near, *rng.uniform(low - 40 * spacing, edge + 40 * spacing, 2000)], number)
+            if world.rank == 0:
+                p.append(x=given, id=np.arange(len(given)))
+            p.migrate(p.x)
+            found = p.x.to_numpy()[: p.count]
+            cell = np.floor((found - number(low)) / number(spacing))
+            assert (cell >= grid.begin[0]).all() and (cell < grid.begin[0] + grid.size[0]).all(), (dtype, low)
+            aside = np.abs(found.astype(np.float64) - given[p.id.to_numpy()[: p.count]])
+            periods = np.round(aside / (edge - low))
+            off = np.abs(aside - periods * (edge - low))
+            assert off.max(initial=0) < 100 * np.finfo(number).eps * max(abs(low), edge)
+            assert p.migrate(p.x) == 0 and np.array_equal(p.x.to_numpy()[: p.count], found)
+
+
 def test_blocks_are_cut_where_the_particles_are(world):
     """Of particles that lie low, each rank gets nearly its share, and fields go with the cuts."""
     grid = qdist.Grid((40, 12), halo=1, periodic=(False, True), dims=(world.size, 1))

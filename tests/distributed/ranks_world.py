@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from on_ranks import main
+from on_ranks import main, refused
 
 import quadrants as qd
 from quadrants import distributed as qdist
@@ -115,6 +115,45 @@ def test_whole_arrays_go_to_the_first_rank_and_back(world):
                         assert np.array_equal(values, np.take(wholes[name], index, axis))
 
 
+def test_matrices_have_the_shape_of_to_numpy(world):
+    """On rank 0, and back; columns are also taken with their axis."""
+    grid = qdist.Grid((9,), halo=1, periodic=True)
+    for n, m in ((3, 1), (1, 3), (1, 1), (2, 2)):
+        kind = qd.types.matrix(n, m, qd.f32)
+        for u in (grid.field(kind), grid.field(kind, layout=qd.Layout.SOA), grid.ndarray(kind)):
+            shape = (9, *u.to_numpy().shape[1:])
+            whole = np.arange(9.0 * n * m).reshape(shape)
+            for given in (whole, whole.reshape(9, n, m)):
+                u.fill(0)
+                grid.scatter(given, u)
+                grid.exchange_halo(u)
+                found, plane = grid.gather(u), grid.slice(u, 0, 4)
+                if world.rank == 0:
+                    assert found.shape == shape and np.array_equal(found, whole)
+                    assert np.array_equal(plane, whole[4])
+                assert np.array_equal(u.to_numpy()[0], whole[grid.begin[0] - 1])
+        part = kind.field(shape=4)
+        part.fill(world.rank)
+        assert (world.sum(part).to_numpy() == sum(range(world.size))).all()
+
+
+def test_what_rank_0_scatters_is_refused_on_all_ranks(world):
+    grid = qdist.Grid((8, 8))
+    u, struct = grid.field(qd.i32), grid.field(qd.types.struct(a=qd.f32, b=qd.f32))
+    ones = np.ones((8, 8))
+    wrong = [
+        (u, None, TypeError, "takes an array of real numbers"),
+        (u, 1j * ones, TypeError, "not of complex128"),
+        (u, 3.0, ValueError, "takes (8, 8)"),
+        (struct, {"a": ones}, ValueError, "one for 'b'"),
+        (struct, ones, ValueError, "write a dictionary"),
+    ]
+    for array, whole, kind, text in wrong:
+        refused(kind, text, lambda: grid.scatter(whole if world.rank == 0 else None, array))
+    grid.scatter(1.7 * ones, u)
+    assert world.sum(int(u[1, 1])) == world.size
+
+
 def test_planes_that_are_not_there_are_refused(world):
     grid = qdist.Grid((8, 6), 0)
     u = grid.field(qd.f32)
@@ -190,6 +229,9 @@ def test_errors_are_said_on_every_rank(world):
         (lambda: grid.exchange_halo(qd.field(qd.f32, (3, 3))), ValueError, "Make it by grid.field"),
         (lambda: grid.exchange_halo(3), TypeError, "a field, an ndarray or a tensor"),
         (lambda: grid.exchange_halo(grid.field(qd.f32), axes=2), ValueError, "numbers from 0 to 1"),
+        (lambda: grid.box(inner=-1), ValueError, "at least 0"),
+        (lambda: grid.shell(-1), ValueError, "at least 0"),
+        (lambda: grid.field(qd.types.struct(a=qd.f32), order="ji"), TypeError, "write layout=qd.Layout.SOA"),
         (lambda: world.allreduce(1, "mean"), ValueError, "'sum', 'min', 'max', 'prod'"),
         (lambda: grid.scatter(np.zeros((8, 9)), grid.field(qd.f32)), ValueError, r"has shape (8, 9)"),
         (lambda: qdist.init(engine="mpj"), qd.QuadrantsRuntimeError, "keeps it"),
@@ -220,9 +262,21 @@ def test_what_ranks_exchange_is_compared(world):
     assert "do not exchange the same" in said
 
 
+def test_what_is_no_array_of_one_rank_is_told_to_its_neighbours(world):
+    if world.size == 1:
+        return
+    grid = qdist.Grid((4 * world.size,))
+    wrong = world.rank == 1
+    u = qd.field(qd.f32, (3,)) if wrong else grid.field(qd.f32)
+    kind, text = (ValueError, "Make it by grid.field") if wrong else (qd.QuadrantsRuntimeError, "not exchange the same")
+    refused(kind, text, lambda: grid.exchange_halo(u))
+    assert world.sum(1) == world.size
+
+
 def test_a_grid_that_differs_is_told_on_every_rank(world):
     if world.size == 1:
         return
+    refused(ValueError, "at least 1", lambda: qdist.Grid((8, 0 if world.rank == 1 else 8)))
     said = ""
     try:
         qdist.Grid((8, 9 if world.rank == 1 else 8))

@@ -110,6 +110,20 @@ def test_plans_do_not_keep_arrays(world):
     grid.exchange_halo(v)
 
 
+def test_integers_that_wrap_are_not_reported(capfd):
+    """Packed cells, as of structs, are added by a kernel."""
+    qdist.init(arch=qd.cpu, debug=True)
+    grid = qdist.Grid((6,), periodic=True)
+    s = grid.field(qd.types.struct(a=qd.i32, b=qd.types.vector(2, qd.i64)))
+    s.a.fill(2**31 - 1)
+    s.b.fill(2**63 - 1)
+    grid.accumulate_halo(s)
+    assert s.a[1] == -2 and s.b[6][1] == -2
+    qd.reset()
+    said = "".join(capfd.readouterr())
+    assert "overflow" not in said, said
+
+
 def test_tensors_are_exchanged_as_what_is_in_them(world):
     grid = qdist.Grid((4,), periodic=True)
     for t in (qd.tensor(qd.f32, grid.local), qd.wrap(grid.ndarray(qd.f32))):
