@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quadrants._version import __version_str__
-from quadrants.distributed import arrays, transfer
+from quadrants.distributed import agreement, arrays, transfer
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.pieces import Spans, common, piece
@@ -21,6 +21,7 @@ from quadrants.errors import QuadrantsRuntimeError
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
+_KEYS = {"format", "step", "shape", "arrays", "parts"}
 _CHUNK = 1 << 22  # bytes that are hashed at once
 
 
@@ -28,28 +29,30 @@ def save(folder: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> 
     """Save the blocks of arrays of a grid, without their halos. Every rank calls it.
 
     folder: a path that all ranks see; it is made, and a checkpoint in it stays whole until the new one is. content:
-    name to field, ndarray or tensor; of a struct every member is saved. step: a number to find again.
+    name to field, ndarray or tensor; of a struct every member is saved. step: a whole number to find again.
 
         qdist.save("checkpoint", grid, {"u": u}, step=100)
 
-    A program that is killed meanwhile leaves the old checkpoint. ValueError for arrays of another grid.
+    A program that is killed meanwhile leaves the old checkpoint. ValueError for arrays of another grid and another
+    step, QuadrantsRuntimeError where ranks save other arrays or steps, OSError where a file cannot be written: the same
+    on all ranks.
     """
-    path = Path(folder)
-    parts = named_parts(grid, content)
+    path, number, parts = agreed(grid, "save", folder, content, step)
     world = grid.world
     # Names that no earlier checkpoint has.
     token = world.bcast(uuid.uuid4().hex[:12])
-    if world.rank == 0:
-        path.mkdir(parents=True, exist_ok=True)
-    world.barrier()
+    with agreement.together(world.engine):
+        if world.rank == 0:
+            path.mkdir(parents=True, exist_ok=True)
     file = f"part-{token}-{world.rank}.npz"
-    digest = _write_part(path / file, {name: block_values(grid, part) for name, part in parts.items()})
+    with agreement.together(world.engine):
+        digest = _write_part(path / file, {name: block_values(grid, part) for name, part in parts.items()})
     spans = [list(span) for span in grid.blocks.spans_of(world.rank)]
     written = world.gather({"file": file, "sha256": digest, "block": spans})
-    if written is not None:
-        kinds = {name: {"dtype": part.dtype.str, "element": list(part.element)} for name, part in parts.items()}
-        _replace_manifest(path, {**_about(grid, step), "arrays": kinds, "parts": written})
-    world.barrier()
+    with agreement.together(world.engine):
+        if written is not None:
+            kinds = {name: {"dtype": part.dtype.str, "element": list(part.element)} for name, part in parts.items()}
+            _replace_manifest(path, {**_about(grid, number), "arrays": kinds, "parts": written})
 
 
 def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
@@ -61,27 +64,45 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
         step = qdist.load("checkpoint", grid, {"u": u})
 
     FileNotFoundError where no checkpoint is, ValueError for another shape, name or dtype, QuadrantsRuntimeError for a
-    damaged file.
+    damaged file: the same on all ranks. What arrays have then is not said.
     """
-    path = Path(folder)
-    manifest = _read_manifest(path)
-    parts = named_parts(grid, content)
-    _check(manifest, grid, parts)
+    with agreement.together(grid.world.engine):
+        path = Path(folder)
+        manifest = _read_manifest(path)
+        parts = named_parts(grid, content)
+        _check(manifest, grid, parts)
+        faces = _read_block(path, manifest, grid, parts)
+    for face in faces:
+        face.store()
+    step: int = manifest["step"]
+    return step
+
+
+def agreed(
+    grid: Grid, what: str, path: Any, content: Mapping[str, Any], step: Any
+) -> tuple[Path, int, dict[str, arrays.Part]]:
+    """The path, step and parts of what all ranks are to write, checked and compared."""
+    with agreement.together(grid.world.engine):
+        if isinstance(step, bool) or not hasattr(step, "__index__"):
+            raise ValueError(f"qdist.{what}: step={step!r} must be a whole number")
+        target, number, parts = Path(path), int(step), named_parts(grid, content)
+        shown = ", ".join(f"{name} {part.dtype}{list(part.element) or ''}" for name, part in parts.items())
+    agreement.agree(grid.world.engine, f"{what} the same", f"{target} of grid {grid.number}, step {number}: {shown}")
+    return target, number, parts
+
+
+def _read_block(path: Path, manifest: dict[str, Any], grid: Grid, parts: dict[str, arrays.Part]) -> list[Faces]:
     faces = {name: Faces(part, [transfer.block(grid)]) for name, part in parts.items()}
     mine = grid.blocks.spans_of(grid.world.rank)
     for saved in manifest["parts"]:
         if common(mine, saved["block"]) is not None:
             _take(path, saved, faces, mine)
-    for face in faces.values():
-        face.store()
-    grid.world.barrier()
-    step: int = manifest["step"]
-    return step
+    return [*faces.values()]
 
 
 def _about(grid: Grid, step: int) -> dict[str, Any]:
     return {
-        "format": _FORMAT, "version": __version_str__, "step": int(step), "seed": grid.world.seed,
+        "format": _FORMAT, "version": __version_str__, "step": step, "seed": grid.world.seed,
         "shape": grid.shape, "dims": grid.dims, "halo": grid.halo, "periodic": grid.periodic,
     }  # fmt: skip
 
@@ -144,6 +165,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} has no checkpoint: {_MANIFEST} is not in it") from None
     except ValueError as error:
         raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: {error}") from error
+    missing = _KEYS - {*(manifest if isinstance(manifest, dict) else ())}
+    if missing:
+        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(sorted(missing))}")
     if manifest.get("format") != _FORMAT:
         raise ValueError(
             f"{path / _MANIFEST} has format {manifest.get('format')}, and this version reads {_FORMAT}; "

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from quadrants._version import __version_str__
-from quadrants.distributed import transfer
+from quadrants.distributed import agreement, transfer
 from quadrants.distributed.arrays import Part
-from quadrants.distributed.checkpoints import block_values, named_parts
+from quadrants.distributed.checkpoints import agreed, block_values, named_parts
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.pieces import Spans, redistribute
@@ -25,30 +25,32 @@ def write_zarr(path: Any, grid: Grid, content: Mapping[str, Any], step: int = 0)
 
     path: of the store, which all ranks see. It must not be there yet, and appears at once when all is written. content:
     name to field, ndarray or tensor of any dense dtype; of a struct every member is written, as `name.member`. Each
-    becomes an array of shape `grid.shape`, with the shape of an element behind it. step: a number that is kept as the
-    attribute `step`.
+    becomes an array of shape `grid.shape`, with the shape of an element behind it. step: a whole number that is kept as
+    the attribute `step`.
 
         qdist.write_zarr("out-100.zarr", grid, {"u": u}, step=100)
 
     A chunk is what a rank owns, made even where blocks differ by a cell, and one rank writes it. FileExistsError if the
-    path is taken, ValueError for arrays of another grid, QuadrantsRuntimeError without the package: pip install zarr.
+    path is taken, ValueError for arrays of another grid and another step, QuadrantsRuntimeError where ranks write other
+    arrays or steps, and without the package (pip install zarr), OSError where a file cannot be written: the same on all
+    ranks.
     """
-    zarr = _zarr("qdist.write_zarr")
-    target, world = Path(path), grid.world
-    parts = named_parts(grid, content)
-    if world.bcast(target.exists()):
-        raise FileExistsError(f"{target} is there already: remove it, or give another path, one for each step say")
-    beside = target.with_name(f".{target.name}.part")
-    if world.rank == 0:
-        _create(zarr, beside, grid, parts, step)
-    world.barrier()
-    group = zarr.open_group(beside, mode="r+")
+    target, number, parts = agreed(grid, "write_zarr", path, content, step)
+    engine = grid.world.engine
+    with agreement.together(engine):
+        zarr = _zarr("qdist.write_zarr")
+        beside = target.with_name(f".{target.name}.part")
+        if engine.rank == 0:
+            _create(zarr, target, beside, grid, parts, number)
+    with agreement.together(engine):
+        group = zarr.open_group(beside, mode="r+")
     for name, part in parts.items():
-        _write(grid, group[name], block_values(grid, part))
-    world.barrier()
-    if world.rank == 0:
-        os.rename(beside, target)
-    world.barrier()
+        chunk = _chunk_values(grid, block_values(grid, part))
+        with agreement.together(engine):
+            _write(grid, group[name], chunk)
+    with agreement.together(engine):
+        if engine.rank == 0:
+            os.rename(beside, target)
 
 
 def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
@@ -61,22 +63,20 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
         step = qdist.read_zarr("in.zarr", grid, {"u": u})
 
     The step is 0 where the store has none. FileNotFoundError where no store is, ValueError for a name that is not in
-    it, another shape or dtype, QuadrantsRuntimeError without the package: pip install zarr.
+    it, another shape or dtype, QuadrantsRuntimeError without the package (pip install zarr): the same on all ranks.
     """
-    zarr = _zarr("qdist.read_zarr")
-    parts = named_parts(grid, content)
-    if not Path(path).exists():
-        raise FileNotFoundError(f"{path} has no zarr store")
-    group = zarr.open_group(path, mode="r")
-    for name, part in parts.items():
-        _check(group, name, part, grid)
-    own = tuple(slice(begin, end) for begin, end in grid.blocks.spans_of(grid.world.rank))
-    for name, part in parts.items():
-        face = Faces(part, [transfer.block(grid)])
-        face.values[0][...] = group[name][own]
-        face.store()
-    grid.world.barrier()
-    return int(group.attrs.get("step", 0))
+    with agreement.together(grid.world.engine):
+        zarr = _zarr("qdist.read_zarr")
+        parts = named_parts(grid, content)
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{path} has no zarr store")
+        group = zarr.open_group(path, mode="r")
+        step = int(group.attrs.get("step", 0))
+        for name, part in parts.items():
+            _check(group, name, part, grid)
+        for name, part in parts.items():
+            _read(grid, group[name], part)
+    return step
 
 
 def _zarr(what: str) -> Any:
@@ -87,10 +87,12 @@ def _chunk(grid: Grid) -> tuple[int, ...]:
     return tuple(-(-extent // ranks) for extent, ranks in zip(grid.shape, grid.dims))
 
 
-def _create(zarr: Any, path: Path, grid: Grid, parts: Mapping[str, Part], step: int) -> None:
+def _create(zarr: Any, target: Path, path: Path, grid: Grid, parts: Mapping[str, Part], step: int) -> None:
+    if target.exists():
+        raise FileExistsError(f"{target} is there already: remove it, or give another path, one for each step say")
     path.parent.mkdir(parents=True, exist_ok=True)
     group = zarr.open_group(path, mode="w", zarr_format=3)  # in place of what a killed run left
-    group.attrs.update({"step": int(step), "quadrants": __version_str__})
+    group.attrs.update({"step": step, "quadrants": __version_str__})
     for name, part in parts.items():
         axes = [f"axis_{k}" for k in range(len(grid.shape))] + [f"component_{k}" for k in range(len(part.element))]
         group.create_array(
@@ -102,7 +104,7 @@ def _create(zarr: Any, path: Path, grid: Grid, parts: Mapping[str, Part], step: 
         )
 
 
-def _write(grid: Grid, stored: Any, block: np.ndarray[Any, Any]) -> None:
+def _chunk_values(grid: Grid, block: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The chunk of this rank. Pieces of it that others own come from them."""
     engine = grid.world.engine
     written = _written_by(grid, engine.rank)
@@ -110,8 +112,18 @@ def _write(grid: Grid, stored: Any, block: np.ndarray[Any, Any]) -> None:
     ranks = grid.blocks.ranks
     chunks = [_written_by(grid, rank) for rank in ranks()]
     redistribute(engine, block, [grid.blocks.spans_of(rank) for rank in ranks()], chunk, chunks)
+    return chunk
+
+
+def _write(grid: Grid, stored: Any, chunk: np.ndarray[Any, Any]) -> None:
     if chunk.size:
-        stored[tuple(slice(begin, end) for begin, end in written)] = chunk
+        stored[tuple(slice(begin, end) for begin, end in _written_by(grid, grid.world.rank))] = chunk
+
+
+def _read(grid: Grid, stored: Any, part: Part) -> None:
+    face = Faces(part, [transfer.block(grid)])
+    face.values[0][...] = stored[tuple(slice(begin, end) for begin, end in grid.blocks.spans_of(grid.world.rank))]
+    face.store()
 
 
 def _written_by(grid: Grid, rank: int) -> Spans:

@@ -110,5 +110,65 @@ def test_a_damaged_part_is_found(world):
     assert "damaged or missing" in refused(lambda: qdist.load("damaged", grid, {"u": u}), qd.QuadrantsRuntimeError)
 
 
+def test_a_part_that_one_rank_reads_is_missing_for_all(world):
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    qdist.save("lacking", grid, {"u": u})
+    if world.rank == 0:
+        Path("lacking", json.loads(Path("lacking/manifest.json").read_text())["parts"][-1]["file"]).unlink()
+    world.barrier()
+    assert "damaged or missing" in refused(lambda: qdist.load("lacking", grid, {"u": u}), qd.QuadrantsRuntimeError)
+    assert world.sum(1) == world.size
+
+
+def test_a_manifest_that_is_none_is_damaged(world):
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    qdist.save("torn", grid, {"u": u})
+    for text, said in (
+        ("{", "is damaged"),
+        ("[]", "it has no arrays, format"),
+        ('{"format": 1}', "it has no arrays, parts"),
+    ):
+        if world.rank == 0:
+            Path("torn/manifest.json").write_text(text)
+        world.barrier()
+        assert said in refused(lambda: qdist.load("torn", grid, {"u": u}), qd.QuadrantsRuntimeError)
+
+
+def test_a_folder_that_cannot_be_made_is_told_on_all_ranks(world):
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    if world.rank == 0:
+        Path("file").write_text("")
+    world.barrier()
+    for folder in ("file", "file/folder"):
+        assert "file" in refused(lambda: qdist.save(folder, grid, {"u": u}), OSError)
+        refused(lambda: qdist.load(folder, grid, {"u": u}), OSError)
+        assert world.sum(1) == world.size
+    refused(lambda: qdist.save(None, grid, {"u": u}), TypeError)
+
+
+def test_what_ranks_save_is_compared(world):
+    grid = qdist.Grid(SHAPE)
+    u, v = grid.field(qd.f32), grid.field(qd.f64)
+    for step in (1.5, "2", True, None):
+        assert "must be a whole number" in refused(lambda: qdist.save("steps", grid, {"u": u}, step=step), ValueError)
+    qdist.save("steps", grid, {"u": u}, step=np.int32(3))
+    if world.size == 1:
+        return
+    first = world.rank == 0
+    for call, mine, other in (
+        (lambda: qdist.save("steps", grid, {"u" if first else "w": u}), "step 0: u float32", "step 0: w float32"),
+        (lambda: qdist.save("steps", grid, {"u": u if first else v}), "u float32", "u float64"),
+        (lambda: qdist.save("steps", grid, {"u": u}, step=min(world.rank, 1)), "step 0: u", "step 1: u"),
+        (lambda: qdist.save("steps" if first else "other", grid, {"u": u}), "steps of grid", "other of grid"),
+    ):
+        said = refused(call, qd.QuadrantsRuntimeError)
+        assert "do not save the same" in said and (mine in said) and (other in said), said
+    assert "whole number" in refused(lambda: qdist.save("steps", grid, {"u": u}, step=1 if first else 1.5), ValueError)
+    assert qdist.load("steps", grid, {"u": u}) == 3
+
+
 if __name__ == "__main__":
     main(globals())

@@ -111,6 +111,24 @@ def test_what_does_not_fit_is_refused_on_all_ranks(world):
     assert "of shape (8, 8), and the arrays of this grid are float32 of shape (9, 8)" in said
 
 
+def test_what_one_rank_cannot_do_fails_on_all(world):
+    grid = qdist.Grid((8, 8))
+    u = grid.field(qd.f32)
+    qdist.write_zarr("torn.zarr", grid, {"u": u})
+    if world.rank == 0:
+        Path("file").write_text("")
+        Path("torn.zarr/zarr.json").write_text("{")
+    patient_barrier(world)
+    refused(Exception, lambda: qdist.write_zarr("file/out.zarr", grid, {"u": u}))
+    refused(Exception, lambda: qdist.read_zarr("torn.zarr", grid, {"u": u}))
+    assert "whole number" in refused(ValueError, lambda: qdist.write_zarr("s.zarr", grid, {"u": u}, step=0.5))
+    if world.size > 1:
+        name = "u" if world.rank == 0 else "w"
+        said = refused(qd.QuadrantsRuntimeError, lambda: qdist.write_zarr("d.zarr", grid, {name: u}))
+        assert "do not write_zarr the same" in said and not Path("d.zarr").exists()
+    assert world.sum(1) == world.size
+
+
 def test_a_killed_run_leaves_no_store_and_the_next_one_takes_its_place(world):
     grid = qdist.Grid((8, 8))
     u = grid.field(qd.f32)
