@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ _LOW = 32  # bits of the lower word of an integer
 _LARGEST = 1 << 63
 # Of truth values as NumPy's: their sum is or, their product and.
 _OF_BOOL = {"sum": "max", "prod": "min", "min": "min", "max": "max"}
-_OF_WHOLE = {"sum": sum, "prod": math.prod, "min": min, "max": max}
+_OF_WHOLE: dict[str, Callable[[list[int]], int]] = {"sum": sum, "prod": math.prod, "min": min, "max": max}
 
 
 def allreduce(engine: Engine, x: Any, op: str) -> Any:
@@ -98,7 +99,7 @@ def _whole(engine: Engine, x: int, op: str) -> int:
         high, low, larger = words.tolist()
         if not larger:
             return int((high << _LOW) + low)
-    return int(_OF_WHOLE[op](engine.allgather(x)))
+    return _OF_WHOLE[op](engine.allgather(x))
 
 
 def _combine(engine: Engine, np_: Any, values: Any, op: str) -> None:

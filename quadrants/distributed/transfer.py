@@ -115,7 +115,8 @@ def _gather_part(grid: Grid, part: arrays.Part, window: Spans) -> np.ndarray[Any
     if pieces[0] is not None:
         pieces[0][...] = own
     engine.exchange([(rank, None, values) for rank, values in enumerate(pieces) if rank and values is not None])
-    return whole.reshape(*whole.shape[: len(grid.shape)], *part.shown)
+    shown: np.ndarray[Any, Any] = whole.reshape(*whole.shape[: len(grid.shape)], *part.shown)
+    return shown
 
 
 def _read_whole(grid: Grid, whole: Any, of_struct: bool, part: arrays.Part) -> np.ndarray[Any, Any]:
