@@ -165,14 +165,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{path} has no checkpoint: {_MANIFEST} is not in it") from None
     except ValueError as error:
         raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: {error}") from error
-    missing = _KEYS - {*(manifest if isinstance(manifest, dict) else ())}
-    if missing:
-        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(sorted(missing))}")
-    if manifest.get("format") != _FORMAT:
+    found = manifest if isinstance(manifest, dict) else {}
+    if found.get("format", _FORMAT) != _FORMAT:
         raise ValueError(
             f"{path / _MANIFEST} has format {manifest.get('format')}, and this version reads {_FORMAT}; "
             f"it was written by version {manifest.get('version')}"
         )
+    missing = sorted(_KEYS - {*found})
+    if missing:
+        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(missing)}")
     return manifest
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from quadrants.distributed import migration, rows
+from quadrants.distributed import agreement, migration, rows
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -61,13 +62,13 @@ class Ghosts:
 
         arrays: of those of the particles; none for all. Positions of images are those of their owners, a period aside.
         Which particles have ghosts stays as it was: make new ones once particles have moved by half of what `within`
-        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append`, `migrate` or other ghosts.
+        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append`, `migrate` or other ghosts,
+        and with `debug=True` where ranks give other arrays: on all of them there.
 
             ghosts.refresh(p.x)
         """
         p = self._particles
-        self._check_made()
-        names = [p._array_name(array) for array in arrays] or [*p.arrays]
+        names = self._names("refresh", arrays) or [*p.arrays]
         engine = p.grid.world.engine
         with p._seen(*names) as (space, views):
             values = [self._sent(space.numpy, name, view) for name, view in views.items()]
@@ -83,8 +84,7 @@ class Ghosts:
             ghosts.accumulate(p.f)
         """
         p = self._particles
-        self._check_made()
-        names = [p._array_name(array) for array in arrays]
+        names = self._names("accumulate", arrays)
         if not names:
             raise ValueError("accumulate takes arrays of the particles, at least one")
         engine, span = p.grid.world.engine, slice(p.count, p.count + self.count)
@@ -97,6 +97,16 @@ class Ghosts:
             for view, each in zip(views.values(), sums):
                 self._add(view, each)
                 view[span] = 0
+
+    def _names(self, what: str, arrays: Sequence[Any]) -> list[str]:
+        """Of arrays of the particles, which debug mode compares."""
+        engine, debug = self._particles.grid.world.engine, agreement.in_debug()
+        with agreement.together(engine) if debug else nullcontext():
+            self._check_made()
+            names = [self._particles._array_name(array) for array in arrays]
+        if debug:
+            agreement.agree(engine, f"{what} the same ghosts", ", ".join(names) or "all arrays")
+        return names
 
     def _check_made(self) -> None:
         if self._made != self._particles._moves:

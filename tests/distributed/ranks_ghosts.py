@@ -164,5 +164,21 @@ def test_ghosts_that_differ_are_told_on_all_ranks(world):
     assert world.sum(1) == world.size
 
 
+def test_arrays_that_differ_are_told_in_debug_mode(world):
+    if world.size == 1:
+        return
+    world = qdist.init(arch=qd.cpu, default_fp=qd.f64, debug=True)
+    _, p, _, _ = flock(world, (10, 10), True, 100)
+    first = world.rank == 0
+    ghosts = p.ghosts(p.x, 0.5)
+    refused(qd.QuadrantsRuntimeError, "refresh the same ghosts", lambda: ghosts.refresh(p.x if first else p.f))
+    refused(qd.QuadrantsRuntimeError, "accumulate the same", lambda: ghosts.accumulate(p.m if first else p.f))
+    ghosts.refresh(p.x)
+    if first:
+        p.append(**{name: array.to_numpy()[:1] for name, array in p.arrays.items()})
+    refused(qd.QuadrantsRuntimeError, "particles were appended", lambda: ghosts.refresh(p.x))
+    assert world.sum(1) == world.size
+
+
 if __name__ == "__main__":
     main(globals(), default_fp=qd.f64)
