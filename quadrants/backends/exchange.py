@@ -23,7 +23,7 @@ def before_use(array: Any) -> None:
         _gather(array)
     theirs, ours = _stream_of(array), own_stream()
     if theirs != ours and registry.with_device().orders(array):
-        _wait(first=theirs, then=ours)
+        wait(first=theirs, then=ours)
     elif theirs != ours:
         array.queue.finish()
 
@@ -32,7 +32,7 @@ def after_use(array: Any) -> None:
     """Have the package's stream wait for the launches of this thread so far."""
     theirs, ours = _stream_of(array), own_stream()
     if theirs != ours and registry.with_device().orders(array):
-        _wait(first=ours, then=theirs)
+        wait(first=ours, then=theirs)
     elif theirs != ours:
         registry.device().synchronize(ours)
     if is_opencl_array(array):
@@ -60,7 +60,8 @@ def _note(array: Any) -> None:
         registry.device().synchronize(core.get_stream())
 
 
-def _wait(first: int, then: int) -> None:
+def wait(first: int, then: int) -> None:
+    """Later work of the stream `then` waits for what `first` has so far."""
     backend = registry.with_device()
     event = backend.exchange_event()
     backend.device.event_record(event, first)

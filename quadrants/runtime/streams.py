@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quadrants import session
 from quadrants._ext.core import StreamBase
-from quadrants.backends import registry
+from quadrants.backends import exchange, registry
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ class _Handle:
         raise NotImplementedError
 
     def destroy(self) -> None:
-        """Let go of the driver's object. Work already in it still runs. Idempotent."""
+        """Let go of the driver's object. Work already in it still runs, before later work of the default stream.
+        Idempotent.
+        """
         handle, self._handle = self._handle, 0
         gone, self._destroyed = self._destroyed, True
         if gone or handle == 0 or self._prog_ref is None:
@@ -86,6 +88,7 @@ class Stream(_Handle, StreamBase):  # type: ignore[misc]  # a class of the launc
         return self._handle
 
     def _release(self, device: Device, handle: int) -> None:
+        exchange.wait(handle, 0)  # nobody can wait for it behind this
         device.stream_destroy(handle)
 
 

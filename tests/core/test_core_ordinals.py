@@ -38,12 +38,17 @@ int cuPointerGetAttribute(void *value, int which, uint64_t address) {
 }
 int cuGetErrorName(int status, const char **text) { *text = "BROKEN"; return 0; }
 int cuGetErrorString(int status, const char **text) { *text = "broken"; return 0; }
+char calls[100];
+static int call(char what) { calls[strlen(calls)] = what; return 0; }
+int cuEventRecord() { return call('r'); }
+int cuStreamWaitEvent() { return call('w'); }
+int cuStreamDestroy_v2() { return call('d'); }
+int cuStreamCreate(void **stream) { *stream = (void *) 0x200; return 0; }
 #define DOES(name) int name() { return 0; }
 """
 OTHERS = """cuModuleLoadData cuModuleGetFunction cuModuleUnload cuFuncSetAttribute cuLaunchKernel cuLaunchKernelEx
 cuOccupancyMaxActiveBlocksPerMultiprocessor cuMemHostAlloc cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2
-cuMemcpyDtoDAsync_v2 cuMemsetD8Async cuStreamSynchronize cuStreamCreate cuStreamDestroy_v2 cuEventCreate cuEventRecord
-cuStreamWaitEvent cuEventSynchronize cuEventElapsedTime cuEventDestroy_v2 cuDriverGetVersion cuStreamIsCapturing"""
+cuMemcpyDtoDAsync_v2 cuMemsetD8Async cuStreamSynchronize cuEventCreate cuEventSynchronize cuEventElapsedTime cuEventDestroy_v2 cuDriverGetVersion cuStreamIsCapturing"""
 
 PROGRAM = """
 import ctypes
@@ -118,6 +123,17 @@ start({"LOCAL_RANK": "1"}, {})
 """
 
 
+STREAMS = """
+import ctypes
+import quadrants as qd
+qd.init(arch=qd.cuda)
+calls = ctypes.c_char_p(ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL("libcuda.so.1"), "calls")))
+with qd.create_stream() as stream:
+    print("calls", calls.value)
+print("calls", calls.value)
+"""
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """Variables under which programs find the library instead of a driver."""
@@ -148,3 +164,9 @@ def test_programs_choose_a_device(environment):
     done = run(CHOICES, environment)
     assert "done" in done.stdout
     assert done.stderr.count("LOCAL_RANK is 1, but no device was chosen: this process shares device 0") == 1
+
+
+def test_later_work_is_behind_a_stream_that_was_destroyed(environment):
+    """An array that it writes is read with what it wrote, though nobody can wait for the stream any more."""
+    said = run(STREAMS, environment).stdout.splitlines()
+    assert [line for line in said if line.startswith("calls")] == ["calls b''", "calls b'rwd'"]

@@ -109,7 +109,8 @@ def test_a_tape_gives_finite_differences(world):
     _, found = slope(world, start, True)
     _, beside = slope(world, start, False)
     if world.rank == 0:
-        assert np.array_equal(found, beside)
+        # Devices add up in any order.
+        assert np.abs(found - beside).max() < 1e-14 * np.abs(found).max()
         one = solo(world)
         assert np.abs(found - slope(one, start, True)[1]).max() < 1e-13 * np.abs(found).max()
         for at in ((0, 0), (0, 4), (1, 3), (11, 9), (10, 0), (5, 5)):

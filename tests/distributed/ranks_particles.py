@@ -174,7 +174,9 @@ def test_wrapped_positions_are_in_cells_of_the_array(world):
                 p.append(x=given, id=np.arange(len(given)))
             p.migrate(p.x)
             found = p.x.to_numpy()[: p.count]
-            cell = np.floor((found - number(low)) / number(spacing))
+            # Kernels, and CuPy, take subnormal numbers for 0.
+            seen = np.where(np.abs(found) < np.finfo(number).tiny, number(0), found)
+            cell = np.floor((seen - number(low)) / number(spacing))
             assert (cell >= grid.begin[0]).all() and (cell < grid.begin[0] + grid.size[0]).all(), (dtype, low)
             aside = np.abs(found.astype(np.float64) - given[p.id.to_numpy()[: p.count]])
             periods = np.round(aside / (edge - low))
