@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "qd_device.h"
@@ -15,8 +14,7 @@ namespace vulkan {
 extern const qd_device_api table;
 
 // timing: whether milliseconds between events will be asked for. staged: host and device copy, although they could share.
-// moves: kernels do large copies and fills on the device, and small copies that the host waits for. threads: that make
-// pipelines.
+// moves: kernels do large copies and fills on the device. threads: that make pipelines.
 struct Wishes {
     size_t number;
     bool timing, staged, moves;
@@ -35,7 +33,7 @@ extern bool (*interrupted)();
 
 // Asked before the first large copy, by a thread that holds nothing: calls `set_movers`, and tells whether that worked.
 extern bool (*ask_for_movers)(void *opened);
-bool set_movers(void *opened, const std::vector<std::string> &modules);
+bool set_movers(void *opened, const uint32_t *copy, size_t copy_words, const uint32_t *fill, size_t fill_words);
 
 // What the validation layer has said since the last call.
 std::vector<std::string> messages();

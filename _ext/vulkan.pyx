@@ -41,7 +41,7 @@ cdef extern from "driver_vulkan.hpp" namespace "qd::vulkan" nogil:
     vector[char] cache_of "qd::vulkan::pipeline_cache"(void *opened, const void *more, size_t size)
     cbool (*interrupted)() noexcept
     cbool (*ask_for_movers)(void *) noexcept
-    cbool set_movers(void *opened, const vector[string] &modules)
+    cbool set_movers(void *opened, const uint32_t *copy, size_t copy_words, const uint32_t *fill, size_t fill_words)
     vector[string] messages_of "qd::vulkan::messages"()
 
 cdef extern from "Python.h":
@@ -54,8 +54,11 @@ cdef cbool is_interrupted() noexcept with gil:
 
 cdef cbool make_movers(void *opened) noexcept with gil:
     # An error is printed, and copies are commands.
-    cdef vector[string] modules = _movers()
-    return set_movers(opened, modules)
+    modules = _movers()
+    cdef const char *copy = modules[0]
+    cdef const char *fill = modules[1]
+    return set_movers(opened, <const uint32_t *> copy, len(modules[0]) // 4, <const uint32_t *> fill,
+                      len(modules[1]) // 4)
 
 
 interrupted = is_interrupted

@@ -131,8 +131,6 @@ class Slices {
 
 // Few bytes, by way of memory that the host and the device both reach: one submission with the work before.
 Status fetch(Device &device, char *target, Place source, size_t bytes) {
-    const uint64_t address = source.block->address + source.offset;
-    const bool by_kernel = reads_by_kernel(device, address, bytes);
     Gate alone(device.gate);
     Place landing = place_of_host(device, target);
     uint64_t lent = 0;
@@ -141,9 +139,7 @@ Status fetch(Device &device, char *target, Place source, size_t bytes) {
         if (!lent) return device.host_blocks.status;
         landing = place_of(device, lent);
     }
-    const uint64_t there = landing.block->address + landing.offset;
-    Status status = by_kernel && there % 4 == 0 ? move(device, there, address, bytes, nullptr)
-                                                : copy_buffers(device, landing, source, bytes);
+    Status status = copy_buffers(device, landing, source, bytes);
     if (status == 0) status = device.queue.submit();
     device.queue.rest();
     const uint64_t value = device.queue.submitted();

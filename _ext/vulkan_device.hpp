@@ -31,10 +31,9 @@ struct Device {
     Block staging;
     Object layout = 0, cache = 0, stamps = 0;
     std::vector<uint32_t> free_stamps;
-    bool moves;                          // whether large and small copies and fills are kernels
+    bool moves;                          // whether large copies and fills are kernels
     std::atomic<bool> movers_asked{false}, has_movers{false};
-    std::atomic<uint32_t> few_reads{0};
-    Object movers[3] = {};  // see `Mover`
+    Object movers[2] = {};  // of copies, of fills
     std::string lack;       // of memory, when it was last asked for in vain
 
     Device(const std::shared_ptr<Opened> &found, bool timing, bool staged, bool moves, uint32_t threads)
@@ -89,14 +88,9 @@ int to_host(void *self, void *target, uint64_t source, size_t bytes, void *strea
 int on_device(void *self, uint64_t target, uint64_t source, size_t bytes, void *stream);
 int fill(void *self, uint64_t target, uint8_t value, size_t bytes, void *stream);
 
-// The tasks of templates/glsl/move.comp.j2.
-enum Mover { copies, fills, copies_fours };
-
-// vulkan_moves.cpp: whether a kernel copies or fills that many bytes, and whether one copies what the host waits for
-// (places: the addresses, joined by |). They are asked without the gate, as a compiler may be waited for. `move` does so,
-// for who has the gate; value: what is filled in, null for a copy.
+// vulkan_moves.cpp: whether a kernel copies or fills that many bytes (places: the addresses, joined by |), and does so
+// where it has the gate; value: what is filled in, null for a copy.
 bool moves_by_kernel(Device &device, uint64_t places, size_t bytes);
-bool reads_by_kernel(Device &device, uint64_t places, size_t bytes);
 Status move(Device &device, uint64_t target, uint64_t source, size_t bytes, const uint8_t *value);
 
 // vulkan_events.cpp

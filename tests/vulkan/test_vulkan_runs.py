@@ -62,36 +62,6 @@ def test_host_and_device_exchange_any_bytes(vulkan, monkeypatch, staged, moves):
         assert (x.to_numpy() == 7).all()
 
 
-@pytest.mark.parametrize("count", [(1 << 20) - 1, 1 << 20, (1 << 20) + 3, (1 << 20) + 4])
-def test_words_are_copied_by_fours_where_they_can_be(vulkan, monkeypatch, count):
-    monkeypatch.setenv("QD_VULKAN_STAGING", "1")
-    monkeypatch.setenv("QD_VULKAN_MOVES", "1")
-    vulkan()
-    sent = np.arange(count, dtype=np.int32)
-    x, y = qd.ndarray(qd.i32, (count,)), qd.ndarray(qd.i32, (count,))
-    x.from_numpy(sent)
-    y.copy_from(x)
-    assert (y.to_numpy() == sent).all()
-
-
-@pytest.mark.parametrize("dtype", [qd.u8, qd.i32, qd.f64])
-def test_what_is_read_often_comes_by_kernels(vulkan, monkeypatch, dtype):
-    """The first reads do not wait for the compiler of what later ones go by."""
-    monkeypatch.setenv("QD_VULKAN_STAGING", "1")
-    monkeypatch.setenv("QD_VULKAN_MOVES", "1")
-    vulkan()
-    x = qd.ndarray(dtype, (7,))
-
-    @qd.kernel
-    def count(x: qd.types.ndarray()) -> qd.i32:
-        for i in x:
-            x[i] += 1
-        return qd.cast(x[3], qd.i32)
-
-    assert [count(x) for _ in range(40)] == list(range(1, 41))
-    assert x.to_numpy().tolist() == [40] * 7 and [x[k] for k in range(7)] == [40] * 7
-
-
 @pytest.mark.parametrize(
     "dtype", [qd.i32, qd.u32, qd.i64, qd.u64, qd.f32, qd.f64, qd.f16, qd.i8, qd.u8, qd.i16, qd.u16]
 )

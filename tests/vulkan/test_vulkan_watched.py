@@ -215,7 +215,7 @@ for moves in "01":
 print(counts)
 """
     )
-    assert said == ["0", "[0, 0, 0, 3]"]
+    assert said == ["0", "[0, 0, 0, 2]"]
 
 
 @pytest.mark.skipif(not _LAYER.exists(), reason="apt install vulkan-validationlayers")
