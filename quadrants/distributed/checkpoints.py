@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import uuid
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from quadrants.errors import QuadrantsRuntimeError
 
 _MANIFEST = "manifest.json"
 _FORMAT = 1
-_KEYS = {"format", "step", "shape", "arrays", "parts"}
+_KINDS = {"format": int, "step": int, "shape": list, "arrays": dict, "parts": list}
 _CHUNK = 1 << 22  # bytes that are hashed at once
 
 
@@ -108,11 +109,16 @@ def _about(grid: Grid, step: int) -> dict[str, Any]:
 
 
 def named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part]:
-    """Name to part; members of structs are `name.member`. ValueError for arrays of another grid."""
-    found = {}
+    """Name to part; members of structs are `name.member`. ValueError for arrays of another grid, and a name twice."""
+    found: dict[str, arrays.Part] = {}
     for name, array in content.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the name of an array must be a text, not {name!r}")
         for part in transfer.parts(grid, array):
-            found[f"{name}.{part.name}" if arrays.is_struct(array) else name] = part
+            key = f"{name}.{part.name}" if arrays.is_struct(array) else name
+            if key in found:
+                raise ValueError(f"{key!r} names a member of a struct and another array: give one of them another name")
+            found[key] = part
     return found
 
 
@@ -126,7 +132,10 @@ def block_values(grid: Grid, part: arrays.Part) -> np.ndarray[Any, Any]:
 
 def _write_part(file: Path, values: dict[str, np.ndarray[Any, Any]]) -> str:
     with open(file, "wb") as out:
-        np.savez(out, **values)  # type: ignore[arg-type]  # names of users are arguments
+        with zipfile.ZipFile(out, "w") as pieces:  # as np.savez, of which some names are arguments
+            for name, found in values.items():
+                with pieces.open(f"{name}.npy", "w", force_zip64=True) as piece:
+                    np.lib.format.write_array(piece, found)
         out.flush()
         os.fsync(out.fileno())
     return _digest(file)
@@ -171,9 +180,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"{path / _MANIFEST} has format {manifest.get('format')}, and this version reads {_FORMAT}; "
             f"it was written by version {manifest.get('version')}"
         )
-    missing = sorted(_KEYS - {*found})
-    if missing:
-        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(missing)}")
+    wrong = sorted(name for name, kind in _KINDS.items() if not isinstance(found.get(name), kind))
+    if wrong:
+        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(wrong)} that can be read")
     return manifest
 
 

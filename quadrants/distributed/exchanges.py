@@ -86,7 +86,7 @@ class Exchanges:
         elif agreement.in_debug():
             self._compare(kind, _shown(plan.parts), axes, corners)
         if self._under_way:
-            self._refuse_under_way(plan.parts)
+            self.refuse_under_way(plan.parts)
         return plan
 
     def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
@@ -113,7 +113,8 @@ class Exchanges:
             seen |= part.cells
         return parts
 
-    def _refuse_under_way(self, parts: Sequence[arrays.Part]) -> None:
+    def refuse_under_way(self, parts: Sequence[arrays.Part]) -> None:
+        """QuadrantsRuntimeError if one of them is in an exchange that nobody has waited for."""
         part = next((part for part in parts if part.cells & self._under_way), None)
         if part is not None:
             raise QuadrantsRuntimeError(

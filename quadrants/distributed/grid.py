@@ -172,7 +172,8 @@ class Grid:
         wait: False begins the exchange and returns at once; halos are there after `wait()` of what is returned. Until
         then kernels leave the halos alone and do not write the arrays: they may compute `box(inner=1)`, and after it
         the boxes of `shell(1)`. With corners, the first axis alone goes on meanwhile. Of several that are under way,
-        every rank waits in the same order. Another exchange of the same arrays is a QuadrantsRuntimeError meanwhile.
+        every rank waits in the same order. Meanwhile another exchange of the same arrays is a QuadrantsRuntimeError, as
+        `scatter` and `transfer` to them are; `allreduce` must not have them either.
 
         boundary: what sets the cells behind closed faces, once the halos are there: a kernel or function that is called
         as `boundary(*arrays, axis, high, *box)` for each of the `closed_faces` of this rank, of these axes. Without,
@@ -200,6 +201,7 @@ class Grid:
     @ad.grad_replaced
     def accumulate_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
         """Add each halo cell to the cell that it is a copy of, and set it to 0: the adjoint of `exchange_halo`.
+        Those behind closed faces, which are no copies, stay as they are.
 
         For kernels that add to cells near by, such as particles to a grid. Sums have a fixed order: low before high,
         axis by axis. Arguments, errors and derivatives are as those of `exchange_halo`.

@@ -29,7 +29,7 @@ def allreduce(engine: Engine, x: Any, op: str) -> Any:
     if isinstance(x, _WHOLE):
         _compare(engine, op, "an int")
         return _whole(engine, int(x), op)
-    if isinstance(x, _REAL):
+    if isinstance(x, _REAL) and np.dtype(type(x)).itemsize <= _WIDEST:
         _compare(engine, op, "a float")
         real = np.array([x], np.float64)
         _combine(engine, np, real, op)

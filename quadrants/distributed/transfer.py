@@ -61,6 +61,7 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
     _refuse_many(grid, "scatter", "qdist.load")
     with agreement.together(grid.world.engine):
         found, of_struct = parts(grid, array), arrays.is_struct(array)
+        grid._exchanges.refuse_under_way(found)
         given = [_read_whole(grid, whole, of_struct, part) if grid.world.rank == 0 else None for part in found]
     for part, values in zip(found, given):
         _scatter_part(grid, values, part)
@@ -71,6 +72,7 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     if grid.shape != other.shape:
         raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
     sources, targets = parts(grid, array), parts(other, target)
+    other._exchanges.refuse_under_way(targets)
     given, wanted = _elements(array, sources), _elements(target, targets)
     if given != wanted:
         raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")

@@ -67,14 +67,15 @@ class World:
 
         Every rank calls it. The first one compiles the kernel, and the others of the host find it in the disk cache,
         which they share: for the first launch of a kernel that takes long to compile. Returns what the kernel returns.
-        Where it fails on a first rank, it is not called on others, and all ranks raise its error.
+        An error of one rank is that of all; where it fails on a first rank, it is not called on others.
 
             total = world.first(max, 1, 2)
         """
         early = self.local_rank == 0
         with agreement.together(self.engine):
             result = kernel(*args) if early else None
-        return result if early else kernel(*args)
+        with agreement.together(self.engine):
+            return result if early else kernel(*args)
 
     def barrier(self) -> None:
         """Wait until every rank is here.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ def write_zarr(path: Any, grid: Grid, content: Mapping[str, Any], step: int = 0)
     target, number, parts = agreed(grid, "write_zarr", path, content, step)
     engine = grid.world.engine
     with agreement.together(engine):
+        _check_names(parts)
         zarr = _zarr("qdist.write_zarr")
         beside = target.with_name(f".{target.name}.part")
         if engine.rank == 0:
@@ -63,20 +65,40 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
         step = qdist.read_zarr("in.zarr", grid, {"u": u})
 
     The step is 0 where the store has none. FileNotFoundError where no store is, ValueError for a name that is not in
-    it, another shape or dtype, QuadrantsRuntimeError without the package (pip install zarr): the same on all ranks.
+    it, another shape or dtype, QuadrantsRuntimeError without the package (pip install zarr) and for a store that cannot
+    be read: the same on all ranks. zarr fills a chunk that is missing with zeros, and does not notice other digits.
     """
     with agreement.together(grid.world.engine):
         zarr = _zarr("qdist.read_zarr")
         parts = named_parts(grid, content)
         if not Path(path).exists():
             raise FileNotFoundError(f"{path} has no zarr store")
-        group = zarr.open_group(path, mode="r")
-        step = int(group.attrs.get("step", 0))
+        with _readable(path):
+            group = zarr.open_group(path, mode="r")
+            step = int(group.attrs.get("step", 0))
         for name, part in parts.items():
-            _check(group, name, part, grid)
+            _check(path, group, name, part, grid)
         for name, part in parts.items():
-            _read(grid, group[name], part)
+            with _readable(path, name):
+                _read(grid, group[name], part)
     return step
+
+
+@contextmanager
+def _readable(path: Any, name: str = "") -> Iterator[None]:
+    """QuadrantsRuntimeError in place of errors that zarr and what it reads with raise of damaged files, of any kind."""
+    try:
+        yield
+    except Exception as error:
+        what = f"array {name!r} of the zarr store {path}" if name else f"{path}, as a zarr store,"
+        raise QuadrantsRuntimeError(f"{what} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def _check_names(parts: Mapping[str, Part]) -> None:
+    """ValueError for those that zarr has files of its own for."""
+    wrong = [name for name in parts if not name or name.startswith(("__", "/")) or "zarr.json" in name.split("/")]
+    if wrong:
+        raise ValueError(f"write_zarr: {wrong[0]!r} cannot be the name of an array of a zarr store; give another one")
 
 
 def _zarr(what: str) -> Any:
@@ -132,10 +154,12 @@ def _written_by(grid: Grid, rank: int) -> Spans:
     return [(min(at * size, extent), min((at + 1) * size, extent)) for at, size, extent in places]
 
 
-def _check(group: Any, name: str, part: Part, grid: Grid) -> None:
-    if name not in group:
+def _check(path: Any, group: Any, name: str, part: Part, grid: Grid) -> None:
+    with _readable(path, name):
+        found = group.get(name)
+    if found is None:
         raise ValueError(f"the zarr store has no array {name!r}; it has {', '.join(sorted(group.array_keys()))}")
-    found, wanted = group[name], (*grid.shape, *part.element)
+    wanted = (*grid.shape, *part.element)
     if tuple(found.shape) != wanted or np.dtype(found.dtype) != part.dtype:
         raise ValueError(
             f"{name} in the zarr store is {np.dtype(found.dtype)} of shape {tuple(found.shape)}, and the arrays of "

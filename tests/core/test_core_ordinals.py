@@ -48,7 +48,8 @@ int cuStreamCreate(void **stream) { *stream = (void *) 0x200; return 0; }
 """
 OTHERS = """cuModuleLoadData cuModuleGetFunction cuModuleUnload cuFuncSetAttribute cuLaunchKernel cuLaunchKernelEx
 cuOccupancyMaxActiveBlocksPerMultiprocessor cuMemHostAlloc cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2
-cuMemcpyDtoDAsync_v2 cuMemsetD8Async cuStreamSynchronize cuEventCreate cuEventSynchronize cuEventElapsedTime cuEventDestroy_v2 cuDriverGetVersion cuStreamIsCapturing"""
+cuMemcpyDtoDAsync_v2 cuMemsetD8Async cuStreamSynchronize cuEventCreate
+cuEventSynchronize cuEventElapsedTime cuEventDestroy_v2 cuDriverGetVersion cuStreamIsCapturing"""
 
 PROGRAM = """
 import ctypes

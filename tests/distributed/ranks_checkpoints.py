@@ -95,6 +95,40 @@ def test_what_does_not_fit_is_refused(world):
     assert "is not of" in refused(lambda: qdist.save("fits", grid, {"u": other.field(qd.f32)}), ValueError)
 
 
+def test_names_are_any_texts(world):
+    grid = qdist.Grid(SHAPE)
+    names = ("file", "allow_pickle", "a/b", "", "..", "\u03c1 x")
+    arrays = {name: grid.field(qd.f32) for name in names}
+    for number, array in enumerate(arrays.values()):
+        array.fill(number)
+    qdist.save("names", grid, arrays)
+    again = {name: grid.field(qd.f32) for name in names}
+    qdist.load("names", grid, again)
+    for number, array in enumerate(again.values()):
+        whole = grid.gather(array)
+        assert whole is None or (whole == number).all()
+    assert "must be a text, not 3" in refused(lambda: qdist.save("names", grid, {3: arrays["file"]}), TypeError)
+    pair = grid.field(qd.types.struct(a=qd.f32))
+    twice = {"s": pair, "s.a": arrays["file"]}
+    assert "'s.a' names a member" in refused(lambda: qdist.save("names", grid, twice), ValueError)
+
+
+def test_a_manifest_of_other_kinds_is_damaged(world):
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    qdist.save("kinds", grid, {"u": u})
+    path = Path("kinds/manifest.json")
+    whole = json.loads(path.read_text())
+    for name in ("step", "shape", "arrays", "parts"):
+        world.barrier()
+        if world.rank == 0:
+            path.write_text(json.dumps({**whole, name: None}))
+        world.barrier()
+        assert f"no {name} that can be read" in refused(
+            lambda: qdist.load("kinds", grid, {"u": u}), qd.QuadrantsRuntimeError
+        )
+
+
 def test_a_damaged_part_is_found(world):
     grid = qdist.Grid(SHAPE)
     u = grid.field(qd.f32)

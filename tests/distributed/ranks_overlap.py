@@ -140,6 +140,7 @@ def test_what_is_under_way_is_waited_for_once(world):
     u.fill(world.rank + 1)
     waiting = grid.exchange_halo(u, corners=False, wait=False)
     refused(qd.QuadrantsRuntimeError, "under way: call wait()", lambda: grid.exchange_halo(u, corners=False))
+    refused(qd.QuadrantsRuntimeError, "under way: call wait()", lambda: grid.scatter(np.zeros((16, 16)), u))
     waiting.wait()
     waiting.wait()
     other = grid.ndarray(qd.f32)
@@ -161,6 +162,7 @@ def test_no_other_exchange_of_what_is_under_way_runs(world):
                 lambda: grid.accumulate_halo(other),
                 lambda: grid.exchange_halo(other, axes=0),
                 lambda: grid.exchange_halo(other, wait=False),
+                lambda: grid.transfer(other, grid, other),
             ):
                 refused(qd.QuadrantsRuntimeError, "is under way: call wait()", call)
         waiting.wait()

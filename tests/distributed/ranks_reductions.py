@@ -133,6 +133,18 @@ def test_ranks_that_combine_other_things_are_told_in_debug_mode(world):
         assert world.sum(1) == world.size
 
 
+def test_sums_of_small_integers_wrap(world):
+    """In every part of an array, which libraries add up by vectors and one by one."""
+    for dtype, largest in ((qd.i8, 127), (qd.u8, 255), (qd.i16, 32767), (qd.u16, 65535)):
+        for count in (3, 20, 100):
+            array = qd.field(dtype, count)
+            array.fill(largest)
+            world.sum(array)
+            given = np.full((world.size, count), largest, array.to_numpy().dtype)
+            assert np.array_equal(array.to_numpy(), given.sum(axis=0, dtype=given.dtype)), (dtype, count)
+            assert np.array_equal(world.sum(given[0]), array.to_numpy())
+
+
 def test_a_kernel_that_does_not_compile_fails_on_every_rank(world):
     @qd.kernel
     def wrong(n: qd.i32):
@@ -154,6 +166,8 @@ def test_an_error_of_one_rank_is_that_of_all(world):
         raise Strange("a", "strange one")
 
     refused(Exception, "a strange one", lambda: world.first(fails))
+    assert world.sum(1) == world.size
+    refused(Exception, "a strange one", lambda: world.first(lambda: fails() if world.rank == world.size - 1 else 1))
     assert world.sum(1) == world.size
 
 

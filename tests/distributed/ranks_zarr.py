@@ -142,6 +142,24 @@ def test_a_killed_run_leaves_no_store_and_the_next_one_takes_its_place(world):
     assert not left.exists() and qdist.read_zarr("again.zarr", grid, {"u": u}) == 0
 
 
+def test_names_and_damage_are_told(world):
+    grid = qdist.Grid((8, 8))
+    u = grid.field(qd.f32)
+    for name in ("", "zarr.json", "a/zarr.json", "__x"):
+        refused(ValueError, lambda name=name: qdist.write_zarr("named.zarr", grid, {name: u}))
+    u.fill(1)  # zarr writes no zeros
+    qdist.write_zarr("named.zarr", grid, {"file": u})
+    chunk = next(path for path in sorted(Path("named.zarr/file/c").rglob("*")) if path.is_file())
+    for path in (chunk, Path("named.zarr/file/zarr.json")):
+        patient_barrier(world)
+        if world.rank == 0:
+            path.write_bytes(b"{")
+        patient_barrier(world)
+        said = refused(qd.QuadrantsRuntimeError, lambda: qdist.read_zarr("named.zarr", grid, {"file": u}))
+        assert "array 'file' of the zarr store named.zarr cannot be read" in said
+    assert world.sum(1) == world.size
+
+
 def test_a_missing_package_is_named(world):
     grid = qdist.Grid((8, 8))
     kept = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "zarr"}
