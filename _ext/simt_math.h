@@ -80,7 +80,16 @@ QD_SIMT_FN float __fmaf_rn(float x, float y, float z) { return fmaf(x, y, z); }
 QD_SIMT_FN double __fma_rn(double x, double y, double z) { return fma(x, y, z); }
 QD_SIMT_FN float __saturatef(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
 QD_SIMT_FN int __float2int_rn(float x) { return (int)nearbyintf(x); }
-QD_SIMT_FN int __float2int_rz(float x) { return (int)x; }
+/* Truncate; what does not fit becomes the nearest number that does, and NaN 0. */
+template <class To, class From>
+QD_SIMT_FN To qd_simt_truncated(From x, From end) {
+    const unsigned long long least = 1ull << (8 * sizeof(To) - 1);
+    return x >= -end && x < end ? (To)x : x < 0 ? (To)least : x > 0 ? (To)~least : 0;
+}
+QD_SIMT_FN int __float2int_rz(float x) { return qd_simt_truncated<int>(x, 0x1p31f); }
+QD_SIMT_FN int __double2int_rz(double x) { return qd_simt_truncated<int>(x, 0x1p31); }
+QD_SIMT_FN long long __float2ll_rz(float x) { return qd_simt_truncated<long long>(x, 0x1p63f); }
+QD_SIMT_FN long long __double2ll_rz(double x) { return qd_simt_truncated<long long>(x, 0x1p63); }
 
 /* Half precision: 1 bit sign, 5 exponent, 10 fraction; rounded to nearest, halves to even. */
 QD_SIMT_FN unsigned short qd_to_half(float x) {

@@ -205,3 +205,16 @@ def test_only_what_a_task_reads_and_no_function_uses_is_restrict():
     first, second = section(text, "run_0_struct_for("), section(text, "run_1_struct_for(")
     assert "*__restrict__ x" in first and "*y" in first and first.count("restrict") == 1
     assert "*__restrict__ y" in second and "*__restrict__ z" in second and second.count("restrict") == 2
+
+
+def test_the_instruction_of_a_cast_waits_for_no_choice():
+    """Else loads at places that were cast are under way by fives where they were by nines."""
+
+    @qd.kernel
+    def place(x: qd.types.ndarray(dtype=qd.f32, ndim=1), y: qd.types.ndarray(dtype=qd.f64, ndim=1)):
+        for i in x:
+            x[qd.cast(x[i], qd.i32)] = y[qd.cast(y[i], qd.i64)]
+
+    text = place.source(qd.ndarray(qd.f32, 4), qd.ndarray(qd.f64, 4), arch="cuda")
+    assert "const int32_t found = __float2int_rz(x);" in text
+    assert "const int64_t found = __double2ll_rz(x);" in text

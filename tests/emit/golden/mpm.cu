@@ -66,7 +66,8 @@ typedef struct {
 
 /* What is left without the digits behind the point; the least number where that does not fit, and for NaN. */
 __device__ static inline int32_t qd_i32_from_f32(float x) {
-    return fabsf(x) < 0x1p31f ? (int32_t)x : -0x7fffffff - 1;
+    const int32_t found = __float2int_rz(x);
+    return fabsf(x) < 0x1p31f ? found : -0x7fffffff - 1;
 }
 
 __device__ static inline qd_vec2_f32 operator+(qd_vec2_f32 a, qd_vec2_f32 b) {
