@@ -62,10 +62,9 @@ class Exchanges:
         if not given:
             return Pending(given, None)
         plan = self._plan(kind, given, axes, corners)
-        cells = frozenset(cell for part in plan.parts for cell in part.cells)
         rest = plan.start()
-        self._under_way |= cells
-        return Pending(given, partial(self._finish, cells, rest, behind))
+        self._under_way |= plan.cells
+        return Pending(given, partial(self._finish, plan.cells, rest, behind))
 
     def _finish(self, cells: frozenset[int], rest: Callable[[], None], behind: Callable[[], None] | None) -> None:
         self._under_way -= cells

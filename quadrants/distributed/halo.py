@@ -65,6 +65,7 @@ class Plan:
 
     def __init__(self, parts: Sequence[Part], engine: Engine) -> None:
         self.parts = parts
+        self.cells = frozenset(cell for part in parts for cell in part.cells)
         self._engine = engine
         self._space = spaces.of(engine)
         self._steps: list[Callable[[], None]] = []

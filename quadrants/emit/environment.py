@@ -105,11 +105,6 @@ def _parts() -> tuple[str, ...]:
     return tuple(sorted(d.name for d in os.scandir(builtin_folder()) if d.is_dir() and d.name not in _APART))
 
 
-def templates_of(folder: Path) -> list[Path]:
-    """The templates that are looked up in a folder of a search path."""
-    return sorted(path for part in _parts() for path in (folder / part).rglob("*.j2"))
-
-
 def _state(folder: str, mark: _Mark) -> tuple[Any, ...]:
     """Changes when a template is edited, added or removed. A walk costs less than one line of C does to compile."""
     if not os.path.isdir(folder):
