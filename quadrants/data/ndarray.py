@@ -94,7 +94,8 @@ class Ndarray(NumpyExchange, ArrayBase):
         return items
 
     def _check_usable(self) -> None:
-        self._live()
+        if self._items is None:
+            self._live()
 
     # -- what it is
 

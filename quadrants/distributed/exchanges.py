@@ -46,7 +46,7 @@ class Exchanges:
 
     def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
         self._name, self._blocks, self._engine = name, blocks, engine
-        self._plans: dict[tuple[Any, ...], tuple[list[Any], halo.Plan]] = {}
+        self._plans: dict[tuple[Any, ...], halo.Plan] = {}
         self._under_way: set[int] = set()  # cells of parts
         self.count = 0
 
@@ -73,19 +73,22 @@ class Exchanges:
             behind()
 
     def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
+        """Its arrays have memory, and are in no exchange that goes on."""
         self.count += 1
-        axes = self.read_axes(axes)
+        if axes is not None:
+            axes = self.read_axes(axes)
         key = (kind, axes, corners, *map(id, given))
-        refs, plan = self._plans.get(key, ((), None))
-        if plan is None or [ref() for ref in refs] != [*given]:  # ids of the dead are used again
-            plan = self._made(kind, given, axes, corners)
-            # Whoever dies takes the plans with it, and their views of its memory.
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._made(kind, given, axes, corners)
+            # Whoever dies takes the plans with it, and their views of its memory, before its id is used again.
             forget = partial(_forget, self._plans, key)
-            self._plans[key] = [weakref.ref(array, forget) for array in given], plan
-        elif agreement.in_debug():
+            plan.watched = [weakref.ref(array, forget) for array in given]
+        elif plan.compared_always:
             self._compare(kind, _shown(plan.parts), axes, corners)
         if self._under_way:
             self.refuse_under_way(plan.parts)
+        plan.check()
         return plan
 
     def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:

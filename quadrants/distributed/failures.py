@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import traceback
 from types import TracebackType
 from typing import Any, NoReturn
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 from quadrants.distributed.engines.interface import Engine
 
 _LINES = 20  # of a traceback of any rank but the first
+_READ = 0.2  # seconds, as launchers that abort drop what they have not passed on yet
 
 
 class _Watch:
@@ -31,6 +33,7 @@ class _Watch:
         sys.stdout.flush()
         # One write, so that lines of several ranks do not mix.
         os.write(2, (head + text.rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
+        time.sleep(_READ)
         engine.abort(code)
 
     def told(self, kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:

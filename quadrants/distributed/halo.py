@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from quadrants.distributed import faces, spaces
+from quadrants.distributed import agreement, faces, spaces
 from quadrants.distributed.arrays import Part, Region
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine, Move
@@ -61,18 +61,22 @@ def _region(blocks: Blocks, axis: int, span: tuple[int, int], done: Sequence[int
 
 
 class Plan:
-    """Steps that run in order. Empty ones are left out when the plan is made."""
+    """Steps that run in order. Empty ones are left out when the plan is made.
+
+    compared_always: whether ranks compare what they exchange each time. watched: who forgets the plan with its arrays.
+    """
 
     def __init__(self, parts: Sequence[Part], engine: Engine) -> None:
         self.parts = parts
+        self.compared_always = agreement.in_debug()
+        self.watched: Sequence[Any] = ()
         self.cells = frozenset(cell for part in parts for cell in part.cells)
         self._engine = engine
         self._space = spaces.of(engine)
         self._steps: list[Callable[[], None]] = []
 
     def run(self) -> None:
-        """Check that the arrays still have memory, then move."""
-        self._check()
+        """Move."""
         if not self._steps:
             return
         with self._space.in_order():
@@ -81,7 +85,6 @@ class Plan:
 
     def start(self) -> Callable[[], None]:
         """Run until messages are under way, and return what does the rest."""
-        self._check()
         with self._space.in_order():
             for number, step in enumerate(self._steps):
                 if hasattr(step, "start"):
@@ -96,7 +99,8 @@ class Plan:
             for step in rest:
                 step()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """QuadrantsRuntimeError if the memory of an array is gone."""
         for part in self.parts:
             part.check()
 

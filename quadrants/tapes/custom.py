@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from quadrants._ext import core
 from quadrants._ext.core import Launcher
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.tapes import recording
@@ -24,6 +25,8 @@ class ReplacedFunction:
         self._gradient = None
 
     def __call__(self, *args, **kwargs):
+        if core.listener() is None:
+            return self._func(*args, **kwargs)
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)
@@ -55,22 +58,23 @@ class ReplacedFunction:
         return f"<{self.__qualname__} with a gradient of its own>"
 
 
-class BoundReplaced:
+class BoundReplaced(functools.partial):
     """A `ReplacedFunction` that is a method, bound to an instance."""
 
-    def __init__(self, replaced: ReplacedFunction, instance):
-        self.__func__ = replaced
-        self.__self__ = instance
+    @property
+    def __func__(self) -> ReplacedFunction:
+        return self.func
 
-    def __call__(self, *args, **kwargs):
-        return self.__func__(self.__self__, *args, **kwargs)
+    @property
+    def __self__(self):
+        return self.args[0]
 
     def grad(self, *args, **kwargs):
         """Call the registered gradient. `RuntimeError` if there is none."""
-        return self.__func__.grad(self.__self__, *args, **kwargs)
+        return self.func.grad(*self.args, *args, **kwargs)
 
     def __getattr__(self, name: str):
-        return getattr(self.__func__, name)
+        return getattr(self.func, name)
 
 
 class _Call:
