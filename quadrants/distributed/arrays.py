@@ -46,7 +46,7 @@ class Part:
 
     def check(self) -> None:
         """QuadrantsRuntimeError if the memory is gone."""
-        self._array()._check_usable()
+        self.array._check_usable()
 
     def shape_of(self, region: Region) -> tuple[int, ...]:
         """Shape of the values of a region."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quadrants import _logging
-from quadrants.distributed import agreement, arrays, halo, spaces
+from quadrants.distributed import arrays, halo, spaces
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
