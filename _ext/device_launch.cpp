@@ -118,6 +118,9 @@ TaskExtent extent_of(const DeviceTask &task, const char *block) {
     return {static_cast<uint32_t>(blocks), std::min(blocks * task.block, count)};
 }
 
+// Tasks of passes that are launched before the flag of their loop is read.
+constexpr size_t most_ahead = 32;
+
 // The tasks of one launch, as the walk over its regions asks for them.
 class Tasks {
   public:
@@ -132,10 +135,21 @@ class Tasks {
 
     bool local(size_t at) const { return kernel_->tasks[at].local; }
 
-    int flag(const DeviceRegion &region, int32_t *value) {
-        uint64_t address;
-        std::memcpy(&address, launch_->block + region.flag_offset, sizeof address);
-        return copy(address, value, sizeof *value);
+    int flag(const DeviceRegion &region, int32_t *value) { return copy(flag_of(region), value, sizeof *value); }
+
+    int first_pass(const DeviceRegion &region) {
+        if (region.again_offset < 0) return 0;
+        return kernel_->api->fill(in_frame(region.again_offset), 1, sizeof(int32_t), launch_->stream);
+    }
+
+    // Where the host has nothing to do before each pass. Tasks that fail are seen by those behind them.
+    int32_t passes_ahead(const DeviceRegion &region) const {
+        const bool seen = region.random || kernel_->timed || kernel_->adstack;
+        return region.again_offset < 0 || seen ? 1 : static_cast<int32_t>(most_ahead / (region.end - region.begin));
+    }
+
+    int late_pass(const DeviceRegion &region) {
+        return kernel_->api->on_device(in_frame(region.again_offset), flag_of(region), sizeof(int32_t), launch_->stream);
     }
 
     bool failed() {
@@ -176,6 +190,12 @@ class Tasks {
         return kernel_->early
                    ? device.launch_early(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params)
                    : device.launch(task.function, blocks, task.block, task.shared_bytes, launch_->stream, params);
+    }
+
+    uint64_t flag_of(const DeviceRegion &region) const {
+        uint64_t address;
+        std::memcpy(&address, launch_->block + region.flag_offset, sizeof address);
+        return address;
     }
 
     uint64_t in_frame(int64_t offset) const { return launch_->memory.frame + static_cast<uint64_t>(offset); }

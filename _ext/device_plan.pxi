@@ -41,6 +41,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
         int64_t flag_offset
         bint random
         int64_t ended_offset
+        int64_t again_offset
 
     cdef cppclass DeviceKernel:
         DeviceKernel() except +
@@ -103,10 +104,10 @@ cdef class DeviceProgram:
     itself for the work before it, first of all. timed: begin and end of the tasks follow behind the prefix, as f64
     seconds.
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
-    of the region around, offset of the address of the flag in the argument block, draws random numbers, offset in the
-    frame of what tells its tasks that the loop has ended or -1)`, outer before inner; kind is "loop", "checkpoint" or
-    any other, without an order of its own. With a checkpoint, a launch finds the number of the one to begin at, and
-    leaves that of the one that ended it, in the last 8 bytes of the tail.
+    of the region around, offset of the address of the flag in the argument block, draws random numbers, offsets in the
+    frame of what tells its tasks that the loop has ended, and that it has not, or -1)`, outer before inner; kind is
+    "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number of the
+    one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
     numbers from this size on have rows for the iterations that pass the gate of their task only.
@@ -183,7 +184,7 @@ cdef class DeviceProgram:
     cdef add_region(self, tuple description):
         cdef DeviceRegion region
         cdef size_t last = self.kernel.tasks.size()
-        kind, begin, end, parent, flag_offset, random, ended_offset = description
+        kind, begin, end, parent, flag_offset, random, ended_offset, again_offset = description
         region.kind = RegionKind.other
         if kind == "loop":
             region.kind = RegionKind.loop
@@ -195,10 +196,13 @@ cdef class DeviceProgram:
         if region.kind != RegionKind.other and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
             raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
         region.begin, region.end = begin, end
-        if ended_offset >= 0 and ended_offset + 4 > self.frame_bytes:
-            raise ValueError(f"what ends a {kind} is at offset {ended_offset} of a frame of {self.frame_bytes} bytes")
+        for offset in (ended_offset, again_offset):
+            if offset >= 0 and offset + 4 > self.frame_bytes:
+                raise ValueError(f"what ends a {kind} is at offset {offset} of a frame of {self.frame_bytes} bytes")
+        if again_offset >= 0 and begin == end:
+            raise ValueError(f"nothing looks at what ends a {kind} without tasks")
         region.parent, region.flag_offset, region.random = parent, flag_offset, random
-        region.ended_offset = ended_offset
+        region.ended_offset, region.again_offset = ended_offset, again_offset
         self.kernel.regions.push_back(region)
 
     cdef add_task(self, str name, function, block, shared_bytes, most_blocks, count):

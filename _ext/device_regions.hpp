@@ -1,6 +1,7 @@
 // The order of the tasks of one launch, where loops and checkpoints are around them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,11 +18,15 @@ struct DeviceRegion {
     int64_t flag_offset;  // where the argument block has the address of the flag
     bool random;          // its tasks draw random numbers: other ones in each pass
     int64_t ended_offset;  // where the frame tells its tasks that they have nothing to do; -1: they do not look
+    int64_t again_offset;  // the other way round: 0 there tells them so
 };
 
 // Host: `int task(size_t)` launches one, `int flag(const DeviceRegion &, int32_t *)` waits and reads a flag, both give a
 // status; `int next_pass(const DeviceRegion &)` comes before a loop repeats; `bool local(size_t)` tells tasks that only
 // set variables; `bool failed()` is asked where a loop would repeat: tasks that failed do not change the flag.
+// `int first_pass(const DeviceRegion &)` comes before a loop; `int32_t passes_ahead(const DeviceRegion &)`: how many
+// passes may be launched before their flag is read, with `int late_pass(const DeviceRegion &)` before each but the first,
+// which has it do nothing once the loop has ended.
 template <class Host>
 class RegionWalk {
   public:
@@ -69,19 +74,31 @@ class RegionWalk {
             }
             return status;
         }
-        for (;;) {
-            int status = inside(parent, region.begin, region.end);
+        return region.kind == RegionKind::loop ? repeat(region, parent) : inside(parent, region.begin, region.end);
+    }
+
+    // More passes at once from time to time, so that those in vain are no more than the others.
+    int repeat(const DeviceRegion &region, int32_t parent) {
+        const int32_t most = host_.passes_ahead(region);
+        int status = host_.first_pass(region);
+        for (int32_t passes = 1; status == 0; passes = std::min(2 * passes, most)) {
+            status = inside(parent, region.begin, region.end);
             // A loop in front of the checkpoint to begin at is passed by.
-            if (status || ended_ || first_ != 0 || region.kind != RegionKind::loop) return status;
-            status = host_.flag(region, &value);
+            if (status || ended_ || first_ != 0) return status;
+            for (int32_t late = 1; status == 0 && late < passes; ++late) {
+                status = host_.late_pass(region);
+                if (status == 0) status = inside(parent, region.begin, region.end);
+            }
+            int32_t value = 0;
+            if (status == 0) status = host_.flag(region, &value);
             if (status || value == 0) return status;
             if (host_.failed()) {
                 ended_ = true;
                 return 0;
             }
             status = host_.next_pass(region);
-            if (status) return status;
         }
+        return status;
     }
 
     int32_t number_of(size_t k) const {

@@ -38,22 +38,27 @@ def parts(grid: Grid, array: Any) -> list[arrays.Part]:
 def gather(grid: Grid, array: Any) -> Any:
     """As `Grid.gather`."""
     _refuse_many(grid, "gather", "qdist.save")
-    return _gather(grid, array, [(0, extent) for extent in grid.shape])
+    with agreement.together(grid.world.engine):
+        found = parts(grid, array)
+    return _gather(grid, array, found, [(0, extent) for extent in grid.shape])
 
 
 def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
     """As `Grid.slice`."""
-    ndim = len(grid.shape)
-    if not isinstance(axis, int) or not 0 <= axis < ndim:
-        raise ValueError(f"slice: axis={axis!r} is none of the numbers 0 to {ndim - 1}")
-    if not hasattr(index, "__index__") or not 0 <= index < grid.shape[axis]:
-        raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
+    ndim, engine = len(grid.shape), grid.world.engine
+    with agreement.together(engine):
+        if not isinstance(axis, int) or not 0 <= axis < ndim:
+            raise ValueError(f"slice: axis={axis!r} is none of the numbers 0 to {ndim - 1}")
+        if not hasattr(index, "__index__") or not 0 <= index < grid.shape[axis]:
+            raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
+        found = parts(grid, array)
+    agreement.agree(engine, "ask for the same plane", f"axis {axis}, index {int(index)}")
     window = [(0, extent) for extent in grid.shape]
     window[axis] = int(index), int(index) + 1
-    found = _gather(grid, array, window)
-    if isinstance(found, dict):
-        return {name: values.squeeze(axis) for name, values in found.items()}
-    return None if found is None else found.squeeze(axis)
+    whole = _gather(grid, array, found, window)
+    if isinstance(whole, dict):
+        return {name: values.squeeze(axis) for name, values in whole.items()}
+    return None if whole is None else whole.squeeze(axis)
 
 
 def scatter(grid: Grid, whole: Any, array: Any) -> None:
@@ -69,13 +74,14 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
 
 def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     """As `Grid.transfer`."""
-    if grid.shape != other.shape:
-        raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
-    sources, targets = parts(grid, array), parts(other, target)
-    other._exchanges.refuse_under_way(targets)
-    given, wanted = _elements(array, sources), _elements(target, targets)
-    if given != wanted:
-        raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
+    with agreement.together(grid.world.engine):
+        if grid.shape != other.shape:
+            raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
+        sources, targets = parts(grid, array), parts(other, target)
+        other._exchanges.refuse_under_way(targets)
+        given, wanted = _elements(array, sources), _elements(target, targets)
+        if given != wanted:
+            raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
     for source, sink in zip(sources, targets):
         _between(grid, source, other, sink)
 
@@ -92,9 +98,8 @@ def _between(grid: Grid, source: arrays.Part, other: Grid, target: arrays.Part) 
     taken.store()
 
 
-def _gather(grid: Grid, array: Any, window: Spans) -> Any:
+def _gather(grid: Grid, array: Any, found: list[arrays.Part], window: Spans) -> Any:
     """The cells of a window, which is in global cells, on rank 0."""
-    found = parts(grid, array)
     wholes = {part.name: _gather_part(grid, part, window) for part in found}
     if grid.world.rank != 0:
         return None

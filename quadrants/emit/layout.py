@@ -44,7 +44,7 @@ class ArgsLayout:
 class FrameLayout:
     """The frame of a device: offsets in bytes of the failure record (-1: none), of the results, in order, and of depths
     of stacks that its own tasks find, by variable id. gates: of two numbers of a gate, 16 bytes, by id of the first.
-    ended: of what tells tasks that their loop has ended, by number of the region.
+    passes: of what tells tasks whether their loop goes on, by number of the region.
     variables: offsets of all that is a variable, by its id.
     """
 
@@ -52,7 +52,7 @@ class FrameLayout:
     results: list[tuple[ValueType, int]] = field(default_factory=list)
     depths: dict[int, int] = field(default_factory=dict)
     gates: dict[int, int] = field(default_factory=dict)
-    ended: dict[int, int] = field(default_factory=dict)
+    passes: dict[int, int] = field(default_factory=dict)
     variables: dict[int, int] = field(default_factory=dict)
     size: int = 0
     members: list[tuple[str, Any]] = field(default_factory=list)
@@ -131,9 +131,9 @@ def args_layout(
     return out
 
 
-def frame_layout(module: Module, ended: Mapping[int, Var], *, check: bool) -> FrameLayout:
+def frame_layout(module: Module, passes: Mapping[int, Var], *, check: bool) -> FrameLayout:
     """The failure record where there are checks, then the results, then the values that cross tasks, then depths,
-    gates, and `ended`, by number of the region.
+    gates, and what tells passes of loops whether these go on, by number of the region.
     """
     out = FrameLayout()
     place = _Places()
@@ -153,8 +153,8 @@ def frame_layout(module: Module, ended: Mapping[int, Var], *, check: bool) -> Fr
             out.variables[task.gate.passing.id] = out.gates[task.gate.passing.id] = place(8, 8)
             out.variables[task.gate.claimed.id] = place(8, 8)
             out.members += [("shared", task.gate.passing), ("shared", task.gate.claimed)]
-    for number, var in ended.items():
-        out.ended[number] = place(*size_align(var.type))
+    for number, var in passes.items():
+        out.passes[number] = place(*size_align(var.type))
         out.members.append(("shared", var))
     out.size = place.size
     return out

@@ -228,3 +228,4 @@ class EmittedTask:
     stacks: tuple[HeapStack, ...] = ()
     gate: GatePlaces | None = None
     ended: str = ""
+    again: str = ""

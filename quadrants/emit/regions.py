@@ -32,21 +32,23 @@ class Step:
 _FEW = 8
 
 
-def loops_ahead(module: Module) -> dict[int, Var]:
+def loops_ahead(module: Module, name: str) -> dict[int, Var]:
     """The loops of which several passes can be launched at once, by number of the region: those without others in them,
-    of few tasks. With the variable that tells the tasks of a pass that the loop has ended.
+    of few tasks. With the variable that tells the tasks of a pass whether the loop goes on.
     """
     around = {region.parent for region in module.regions}
     found = [
         k for k, r in enumerate(module.regions) if r.kind == "loop" and k not in around and 0 < r.end - r.begin <= _FEW
     ]
-    return {k: Var(f"qd_ended{k or ''}", i32, True, shared=True) for k in found}
+    return {k: Var(f"{name}{k or ''}", i32, True, shared=True) for k in found}
 
 
 def launch_regions(
-    module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTask], ended: Mapping[int, int]
+    module: Module, layout: ArgsLayout, tasks: Sequence[EmittedTask], ended: Mapping[int, int], again: Mapping[int, int]
 ) -> tuple[LaunchRegion, ...]:
-    """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks. ended: see `LaunchRegion`."""
+    """The regions of a module, outer before inner, in order. `tasks`: its emitted tasks. ended, again: see
+    `LaunchRegion`.
+    """
     return tuple(
         LaunchRegion(
             r.kind, r.begin, r.end, r.parent,
@@ -55,6 +57,7 @@ def launch_regions(
             label=r.label,
             random=any(t.random for t in tasks[r.begin : r.end]),
             ended=ended.get(k, -1),
+            again=again.get(k, -1),
         )
         for k, r in enumerate(module.regions)
     )  # fmt: skip

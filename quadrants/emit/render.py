@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +100,10 @@ class Renderer:
         )  # fmt: skip
         self.lines = PrintedLines()
         check = uses["check"] or module.cut_site >= 0
-        self.ended = regions.loops_ahead(module) if dialect.loop_condition else {}
-        self.frame = self.adstack.frame = frame_layout(module, self.ended, check=check) if by_value else None
+        self.ended = regions.loops_ahead(module, "qd_ended") if dialect.loop_condition else {}
+        self.again = regions.loops_ahead(module, "qd_again") if dialect.copies_flags else {}
+        looked_at = self.ended | self.again
+        self.frame = self.adstack.frame = frame_layout(module, looked_at, check=check) if by_value else None
         self.args_in_memory = by_value and self.layout.size > dialect.block_bytes
         self.restrict = aliases.disjoint(module)
         reals = dialect.abilities.word_sums
@@ -203,7 +206,8 @@ class Renderer:
             shared_bytes=shared.dynamic_bytes(t, self.dialect), local=t.local,
             sizing=t.sizing, calls=frozenset(p.calls),
             rows=stacks.rows, counting=stacks.counting, stacks=stacks.stacks, gate=stacks.gate,
-            ended=self.end_of(t), updates=list(p.updates.values()) if isinstance(p, ReferencePrinter) else [],
+            ended=self.pass_of(t, self.ended), again=self.pass_of(t, self.again),
+            updates=list(p.updates.values()) if isinstance(p, ReferencePrinter) else [],
         )  # fmt: skip
         if t.loop is not None:
             task.grain, task.alone = cost.grain_of(t), alone
@@ -218,9 +222,9 @@ class Renderer:
         blocks, units = loop.config.resident_blocks if loop.config is not None else 0, self.dialect.vector_units
         return blocks * block_dim // (self.dialect.spelling.lanes * units) if units else blocks
 
-    def end_of(self, t: Task) -> str:
-        """What tells a task that the loop around it has ended, "" where it does not look."""
-        for number, var in self.ended.items():
+    def pass_of(self, t: Task, variables: Mapping[int, Var]) -> str:
+        """What tells a task whether the loop around it goes on, by number of the region; "" where it does not look."""
+        for number, var in variables.items():
             around = self.module.regions[number]
             if any(t is task for task in self.module.tasks[around.begin : around.end]):
                 return f"{self.dialect.frame}{var.name}"
@@ -267,8 +271,9 @@ class Renderer:
         tasks = [self.task(at) for at in range(len(module.tasks))]
         count = units.share_out(tasks, functions) if self.dialect.chunks else 1
         launch = self.trip_counts()
-        ended = self.frame.ended if self.frame is not None else {}
-        around = regions.launch_regions(module, self.layout, tasks, ended)
+        places = self.frame.passes if self.frame is not None else {}
+        ended, again = ({k: places[k] for k in found} for found in (self.ended, self.again))
+        around = regions.launch_regions(module, self.layout, tasks, ended, again)
         plan = self.adstack.plan()
         effort = self.effort()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
@@ -308,11 +313,9 @@ class Renderer:
             looped = self.dialect.loop_condition and any(region.kind == "loop" for region in around)
             decides = env.get_template(self.dialect.loop_condition).render() if looped else ""
         launches = tuple(_launch(t) for t in tasks if t.form)
-        if any(
-            t.ended and text.count(f"if ({t.ended}) return;") < sum(t.ended == u.ended for u in tasks) for t in tasks
-        ):
+        if any(text.count(line) < count for line, count in _looks(tasks).items()):
             # A user's template may leave that out, and then no pass is launched ahead.
-            around = regions.launch_regions(module, self.layout, tasks, {})
+            around = regions.launch_regions(module, self.layout, tasks, {}, {})
         # A user's template may leave the call out, and then its tasks must not start early.
         early = bool(start) and text.count(start) >= len(launches)
         return Rendered(
@@ -362,6 +365,14 @@ def _number(module: Module, k: int) -> int:
     """The number of a task; those that find depths have numbers behind the others."""
     before = sum(t.sizing for t in module.tasks[:k])
     return len(module.tasks) - sum(t.sizing for t in module.tasks) + before if module.tasks[k].sizing else k - before
+
+
+def _looks(tasks: Sequence[EmittedTask]) -> Counter[str]:
+    """The lines by which tasks of passes that come too late leave, and how often the text has to have them."""
+    return Counter(
+        [f"if ({t.ended}) return;" for t in tasks if t.ended]
+        + [f"if ({t.again} == 0) return;" for t in tasks if t.again]
+    )
 
 
 def _launch(task: EmittedTask) -> TaskLaunch:

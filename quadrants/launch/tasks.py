@@ -73,7 +73,7 @@ class LaunchRegion:
     flag: where the argument block has the address of the flag, -1 for none; source: number of the parameter, and the
     names of the members, where the user's arguments have it.
     random: whether its tasks draw random numbers, which differ from pass to pass. ended: offset in the frame of an i32
-    that makes its tasks do nothing while it is not 0, -1 where they do not look.
+    that makes its tasks do nothing while it is not 0, -1 where they do not look. again: of one that does while it is 0.
     """
 
     kind: str
@@ -85,3 +85,4 @@ class LaunchRegion:
     label: int = 0
     random: bool = False
     ended: int = -1
+    again: int = -1

@@ -150,7 +150,7 @@ class DeviceBackend(Backend):
             early=recipe.early,
             timed=bool(session.cfg_in_force().kernel_profiler),
             local_tasks=[number for number, launch in enumerate(recipe.launches) if launch.local],
-            regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random, r.ended) for r in recipe.regions],
+            regions=[(r.kind, r.begin, r.end, r.parent, r.flag, r.random, r.ended, r.again) for r in recipe.regions],
             stacks=recipe.stacks,
             task_stacks=[(launch.number, launch.stacks, launch.gate) for launch in recipe.launches],
             gate_bytes=session.cfg_in_force().ad_stack_sparse_threshold_bytes,

@@ -166,6 +166,25 @@ def test_planes_that_are_not_there_are_refused(world):
             raise AssertionError(f"axis {axis}, index {index}")
 
 
+def test_what_the_last_rank_alone_asks_wrongly_is_refused_on_all(world):
+    """And what is asked next is answered: no rank waits for one that has raised."""
+    grid, other = qdist.Grid((8, 8), 0), qdist.Grid((8, 8), 0)
+    last = world.rank == world.size - 1
+    u, target = grid.field(qd.i32), other.field(qd.i32)
+    u.fill(world.rank)
+    foreign = qd.field(qd.i32, (3,)) if last else u
+    refused(ValueError, "is not of", lambda: grid.gather(foreign))
+    refused(ValueError, "is not of", lambda: grid.slice(foreign, 0, 1))
+    refused(ValueError, "no cell of axis 1", lambda: grid.slice(u, 1, 8 if last else 7))
+    if world.size > 1:
+        refused(qd.QuadrantsRuntimeError, "ask for the same plane", lambda: grid.slice(u, 0, 1 if last else 7))
+    refused(ValueError, "is not of", lambda: grid.transfer(foreign, other, target))
+    refused(ValueError, "do not fit", lambda: grid.transfer(u, other, other.field(qd.f32) if last else target))
+    grid.transfer(u, other, target)
+    whole, plane = other.gather(target), other.slice(target, 0, 7)
+    assert world.rank > 0 or (whole.max() == world.size - 1 and np.array_equal(plane, whole[7]))
+
+
 @qd.kernel
 def mirror(
     u: qd.types.ndarray(ndim=2), axis: qd.template(), high: qd.i32, n: qd.i32,

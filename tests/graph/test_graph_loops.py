@@ -78,6 +78,35 @@ def test_sibling_loops(arch, flag, counters):
     assert [level.parent_id for level in k._primal.graph_do_while_levels] == [-1, -1]
 
 
+def test_passes_that_come_too_late_do_nothing(arch, flag, counters):
+    """Devices get several passes at once, whatever the flag will be."""
+
+    @qd.kernel(graph=True)
+    def k(x: INTS, y: INTS, outer: FLAG, a: FLAG, b: FLAG):
+        while qd.graph.do_while(outer):
+            for i in range(x.shape[0]):
+                x[i] += 1
+            a[()] = 3 * outer[()]
+            while qd.graph.do_while(a):
+                for i in range(x.shape[0]):
+                    x[i] += 100
+                a[()] -= 1
+                y[0] += 1
+            while qd.graph.do_while(b):
+                y[1] += 1
+                b[()] = y[1] % 7
+            outer[()] -= 1
+        y[2] += 1
+
+    for n in (1, 2, 5, 12):
+        x, y, outer, a, b = counters(40), counters(3), flag(n), flag(0), flag(0)
+        k(x, y, outer, a, b)
+        inner = sum(3 * m for m in range(1, n + 1))
+        assert x.to_numpy().tolist() == [n + 100 * inner] * 40
+        assert y.to_numpy().tolist() == [inner, 7 * n, 1]
+        assert a.to_numpy() == b.to_numpy() == outer.to_numpy() == 0
+
+
 def test_the_flag_is_read_behind_the_first_pass(arch, flag, counters):
     @qd.kernel(graph=True)
     def k(x: INTS, a: FLAG):

@@ -38,6 +38,44 @@ print(counter("submissions").value - before)
     assert said == ["1"]
 
 
+_LOOP = """
+import quadrants as qd
+start(debug={debug})
+
+@qd.kernel(graph=True)
+def passes(x: qd.types.ndarray(qd.i32, ndim=1), left: qd.types.ndarray(qd.i32, ndim=0)):
+    while qd.graph.do_while(left):
+        for i in range(8):
+            x[i] += i + {draw}
+        for _ in range(1):
+            left[None] -= 1
+
+x, left = qd.ndarray(qd.i32, (8,)), qd.ndarray(qd.i32, ())
+for count in (1, 100):
+    left.fill(count)
+    passes(x, left)
+    x.to_numpy()
+    before = counter("submissions").value
+    left.fill(count)
+    passes(x, left)
+    x.to_numpy()
+    print(counter("submissions").value - before)
+print((x.to_numpy() == 202 * np.arange(8)).all())
+"""
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_passes_of_a_loop_go_to_the_device_together(watched, debug):
+    """1, 2, 4, 8 and then 16 of them."""
+    one, many, right = watched(_LOOP.format(debug=debug, draw=0))
+    assert right == "True" and int(one) <= 4 and 9 <= int(many) <= 14
+
+
+def test_passes_go_one_by_one_where_each_draws_numbers_of_its_own(watched):
+    _, many, right = watched(_LOOP.format(debug=False, draw="0 * qd.random(qd.i32)"))
+    assert right == "True" and int(many) >= 100
+
+
 def test_launches_are_submitted_in_batches(watched):
     """Nobody waits: the first starts at once, and batches grow to 64."""
     said = watched(

@@ -18,8 +18,9 @@ class Dialect:
 
     spelling: how its prelude spells types and functions. template: the skeleton, relative to the template folder.
     loop_condition: the template of the task that says on the device whether a loop around tasks runs again, "" where
-    the host does. templates: a folder that is looked into before the built-in one, "" for none. comment: prefix of a
-    line comment.
+    the host does. copies_flags: there, passes of a loop that are launched at once look at a copy of its flag, which the
+    device makes before each of them. templates: a folder that is looked into before the built-in one, "" for none.
+    comment: prefix of a line comment.
     literals: spelling of special constants by (dtype name, 'inf' | 'nan').
     suffixes: suffix of number literals by dtype name.
     lane: how a task names its per-thread record in expressions; frame, args, result: prefixes of the members of the
@@ -87,6 +88,7 @@ class Dialect:
     namespace: str = ""
     templates: str = ""
     loop_condition: str = ""
+    copies_flags: bool = False
     chosen_members: bool = True
     goto: bool = True
     pointers: bool = True

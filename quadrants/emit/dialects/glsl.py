@@ -57,6 +57,7 @@ DIALECT = Dialect(
     types=(),
     chunks=False,
     launches=True,
+    copies_flags=True,
     restrict_written=False,
     launch_in_frame=True,
     helped_negatives=("i8", "i16"),
