@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quadrants._version import __version_str__
-from quadrants.distributed import agreement, arrays, transfer
+from quadrants.distributed import agreement, arrays, transfer, under_way
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.pieces import Spans, common, piece
@@ -72,6 +72,7 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
         manifest = _read_manifest(path)
         parts = named_parts(grid, content)
         _check(manifest, grid, parts)
+        under_way.refuse([*parts.values()])
         faces = _read_block(path, manifest, grid, parts)
     for face in faces:
         face.store()

@@ -46,12 +46,13 @@ class Ghosts:
         self._made = particles._moves
         with particles._seen(positions, written=False) as (space, views):
             found = views[positions][: particles.count].reshape(particles.count, len(particles.grid.shape))
+            astray = migration.lost(space, found)
             self._images, self._sends = _near(particles, space, found.astype(np.float64), within)
         engine = particles.grid.world.engine
         self._receives: _Array = np.zeros(engine.size, np.int64)
         engine.alltoall(self._sends, self._receives)
         self.count = int(self._receives.sum())
-        migration.refuse(engine, 0, particles.count + self.count, particles.capacity)
+        migration.refuse(engine, astray, particles.count + self.count, particles.capacity)
         self.refresh(*particles.arrays.values())
 
     def __repr__(self) -> str:

@@ -267,11 +267,13 @@ class Grid:
         moved = {**dict(enumerate(cuts)), axis: decomposition.balanced_cuts(along, parts, least)}
         return Grid(self.shape, self.halo, self.periodic, self.dims, self.world, moved)
 
+    @ad.grad_replaced
     def transfer(self, array: Any, grid: Grid, target: Any) -> None:
         """Copy the cells of an array of this grid to one of another grid of the same shape, halos excepted.
 
-        grid, target: the other grid and an array of it, of the same element and dtype. Every rank calls it. ValueError
-        for what does not fit.
+        grid, target: the other grid and an array of it, of the same element and dtype. Every rank calls it. It is
+        differentiated in tapes, and by `transfer.grad` with the same arguments, as `exchange_halo` is. ValueError for
+        what does not fit.
 
             grid.transfer(u, heavier, heavier.field(qd.f32))
         """
@@ -317,3 +319,8 @@ def _exchange_grad(
 @ad.grad_for(Grid.accumulate_halo)
 def _accumulate_grad(grid: Grid, *given: Any, axes: Any = None, corners: bool = True) -> None:
     grid._exchanges.run("forward", _gradients(given), axes, corners)
+
+
+@ad.grad_for(Grid.transfer)
+def _transfer_grad(grid: Grid, array: Any, other: Grid, target: Any) -> None:
+    transfer.back(grid, array, other, target)

@@ -44,6 +44,11 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
     return rank
 
 
+def lost(space: Space, positions: Any) -> int:
+    """How many positions are no finite numbers."""
+    return int((~space.numpy.isfinite(positions).all(axis=1)).sum())
+
+
 def counts(space: Space, along: Any, low: float, spacing: float, extent: int) -> _Array:
     """How many positions of an axis are in each of its cells, or nearest to it."""
     np_ = space.numpy

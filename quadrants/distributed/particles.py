@@ -90,7 +90,8 @@ class Particles:
     def histogram(self, positions: Any, axis: int = 0) -> np.ndarray[Any, Any]:
         """How many particles of all ranks are in each global cell of an axis, i64. Every rank calls it.
 
-        positions: as of `migrate`; what is outside counts for the nearest cell. For `Grid.rebalanced`.
+        positions: as of `migrate`; what is outside counts for the nearest cell. QuadrantsRuntimeError on all ranks
+        where one is not a finite number. For `Grid.rebalanced`.
 
             counts = p.histogram(p.x)
         """
@@ -98,10 +99,13 @@ class Particles:
         if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
             raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
         with self._seen(name, written=False) as (space, views):
-            along = views[name][: self.count].reshape(self.count, len(self.grid.shape))[:, axis]
-            found = migration.counts(space, along, self.low[axis], self.spacing[axis], self.grid.shape[axis])
-        whole: np.ndarray[Any, Any] = self.grid.world.allreduce(found)
-        return whole
+            rows = views[name][: self.count].reshape(self.count, len(self.grid.shape))
+            lost = migration.lost(space, rows)
+            found = migration.counts(space, rows[:, axis], self.low[axis], self.spacing[axis], self.grid.shape[axis])
+        *whole, astray = self.grid.world.allreduce(np.append(found, lost))
+        if astray:
+            raise QuadrantsRuntimeError(f"{astray} particles have positions that are no finite numbers")
+        return np.array(whole, np.int64)
 
     def migrate(self, positions: Any, to: Grid | None = None) -> int:
         """Bring each particle to the rank that owns the cell it is in; all ranks call it after particles moved.
@@ -137,7 +141,8 @@ class Particles:
         positions: as of `migrate`. within: in units of positions, on each axis; for forces that reach a distance r, r
         and twice what particles move until ghosts are made again. On periodic axes images are ghosts too, a period
         aside; `within` is at most the period. Capacity is for particles and ghosts together: QuadrantsRuntimeError on
-        all ranks where there is no room, or where `within` or the array differ. ValueError for another `within`.
+        all ranks where there is no room, where a position is not a finite number, or where `within` or the array
+        differ. ValueError for another `within`.
 
             ghosts = p.ghosts(p.x, within=0.05)
         """
@@ -156,6 +161,7 @@ class Particles:
     def _name_of(self, positions: Any) -> str:
         name = self._array_name(positions)
         inner, ndim = self.arrays[name], len(self.grid.shape)
+        inner._check_usable()
         wanted = [(ndim,), ()] if ndim == 1 else [(ndim,)]
         if inner._element_shape not in wanted or np.dtype(numpy_dtype(inner.dtype)).kind != "f":
             raise ValueError(f"positions have {ndim} real numbers, one for each axis of the grid, and p.{name} has not")

@@ -10,7 +10,7 @@ import numpy as np
 
 from quadrants import ad
 from quadrants._ext import core
-from quadrants.distributed import agreement, arrays, spaces
+from quadrants.distributed import agreement, arrays, spaces, under_way
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -49,6 +49,7 @@ def allreduce(engine: Engine, x: Any, op: str) -> Any:
     parts = arrays.parts_of(x)
     shown = ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''} {part.shape}" for part in parts)
     _compare(engine, op, shown)
+    under_way.refuse(parts)
     reduce(engine, x, op, [])
     return x
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.distributed import agreement, arrays
-from quadrants.distributed.faces import Faces
+from quadrants.distributed import agreement, arrays, under_way
+from quadrants.distributed.faces import Faces, Sum
 from quadrants.distributed.pieces import Spans, common, piece, redistribute
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -66,7 +66,7 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
     _refuse_many(grid, "scatter", "qdist.load")
     with agreement.together(grid.world.engine):
         found, of_struct = parts(grid, array), arrays.is_struct(array)
-        grid._exchanges.refuse_under_way(found)
+        under_way.refuse(found)
         given = [_read_whole(grid, whole, of_struct, part) if grid.world.rank == 0 else None for part in found]
     for part, values in zip(found, given):
         _scatter_part(grid, values, part)
@@ -78,12 +78,38 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
         if grid.shape != other.shape:
             raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
         sources, targets = parts(grid, array), parts(other, target)
-        other._exchanges.refuse_under_way(targets)
+        under_way.refuse(targets)
         given, wanted = _elements(array, sources), _elements(target, targets)
         if given != wanted:
             raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
     for source, sink in zip(sources, targets):
         _between(grid, source, other, sink)
+
+
+def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
+    """The adjoint of `between`: gradients of the target's cells are added to those of the array, and become 0."""
+    before, after = _gradient(array), _gradient(target)
+    if after is None:
+        return
+    gradients = parts(other, after)
+    for k, gone in enumerate(gradients):
+        given = Faces(gone, [block(other)])
+        given.load()
+        if before is not None:
+            added = Sum(parts(grid, before)[k], block(grid))
+            redistribute(grid.world.engine, given.values[0], _boxes(other), added.values, _boxes(grid))
+            added.add()
+        given.clear()
+
+
+def _gradient(array: Any) -> Any | None:
+    inner = arrays.unwrapped(array)
+    return inner.grad if inner.has_grad() else None
+
+
+def _boxes(grid: Grid) -> list[Spans]:
+    """The blocks of all ranks."""
+    return [grid.blocks.spans_of(rank) for rank in grid.blocks.ranks()]
 
 
 def _elements(array: Any, found: list[arrays.Part]) -> list[tuple[Any, ...]]:
@@ -93,8 +119,7 @@ def _elements(array: Any, found: list[arrays.Part]) -> list[tuple[Any, ...]]:
 def _between(grid: Grid, source: arrays.Part, other: Grid, target: arrays.Part) -> None:
     given, taken = Faces(source, [block(grid)]), Faces(target, [block(other)])
     given.load()
-    before, after = ([one.blocks.spans_of(rank) for rank in one.blocks.ranks()] for one in (grid, other))
-    redistribute(grid.world.engine, given.values[0], before, taken.values[0], after)
+    redistribute(grid.world.engine, given.values[0], _boxes(grid), taken.values[0], _boxes(other))
     taken.store()
 
 

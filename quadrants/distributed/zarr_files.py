@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quadrants._version import __version_str__
-from quadrants.distributed import agreement, transfer
+from quadrants.distributed import agreement, transfer, under_way
 from quadrants.distributed.arrays import Part
 from quadrants.distributed.checkpoints import agreed, block_values, named_parts
 from quadrants.distributed.faces import Faces
@@ -71,6 +71,7 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     with agreement.together(grid.world.engine):
         zarr = _zarr("qdist.read_zarr")
         parts = named_parts(grid, content)
+        under_way.refuse([*parts.values()])
         if not Path(path).exists():
             raise FileNotFoundError(f"{path} has no zarr store")
         with _readable(path):

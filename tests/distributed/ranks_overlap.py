@@ -141,6 +141,7 @@ def test_what_is_under_way_is_waited_for_once(world):
     waiting = grid.exchange_halo(u, corners=False, wait=False)
     refused(qd.QuadrantsRuntimeError, "under way: call wait()", lambda: grid.exchange_halo(u, corners=False))
     refused(qd.QuadrantsRuntimeError, "under way: call wait()", lambda: grid.scatter(np.zeros((16, 16)), u))
+    refused(qd.QuadrantsRuntimeError, "under way: call wait()", lambda: world.allreduce(u))
     waiting.wait()
     waiting.wait()
     other = grid.ndarray(qd.f32)
@@ -163,6 +164,7 @@ def test_no_other_exchange_of_what_is_under_way_runs(world):
                 lambda: grid.exchange_halo(other, axes=0),
                 lambda: grid.exchange_halo(other, wait=False),
                 lambda: grid.transfer(other, grid, other),
+                lambda: qdist.Grid((16, 16), periodic=True).exchange_halo(other),
             ):
                 refused(qd.QuadrantsRuntimeError, "is under way: call wait()", call)
         waiting.wait()

@@ -236,5 +236,17 @@ def test_cuts_and_transfers_that_do_not_fit_are_refused(world):
     assert "axis=2" in refused(lambda: p.histogram(p.x, 2), ValueError)
 
 
+def test_positions_that_are_no_numbers_and_dead_particles_are_refused_on_all_ranks(world):
+    grid = qdist.Grid((12, 4), halo=1, dims=(world.size, 1))
+    p = qdist.Particles(grid, 4, x=qd.types.vector(2, qd.f32))
+    if world.rank == world.size - 1:
+        p.append(x=np.array([[5, 1], [np.nan, 1], [1, np.inf]]))
+    for call in (lambda: p.histogram(p.x), lambda: p.ghosts(p.x, within=1.0), lambda: p.migrate(p.x)):
+        assert "2 particles" in refused(call, qd.QuadrantsRuntimeError)
+    qdist.init(arch=qd.cpu)
+    for call in (lambda: p.histogram(p.x), lambda: p.ghosts(p.x, within=1.0), lambda: p.migrate(p.x)):
+        assert "is dead" in refused(call, qd.QuadrantsRuntimeError)
+
+
 if __name__ == "__main__":
     main(globals())

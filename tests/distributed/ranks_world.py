@@ -185,6 +185,48 @@ def test_what_the_last_rank_alone_asks_wrongly_is_refused_on_all(world):
     assert world.rank > 0 or (whole.max() == world.size - 1 and np.array_equal(plane, whole[7]))
 
 
+def test_ranks_need_not_take_new_arrays_at_the_same_time(world):
+    """A rank may exchange what it knows while its neighbours make theirs anew. 1021 cells of i8 are as many bytes as
+    ranks compare."""
+    for dtype, cells in ((qd.f64, 128), (qd.i8, 1021), (qd.i8, 1024), (qd.f32, 3)):
+        grid = qdist.Grid((4 * world.size, cells), (1, 0), periodic=(True, False), dims=(world.size, 1))
+        kept = grid.ndarray(dtype)
+        for turn in range(2 * world.size):
+            u = grid.ndarray(dtype) if world.rank == turn % world.size else kept
+            u.fill(10 * turn + world.rank)
+            grid.exchange_halo(u)
+            low, high = (10 * turn + (world.rank + step) % world.size for step in (-1, 1))
+            found = u.to_numpy()
+            assert (found[0] == low).all() and (found[-1] == high).all(), (turn, found[0, :3], found[-1, :3])
+            if turn % 3 == 0:
+                kept = u
+
+
+@qd.kernel
+def add_squares(w: qd.types.ndarray(ndim=2), loss: qd.template(), i0: qd.i32, i1: qd.i32, j0: qd.i32, j1: qd.i32):
+    for i, j in qd.ndrange((i0, i1), (j0, j1)):
+        loss[None] += w[i, j] * w[i, j]
+
+
+def test_gradients_come_back_from_the_other_grid(world):
+    """What is read behind two transfers of one array is differentiated twice."""
+    grid, other = qdist.Grid((8, 6), 1, periodic=True), qdist.Grid((8, 6), 0, dims=(1, world.size))
+    u, v, w = (one.ndarray(qd.f64, needs_grad=True) for one in (grid, other, other))
+    loss = qd.field(qd.f64, (), needs_grad=True)
+    start = np.random.default_rng(3).normal(size=(8, 6))
+    grid.scatter(start, u)
+    with qd.ad.Tape(loss):
+        grid.transfer(u, other, v)
+        grid.transfer(u, other, w)
+        add_squares(v, loss, *other.box())
+        add_squares(w, loss, *other.box())
+    whole, left = grid.gather(u.grad), other.gather(v.grad)
+    assert world.rank > 0 or (np.array_equal(whole, 4 * start) and not left.any())
+    outside = u.grad.to_numpy()
+    outside[tuple(slice(*grid.blocks.block_span(axis)) for axis in (0, 1))] = 0
+    assert not outside.any()
+
+
 @qd.kernel
 def mirror(
     u: qd.types.ndarray(ndim=2), axis: qd.template(), high: qd.i32, n: qd.i32,

@@ -154,7 +154,7 @@ class Model:
 
     def _agrees(self, sign: str, f, derivative: float) -> bool:
         measured, error = slope(f, self.point, self.direction)
-        scale = max(1.0, abs(derivative))
+        scale = max(1.0, abs(measured))
         if not error < 1e-5 * scale:
             return False
         if not abs(measured - derivative) <= 1e-5 * scale + 10 * error:

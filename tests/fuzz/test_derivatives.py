@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from quadrants.ad import adstack_saved
 from quadrants.ad.build import zero
 
 from . import derivatives
+from .derivative_model import Disagreement, Model
 from .execute import Arch
 from .hunt import Hunt
 
@@ -36,6 +39,16 @@ def test_reverse_forward_and_differences_agree(arch_name, capsys):
     findings = hunt.run()
     assert findings == [], hunt.summary() + "\n" + capsys.readouterr().out
     assert hunt.kinds["open"] <= 0.1 * COUNT, hunt.summary()
+
+
+@pytest.mark.cpu_only
+def test_differences_of_digits_that_are_none_accuse_nobody():
+    """The cosine of a number of 55 digits, whose slope is as large as that; and one that differences can tell."""
+    along = SimpleNamespace(point=np.array([0.3]), direction=np.array([1.0]))
+    assert Model._agrees(along, "sign", lambda x: float(np.cos(1e54 * x[0])), -1e54 * np.sin(0.3e54)) is False
+    assert Model._agrees(along, "sign", lambda x: float(np.cos(x[0])), -np.sin(0.3)) is True
+    with pytest.raises(Disagreement):
+        Model._agrees(along, "sign", lambda x: float(np.cos(x[0])), 1e54)
 
 
 @pytest.mark.cpu_only
