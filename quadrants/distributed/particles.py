@@ -95,9 +95,10 @@ class Particles:
 
             counts = p.histogram(p.x)
         """
-        name = self._name_of(positions)
-        if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
-            raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
+        with agreement.together(self.grid.world.engine):
+            name = self._name_of(positions)
+            if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
+                raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
         with self._seen(name, written=False) as (space, views):
             rows = views[name][: self.count].reshape(self.count, len(self.grid.shape))
             lost = migration.lost(space, rows)
@@ -122,15 +123,16 @@ class Particles:
 
             p.migrate(p.x)
         """
-        name, grid = self._name_of(positions), self.grid if to is None else to
-        if grid.shape != self.grid.shape:
-            raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
+        engine = self.grid.world.engine
+        with agreement.together(engine):
+            name, grid = self._name_of(positions), self.grid if to is None else to
+            if grid.shape != self.grid.shape:
+                raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
         ndim = len(grid.shape)
         with self._seen() as (space, views):
             found = views[name][: self.count].reshape(self.count, ndim)
             owners = migration.owners(grid, space, found, self.low, self.spacing)
-            engine, held = self.grid.world.engine, list(views.values())
-            self.count, came = migration.move(engine, space, held, owners, self.capacity)
+            self.count, came = migration.move(engine, space, list(views.values()), owners, self.capacity)
         self.grid = grid
         self._moves += 1
         return came

@@ -238,11 +238,14 @@ def test_cuts_and_transfers_that_do_not_fit_are_refused(world):
 
 def test_positions_that_are_no_numbers_and_dead_particles_are_refused_on_all_ranks(world):
     grid = qdist.Grid((12, 4), halo=1, dims=(world.size, 1))
-    p = qdist.Particles(grid, 4, x=qd.types.vector(2, qd.f32))
+    p = qdist.Particles(grid, 4, x=qd.types.vector(2, qd.f32), id=qd.i32)
     if world.rank == world.size - 1:
-        p.append(x=np.array([[5, 1], [np.nan, 1], [1, np.inf]]))
+        p.append(id=np.arange(3), x=np.array([[5, 1], [np.nan, 1], [1, np.inf]]))
     for call in (lambda: p.histogram(p.x), lambda: p.ghosts(p.x, within=1.0), lambda: p.migrate(p.x)):
         assert "2 particles" in refused(call, qd.QuadrantsRuntimeError)
+    wrong = p.id if world.rank == world.size - 1 else p.x
+    for call in (lambda: p.histogram(wrong), lambda: p.ghosts(wrong, within=1.0), lambda: p.migrate(wrong)):
+        assert "and p.id has not" in refused(call, ValueError)
     qdist.init(arch=qd.cpu)
     for call in (lambda: p.histogram(p.x), lambda: p.ghosts(p.x, within=1.0), lambda: p.migrate(p.x)):
         assert "is dead" in refused(call, qd.QuadrantsRuntimeError)
