@@ -62,22 +62,32 @@ def square(world: qdist.World, options: argparse.Namespace) -> qdist.Grid:
     return qdist.Grid((rows, columns), halo=1, periodic=True, dims=(world.size, 1) if options.slabs else None)
 
 
-def stencil(world: qdist.World, options: argparse.Namespace) -> None:
-    """Five points, f32: an exchange and a kernel a step."""
-    grid = square(world, options)
-    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
-
-    def work(steps: int) -> None:
-        for _ in range(steps):
-            grid.exchange_halo(arrays[0])
-            step(*arrays, *grid.box())
-            arrays.reverse()
+def five_points(grid: qdist.Grid, arrays: list, axes: int | None = None) -> tuple[Callable, Callable]:
+    """Steps of kernels alone, and of an exchange before each."""
 
     def kernels(steps: int) -> None:
         for _ in range(steps):
             step(*arrays, *grid.box())
             arrays.reverse()
 
+    def work(steps: int) -> None:
+        for _ in range(steps):
+            grid.exchange_halo(arrays[0], axes=axes)
+            step(*arrays, *grid.box())
+            arrays.reverse()
+
+    return kernels, work
+
+
+def pair(grid: qdist.Grid) -> list:
+    """Arrays of the cells before and after a step."""
+    return [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+
+
+def stencil(world: qdist.World, options: argparse.Namespace) -> None:
+    """Five points, f32: an exchange and a kernel a step."""
+    grid = square(world, options)
+    kernels, work = five_points(grid, pair(grid))
     report(world, f"kernel alone, block {grid.size}", measured(world, kernels, options.steps))
     report(world, f"stencil on {world.size} ranks {grid.dims}, block {grid.size}", measured(world, work, options.steps))
 
@@ -110,7 +120,7 @@ def cube(world: qdist.World, options: argparse.Namespace) -> None:
     along = [axis == cut for axis in range(3)]
     dims = tuple(world.size if here else 1 for here in along)
     grid = qdist.Grid(tuple(n * d for d in dims), halo=tuple(map(int, along)), periodic=tuple(along), dims=dims)
-    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
+    arrays = pair(grid)
     box = [end for here in along for end in ((1, n + 1) if here else (1, n - 1))]
     inner = [end for here in along for end in ((2, n) if here else (1, n - 1))]
 
@@ -147,19 +157,9 @@ def layer(world: qdist.World, options: argparse.Namespace) -> None:
     before each kernel, which has nothing to move."""
     n = options.per_rank
     grid = qdist.Grid((n, n), halo=1)
-    plain = [qd.ndarray(qd.f32, grid.local), qd.ndarray(qd.f32, grid.local)]
-    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
-
-    def kernels(steps: int) -> None:
-        for _ in range(steps):
-            step(*plain, *grid.box())
-            plain.reverse()
-
-    def work(steps: int) -> None:
-        for _ in range(steps):
-            grid.exchange_halo(arrays[0])
-            step(*arrays, *grid.box())
-            arrays.reverse()
+    arrays = pair(grid)
+    kernels, _ = five_points(grid, [qd.ndarray(qd.f32, grid.local), qd.ndarray(qd.f32, grid.local)])
+    _, work = five_points(grid, arrays)
 
     def exchanges(steps: int) -> None:
         for _ in range(steps):
@@ -220,20 +220,7 @@ def model(world: qdist.World, options: argparse.Namespace) -> None:
     one = np.ones(1)
     reduce = fastest(world, lambda steps: [world.allreduce(one) for _ in range(steps)], options.steps)
     grid = qdist.Grid((options.per_rank * world.size, options.per_rank), periodic=True, dims=(world.size, 1))
-    arrays = [grid.ndarray(qd.f32), grid.ndarray(qd.f32)]
-
-    def kernels(steps: int) -> None:
-        for _ in range(steps):
-            step(*arrays, *grid.box())
-            arrays.reverse()
-
-    def whole(steps: int) -> None:
-        for _ in range(steps):
-            grid.exchange_halo(arrays[0], axes=0)
-            step(*arrays, *grid.box())
-            arrays.reverse()
-
-    alone, taken = (fastest(world, work, options.steps) for work in (kernels, whole))
+    alone, taken = (fastest(world, work, options.steps) for work in five_points(grid, pair(grid), axes=0))
     face = 4 * options.per_rank
     if world.rank == 0:
         print(f"a = {a * 1e6:.1f} us, b = {b / 1e9:.2f} GB/s a direction and rank, all-reduce {reduce * 1e6:.1f} us")

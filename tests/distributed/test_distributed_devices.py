@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from ranks_kit import HERE, Torchrun
-from test_distributed_failures import SAID, SECONDS
+from test_distributed_failures import SAID, SECONDS, ended
 from test_distributed_ranks import names_in, passed
 
 from quadrants._ext import core
@@ -50,16 +48,13 @@ def test_a_failure_of_one_rank_ends_the_job(any_mpi, way):
     """Not only of ranks that wait for MPI: the other one holds a device, and threads of NCCL."""
     devices()
     done = any_mpi.run(2, str(HERE / "rank_fails.py"), way, limit=60, QD_RANKS_ARCH="cuda")
-    said = SAID[way][0] if isinstance(SAID[way], tuple) else SAID[way]
-    assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
-    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < SECONDS and done.left == [], done
+    ended(done, SAID[way][0] if isinstance(SAID[way], tuple) else SAID[way])
 
 
 def test_a_rank_that_says_nothing_is_given_up(any_mpi):
     devices()
     done = any_mpi.run(2, str(HERE / "rank_fails.py"), "absent", limit=90, QD_RANKS_ARCH="cuda")
-    assert done.code != 0 and "of the devices did not end in 4 s" in done.out and "is done" not in done.out, done.out
-    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < 14 and done.left == []
+    ended(done, "of the devices did not end in 4 s", 4 + SECONDS)
 
 
 def test_two_ranks_of_one_device_go_through_the_host(any_mpi, tmp_path):

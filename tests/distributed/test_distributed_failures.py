@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ranks_kit import HERE, PREFIX, Mpi, Torchrun, alone
+from ranks_kit import HERE, PREFIX, Done, Mpi, Torchrun, alone
 
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]
 PROGRAM = str(HERE / "rank_fails.py")
@@ -22,13 +22,16 @@ SAID = {
 }
 
 
+def ended(done: Done, said: str, seconds: float = SECONDS) -> None:
+    """AssertionError unless the job ended with these words so soon after the rank failed, and left no process."""
+    assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
+    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < seconds and done.left == [], done
+
+
 @pytest.mark.parametrize("way", SAID)
 def test_a_failure_of_one_rank_ends_the_job(launcher, way):
     done = launcher.run(2, PROGRAM, way, limit=30)
-    assert done.code != 0 and "is done" not in done.out, done.out
-    said = SAID[way][launcher.name == "torchrun"] if isinstance(SAID[way], tuple) else SAID[way]
-    assert said in done.out, done.out
-    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < SECONDS and done.left == [], done
+    ended(done, SAID[way][launcher.name == "torchrun"] if isinstance(SAID[way], tuple) else SAID[way])
     if way != "kill":
         said = re.findall(r"\brank (\d) of 2 \([\w.-]+\): ", done.out)
         assert len(said) == len(set(said)) and said, done.out
@@ -44,8 +47,7 @@ def test_sums_of_other_lengths_are_no_bare_error_of_mpi(mpi: Mpi):
 def test_a_rank_that_says_nothing_is_given_up_under_torchrun():
     pytest.importorskip("torch", reason="needs torch (pip install torch)")
     done = Torchrun().run(2, PROGRAM, "silent", limit=50)
-    assert done.code != 0 and "rank 0 of 2" in done.out, done.out
-    assert done.ended - float(re.findall(r"fails at ([\d.]+)", done.out)[0]) < 4 + SECONDS and done.left == []
+    ended(done, "rank 0 of 2", 4 + SECONDS)
 
 
 def test_a_traceback_of_a_rank_behind_the_first_is_short(any_mpi: Mpi):
