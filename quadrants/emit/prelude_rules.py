@@ -94,6 +94,12 @@ def reference_value(p: Prelude, t: ValueType) -> str:
     return reference(p, t, "value", "qd_value_{}")
 
 
+def reference_store(p: Prelude, t: ValueType) -> str:
+    at = p.need("reference", t)
+    stem = at.removeprefix("qd_").removesuffix("_at")
+    return p.add("reference", f"qd_store_{stem}", "store", at, p.stored(t), needs=(t, ("reference", t)))
+
+
 def reference_volatile(p: Prelude, t: ValueType) -> str:
     p.need("reference", t)
     return reference(p, t, "volatile_load", "qd_volatile_{}")
@@ -368,6 +374,7 @@ def reduce(p: Prelude, op: str, how: str, t: DType, lanes: int = 0) -> str:
 
 RULES: dict[str, Callable[..., str]] = {
     "types": types, "tensor": tensor, "struct": struct, "reference": reference, "reference_value": reference_value,
+    "reference_store": reference_store,
     "reference_volatile": reference_volatile, "lane": lane, "cast": cast, "int": int_, "float": float_,
     "scalar": scalar, "map": map_, "linalg": linalg, "atomic": atomic, "plain": plain, "random": random, "check": check,
     "word": word, "joined": joined, "print": print_, "index": index, "reduce": reduce, "memory": memory,

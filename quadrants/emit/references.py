@@ -267,6 +267,23 @@ class ReferencePrinter(BlockPrinter):
         name = self.need("plain" if plain else "atomic", e.op, e.type, place.space)
         return t_.call(name, t_.address(place), *values)
 
+    def stmt_Store(self, s: n.Store) -> None:
+        at = self.place(s.place).pointer if self.is_in_array(s.place) else None
+        if at is None:
+            super().stmt_Store(s)
+            return
+        value = self.stored(s.place, self.text(s.value))
+        self.put_marked(f"{t_.call(self.need('reference_store', s.place.type), at, value).bare};")
+
+    def _plain_update(self, e: n.Expr) -> str:
+        return "" if isinstance(e, n.Atomic) and self.is_in_array(e.place) else super()._plain_update(e)
+
+    def is_in_array(self, place: n.Place) -> bool:
+        """Whether a place is in an array of the device. See `store` in reference.j2."""
+        while isinstance(place, (n.MemberPlace, n.ElemPlace)):
+            place = place.base
+        return isinstance(place, n.Slot) and self.space(place.array) == self.dialect.space_device
+
     def stmt_Eval(self, s: n.Eval) -> None:
         e = s.value
         if isinstance(e, n.Atomic) and self.has_words(e.place):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _GLSL, _COMPUTE, _VULKAN, _SPIRV, _CORE = 1, 5, 1, 1, 2
 _VULKAN_1_2, _SPIRV_1_5 = 1 << 22 | 2 << 12, 1 << 16 | 5 << 8
 _RULES = 1 << 3 | 1 << 4  # of SPIR-V and of Vulkan
+_MOST_BYTES = 4 << 30
 
 
 class _Input(ctypes.Structure):
@@ -113,8 +114,20 @@ def answer(library: Library, request: dict[str, Any]) -> tuple[dict[str, Any], b
     return {"sizes": [len(code) for code in modules]}, b"".join(modules)
 
 
+def _bound_memory() -> None:
+    """What follows a text without end shall end this process, and no other."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = _MOST_BYTES if most == resource.RLIM_INFINITY else min(most, _MOST_BYTES)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+
+
 def main() -> None:
     """Answer until nobody asks."""
+    _bound_memory()
     library = Library(sys.argv[1])
     idle = float(sys.argv[2])
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")

@@ -403,3 +403,51 @@ def _pi(bits: int) -> Fraction:
         return total
 
     return Fraction(4 * (4 * arctan(5) - arctan(239)), 1 << bits)
+
+
+@qd.kernel
+def from_components(
+    a: qd.types.ndarray(qd.i32, ndim=3), m: qd.types.ndarray(qd.types.matrix(2, 2, qd.f32), ndim=1),
+    y: qd.types.ndarray(qd.f32, ndim=2), v: qd.types.ndarray(qd.types.vector(2, qd.f32), ndim=2),
+):  # fmt: skip
+    for i, j, k in a:
+        a[i, j, k] = int(m[i][1, 0])
+    for i, j in y:
+        y[i, j] += qd.sin(y[i, j]) + m[i][0, 0]
+        y[i, j] = y[i, j] + m[i][1, 1]
+        v[i, j][1] = m[i][0, 1]
+        v[i, j][0] += m[i][1, 1]
+
+
+def test_stores_of_components_beside_exact_arithmetic_are_compiled(vulkan):
+    """glslang took all memory there is: it follows `precise`, which sines have, from load to store."""
+    vulkan(offline_cache=False)
+    a, m = qd.ndarray(qd.i32, (3, 4, 5)), qd.Matrix.ndarray(2, 2, qd.f32, (3,))
+    y, v = qd.ndarray(qd.f32, (3, 4)), qd.Vector.ndarray(2, qd.f32, (3, 4))
+    given = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    m.from_numpy(given)
+    y.fill(1)
+    from_components(a, m, y, v)
+    assert (a.to_numpy() == given[:, 1, 0][:, None, None]).all()
+    assert np.allclose(y.to_numpy(), (1 + np.sin(1) + given[:, 0, 0] + given[:, 1, 1])[:, None], rtol=1e-6)
+    assert (v.to_numpy() == np.stack([given[:, 1, 1], given[:, 0, 1]], axis=1)[:, None]).all()
+
+
+def test_a_text_without_end_ends_the_compiler_alone(vulkan):
+    """Whose memory is bounded."""
+    vulkan()
+    text = (
+        "#version 460\n#extension GL_EXT_buffer_reference2 : require\n#extension GL_EXT_scalar_block_layout : require\n"
+        "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+        "struct pair { float v[2]; };\n"
+        "layout(buffer_reference, scalar, buffer_reference_align = 4) buffer pairs { pair v; };\n"
+        "layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ints { int v; };\n"
+        "layout(push_constant, scalar) uniform told { uint64_t a, b; };\n"
+        "void main() { pairs x = pairs(a); precise float q = x[0].v.v[1];\n"
+        "ints(b).v = int(x[1].v.v[0]); x[2].v.v[0] = q; }"
+    )
+    try:
+        glslang.compile(text, "endless")
+    except CompileError as error:
+        assert "endless" in str(error)
+    assert spirv.unpacked(glslang.compile("#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}", "good"))
