@@ -70,6 +70,19 @@ def _most_shared(device: Device) -> int:
     return most
 
 
+class _Event:
+    """An event that goes with whoever has it, such as a thread."""
+
+    def __init__(self, device: Device) -> None:
+        self._device, self.handle = device, device.event_create()
+
+    def __del__(self) -> None:
+        try:
+            self._device.event_destroy(self.handle)
+        except Exception:  # of a device that is lost, or of the process before a fork
+            return
+
+
 class DeviceBackend(Backend):
     """A subclass gives `functions(code, recipe) -> (handles of the tasks, what keeps them)`."""
 
@@ -119,9 +132,9 @@ class DeviceBackend(Backend):
     def exchange_event(self) -> int:
         """An event of the calling thread, for waits that are recorded at once."""
         events = self._events
-        if not hasattr(events, "handle"):
-            events.handle = self.device.event_create()
-        handle: int = events.handle
+        if not hasattr(events, "own"):
+            events.own = _Event(self.device)
+        handle: int = events.own.handle
         return handle
 
     def functions(self, code: Any, recipe: Recipe) -> tuple[list[int], Any]:
