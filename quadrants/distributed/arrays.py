@@ -70,6 +70,12 @@ def unwrapped(array: Any) -> Any:
     return array._unwrap() if hasattr(array, "_unwrap") else array
 
 
+def gradient_of(array: Any) -> Any | None:
+    """Where the gradients of an array are; None of a constant."""
+    inner = unwrapped(array)
+    return inner.grad if inner.has_grad() else None
+
+
 def offset_of(array: Any) -> tuple[int, ...]:
     """The index of the first cell of a field or ndarray."""
     return tuple(getattr(array, "_offset", None) or (0,) * len(array.shape))

@@ -99,10 +99,10 @@ class Exchanges:
                 self._compare(kind, f"{type(error).__name__}: {error}", axes, corners)
             raise
         # Not by the arrays: some ranks may have new ones where others exchange what they know.
-        shown = _shown(parts)
-        if agreement.in_debug() or (kind, shown, axes, corners) not in self._agreed:
-            self._compare(kind, shown, axes, corners)
-            self._agreed.add((kind, shown, axes, corners))
+        alike = kind, _shown(parts), axes, corners
+        if agreement.in_debug() or alike not in self._agreed:
+            self._compare(*alike)
+            self._agreed.add(alike)
         stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
         return _MAKERS[kind](parts, stages, self._engine)
 

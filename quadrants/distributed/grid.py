@@ -298,8 +298,7 @@ class Grid:
 
 
 def _gradients(given: tuple[Any, ...]) -> list[Any]:
-    found = [arrays.unwrapped(array) for array in given]
-    return [array.grad for array in found if array.has_grad()]
+    return [found for found in map(arrays.gradient_of, given) if found is not None]
 
 
 @ad.grad_for(Grid.exchange_halo)

@@ -40,13 +40,17 @@ def owners(grid: Grid, space: Space, positions: Any, low: _Array, spacing: _Arra
         near = _nearest(np_, cell, extent)
         cuts = np_.asarray(blocks.cuts[axis])
         rank = rank * blocks.dims[axis] + np_.searchsorted(cuts, near, side="right") - 1
-    rank[~np_.isfinite(positions).all(axis=1)] = -1
+    rank[_astray(np_, positions)] = -1
     return rank
 
 
 def lost(space: Space, positions: Any) -> int:
     """How many positions are no finite numbers."""
-    return int((~space.numpy.isfinite(positions).all(axis=1)).sum())
+    return int(_astray(space.numpy, positions).sum())
+
+
+def _astray(np_: Any, positions: Any) -> Any:
+    return ~np_.isfinite(positions).all(axis=1)
 
 
 def counts(space: Space, along: Any, low: float, spacing: float, extent: int) -> _Array:

@@ -95,7 +95,8 @@ class Particles:
 
             counts = p.histogram(p.x)
         """
-        with agreement.together(self.grid.world.engine):
+        engine = self.grid.world.engine
+        with agreement.together(engine):
             name = self._name_of(positions)
             if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
                 raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
@@ -103,10 +104,9 @@ class Particles:
             rows = views[name][: self.count].reshape(self.count, len(self.grid.shape))
             lost = migration.lost(space, rows)
             found = migration.counts(space, rows[:, axis], self.low[axis], self.spacing[axis], self.grid.shape[axis])
-        *whole, astray = self.grid.world.allreduce(np.append(found, lost))
-        if astray:
-            raise QuadrantsRuntimeError(f"{astray} particles have positions that are no finite numbers")
-        return np.array(whole, np.int64)
+        migration.refuse(engine, lost, self.count, self.capacity)
+        whole: np.ndarray[Any, Any] = self.grid.world.allreduce(found)
+        return whole
 
     def migrate(self, positions: Any, to: Grid | None = None) -> int:
         """Bring each particle to the rank that owns the cell it is in; all ranks call it after particles moved.

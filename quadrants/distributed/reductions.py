@@ -76,10 +76,10 @@ def reduce(engine: Engine, array: Any, op: str, holds: list[np.ndarray[Any, Any]
 
 @ad.grad_for(reduce)
 def _reduce_grad(engine: Engine, array: Any, op: str, holds: list[np.ndarray[Any, Any]]) -> None:
-    inner = arrays.unwrapped(array)
-    if not inner.has_grad():
+    gradient = arrays.gradient_of(array)
+    if gradient is None:
         return
-    for k, part in enumerate(arrays.parts_of(inner.grad, space=spaces.of(engine))):
+    for k, part in enumerate(arrays.parts_of(gradient, space=spaces.of(engine))):
         _combine_part(engine, part, "sum")
         if op != "sum":
             slope = part.copy()

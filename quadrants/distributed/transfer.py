@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,23 +89,18 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
 
 def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     """The adjoint of `between`: gradients of the target's cells are added to those of the array, and become 0."""
-    before, after = _gradient(array), _gradient(target)
+    before, after = arrays.gradient_of(array), arrays.gradient_of(target)
     if after is None:
         return
-    gradients = parts(other, after)
-    for k, gone in enumerate(gradients):
+    sinks = [] if before is None else parts(grid, before)
+    for gone, sink in zip_longest(parts(other, after), sinks):
         given = Faces(gone, [block(other)])
         given.load()
-        if before is not None:
-            added = Sum(parts(grid, before)[k], block(grid))
+        if sink is not None:
+            added = Sum(sink, block(grid))
             redistribute(grid.world.engine, given.values[0], _boxes(other), added.values, _boxes(grid))
             added.add()
         given.clear()
-
-
-def _gradient(array: Any) -> Any | None:
-    inner = arrays.unwrapped(array)
-    return inner.grad if inner.has_grad() else None
 
 
 def _boxes(grid: Grid) -> list[Spans]:

@@ -79,9 +79,12 @@ def struct(p: Prelude, t: StructType) -> str:
     return p.add("struct", name, "declare", members, needs=tuple(kind for _, kind in t.members))
 
 
+def _stem(p: Prelude, t: ValueType) -> str:
+    return suffix(t) if isinstance(t, (DType, TensorType)) else p.type(t).removeprefix("qd_")
+
+
 def reference(p: Prelude, t: ValueType, macro: str = "declare", name: str = "qd_{}_at") -> str:
-    stem = suffix(t) if isinstance(t, (DType, TensorType)) else p.type(t).removeprefix("qd_")
-    name, align = name.format(stem), size_align(t)[1]
+    name, align = name.format(_stem(p, t)), size_align(t)[1]
     return p.add("reference", name, macro, t, p.stored(t), align, needs=(t,))
 
 
@@ -96,8 +99,7 @@ def reference_value(p: Prelude, t: ValueType) -> str:
 
 def reference_store(p: Prelude, t: ValueType) -> str:
     at = p.need("reference", t)
-    stem = at.removeprefix("qd_").removesuffix("_at")
-    return p.add("reference", f"qd_store_{stem}", "store", at, p.stored(t), needs=(t, ("reference", t)))
+    return p.add("reference", f"qd_store_{_stem(p, t)}", "store", at, p.stored(t), needs=(t, ("reference", t)))
 
 
 def reference_volatile(p: Prelude, t: ValueType) -> str:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from quadrants._ext import core
 from quadrants._ext.core import Launcher
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.tapes import recording
@@ -25,8 +24,6 @@ class ReplacedFunction:
         self._gradient = None
 
     def __call__(self, *args, **kwargs):
-        if core.listener() is None:
-            return self._func(*args, **kwargs)
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)

@@ -165,17 +165,27 @@ def test_the_compiler_ends_when_nobody_asks(vulkan, monkeypatch):
     assert child.wait(30) == 0
 
 
-def test_a_text_that_kills_the_compiler_is_an_error(vulkan):
-    """Versions of glslang die of an index of 64 bits; one that does not says what is wrong or compiles it."""
+_REFERENCES = (
+    "#version 460\n#extension GL_EXT_buffer_reference2 : require\n"
+    "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
+    "layout(local_size_x = 1) in;\n"
+)
+_KILLS = {
+    "an index of 64 bits": "layout(buffer_reference) buffer R { float v; };\n"
+    "layout(push_constant) uniform P { R r; int64_t k; };\nvoid main() { r[k].v = 1.0; }",
+    # What it follows from `precise` has no end, and its memory is bounded.
+    "a component in place of a value": "struct pair { float v[2]; };\nlayout(buffer_reference) buffer R { pair v; };\n"
+    "layout(buffer_reference) buffer S { int v; };\nlayout(push_constant) uniform P { uint64_t a, b; };\n"
+    "void main() { R r = R(a); precise float q = r[0].v.v[1]; S(b).v = int(r[1].v.v[0]); r[2].v.v[0] = q; }",
+}
+
+
+@pytest.mark.parametrize("what", _KILLS)
+def test_a_text_that_kills_the_compiler_is_an_error(vulkan, what):
+    """Versions of glslang die of these; one that does not says what is wrong or compiles it."""
     vulkan()
-    text = (
-        "#version 460\n#extension GL_EXT_buffer_reference2 : require\n"
-        "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
-        "layout(local_size_x = 1) in;\nlayout(buffer_reference) buffer R { float v; };\n"
-        "layout(push_constant) uniform P { R r; int64_t k; };\nvoid main() { r[k].v = 1.0; }"
-    )
     try:
-        glslang.compile(text, "wide")
+        glslang.compile(_REFERENCES + _KILLS[what], "wide")
     except CompileError as error:
         assert "wide" in str(error)
     assert glslang.compile("#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}", "next")

@@ -431,23 +431,3 @@ def test_stores_of_components_beside_exact_arithmetic_are_compiled(vulkan):
     assert (a.to_numpy() == given[:, 1, 0][:, None, None]).all()
     assert np.allclose(y.to_numpy(), (1 + np.sin(1) + given[:, 0, 0] + given[:, 1, 1])[:, None], rtol=1e-6)
     assert (v.to_numpy() == np.stack([given[:, 1, 1], given[:, 0, 1]], axis=1)[:, None]).all()
-
-
-def test_a_text_without_end_ends_the_compiler_alone(vulkan):
-    """Whose memory is bounded."""
-    vulkan()
-    text = (
-        "#version 460\n#extension GL_EXT_buffer_reference2 : require\n#extension GL_EXT_scalar_block_layout : require\n"
-        "#extension GL_EXT_shader_explicit_arithmetic_types : require\n"
-        "struct pair { float v[2]; };\n"
-        "layout(buffer_reference, scalar, buffer_reference_align = 4) buffer pairs { pair v; };\n"
-        "layout(buffer_reference, scalar, buffer_reference_align = 4) buffer ints { int v; };\n"
-        "layout(push_constant, scalar) uniform told { uint64_t a, b; };\n"
-        "void main() { pairs x = pairs(a); precise float q = x[0].v.v[1];\n"
-        "ints(b).v = int(x[1].v.v[0]); x[2].v.v[0] = q; }"
-    )
-    try:
-        glslang.compile(text, "endless")
-    except CompileError as error:
-        assert "endless" in str(error)
-    assert spirv.unpacked(glslang.compile("#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}", "good"))

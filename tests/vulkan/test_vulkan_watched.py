@@ -39,7 +39,6 @@ print(counter("submissions").value - before)
 
 
 _LOOP = """
-import quadrants as qd
 start(debug={debug})
 
 @qd.kernel(graph=True)
