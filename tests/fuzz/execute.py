@@ -9,7 +9,8 @@ import linecache
 import types
 
 _number = itertools.count()
-MARK = "out "
+# Begins all that programs print, and no line of a program: reports of debug mode break these anywhere.
+MARK = "out>"
 
 
 class Arch:

@@ -12,6 +12,7 @@ import os
 
 import pytest
 
+from fuzz.execute import MARK, printed
 from fuzz.grammar.draw import KNOWN
 from fuzz.hunt import Hunt
 
@@ -44,3 +45,8 @@ def test_programs(arch_name, mode):
     # Those that a check has to stop are stopped, with its message: else they are findings.
     count -= hunt.kinds["lacking"]
     assert count > PROGRAMS // 10 and hunt.kinds["ok"] + hunt.kinds["stopped"] > 0.9 * count, hunt.summary()
+
+
+def test_a_variable_that_begins_a_line_of_a_report_is_no_print():
+    report = 'Multiplication overflow detected in File "p.py", line 3, in run:\n    v = x[1,\nout + n * n]\n      ^^^^^\n'
+    assert printed(f"{report}{MARK} 3\n", debug=True) == f"{MARK} 3\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..execute import MARK
 from .cells import paths
 from .draw import VARIABLES
 from .types import Expr, StructDecl, Type, Var, dtype
@@ -297,9 +298,9 @@ class Statements:
         if self.draw.chance(0.4):
             e = values[0]
             if e.type.shape or e.type.dtype.bits == 1:
-                return [f'print(f"out {{{e.text}}} b")'] if '"' not in e.text and "{" not in e.text else None
+                return [f'print(f"{MARK} {{{e.text}}} b")'] if '"' not in e.text and "{" not in e.text else None
             spec = self.draw.pick(("", ":.3f", ":10.2f")) if e.type.real else self.draw.pick(("", ":5d", ":03d", ":d"))
             if not e.type.dtype.signed and not e.type.real:
                 spec = self.draw.pick(("", ":u", ":x"))
-            return [f'print(f"out {{{e.text}{spec}}} b")']
-        return [f'print("out", {", ".join(e.text for e in values)})']
+            return [f'print(f"{MARK} {{{e.text}{spec}}} b")']
+        return [f'print("{MARK}", {", ".join(e.text for e in values)})']
