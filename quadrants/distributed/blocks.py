@@ -65,6 +65,10 @@ class Blocks:
         found = (self.neighbour(axis, high) for axis, high in itertools.product(axes, (0, 1)))
         return list(dict.fromkeys(rank for rank in found if rank is not None and rank != self.rank))
 
+    def is_met(self) -> bool:
+        """Whether anybody is behind one of the faces, this rank itself where a ring closes."""
+        return any(self.neighbour(axis, high) is not None for axis in range(len(self.shape)) for high in (0, 1))
+
     def block_span(self, axis: int) -> tuple[int, int]:
         """Local begin and end of the block."""
         low, _ = self.halo[axis]

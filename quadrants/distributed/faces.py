@@ -100,6 +100,11 @@ class Sum:
             self._seen += self.values
 
 
+def count(values: Any) -> int:
+    """How many numbers there are."""
+    return math.prod(values.shape)
+
+
 def local_copy(part: Part, sources: Sequence[Region], targets: Sequence[Region]) -> list[Any]:
     """Steps that copy regions of a part to others of the same shapes. No source has a cell in common with a target."""
     if part.view is not None:

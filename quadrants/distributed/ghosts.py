@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from quadrants import ad
 from quadrants.distributed import agreement, migration, rows
+from quadrants.distributed.kept import Kept
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class Ghosts:
         self._particles, self._positions = particles, positions
         particles._moves += 1  # earlier ghosts lie where these will
         self._made = particles._moves
-        with particles._seen(positions, written=False) as (space, views):
+        with particles._seen(particles._chosen(positions), written=False) as (space, views):
             found = views[positions][: particles.count].reshape(particles.count, len(particles.grid.shape))
             astray = migration.lost(space, found)
             self._images, self._sends = _near(particles, space, found.astype(np.float64), within)
@@ -63,18 +65,14 @@ class Ghosts:
 
         arrays: of those of the particles; none for all. Positions of images are those of their owners, a period aside.
         Which particles have ghosts stays as it was: make new ones once particles have moved by half of what `within`
-        is larger than the distance that forces reach. QuadrantsRuntimeError behind `append`, `migrate` or other ghosts,
-        and with `debug=True` where ranks give other arrays: on all of them there.
+        is larger than the distance that forces reach. It is differentiated in tapes, as `accumulate` is.
+        QuadrantsRuntimeError behind `append`, `migrate` or other ghosts, and with `debug=True` where ranks give other
+        arrays: on all of them there.
 
             ghosts.refresh(p.x)
         """
-        p = self._particles
-        names = self._names("refresh", arrays) or [*p.arrays]
-        engine = p.grid.world.engine
-        with p._seen(*names) as (space, views):
-            values = [self._sent(space.numpy, name, view) for name, view in views.items()]
-            come = rows.carry(engine, space.numpy, values, self._sends, self._receives)
-            rows.put(space.numpy, [*views.values()], p.count, come)
+        names = self._names("refresh", arrays) or [*self._particles.arrays]
+        _refreshed(self, names, Kept())
 
     def accumulate(self, *arrays: Any) -> None:
         """Add what ghosts have to their owners, and set it to 0: for forces of pairs, which kernels add to both.
@@ -84,20 +82,32 @@ class Ghosts:
 
             ghosts.accumulate(p.f)
         """
-        p = self._particles
         names = self._names("accumulate", arrays)
         if not names:
             raise ValueError("accumulate takes arrays of the particles, at least one")
-        engine, span = p.grid.world.engine, slice(p.count, p.count + self.count)
-        with p._seen(*names) as (space, views):
-            np_ = space.numpy
-            held = [view[span] for view in views.values()]
-            back = rows.carry(engine, np_, held, self._receives, self._sends)
-            sums = [np_.zeros((len(back), *view.shape[1:]), view.dtype) for view in held]
-            rows.put(np_, sums, 0, back)
-            for view, each in zip(views.values(), sums):
-                self._add(view, each)
-                view[span] = 0
+        _accumulated(self, names, Kept())
+
+    def spread(self, space: Space, views: Mapping[str, Any], aside: bool = True) -> None:
+        """Ghosts get what their owners have. views: name to the content of an array, or of its gradient; aside: images
+        of positions are a period aside.
+        """
+        p = self._particles
+        values = [self._sent(space.numpy, view, aside and name == self._positions) for name, view in views.items()]
+        come = rows.carry(p.grid.world.engine, space.numpy, values, self._sends, self._receives)
+        rows.put(space.numpy, [*views.values()], p.count, come)
+
+    def collect(self, space: Space, views: Mapping[str, Any]) -> None:
+        """What ghosts have is added to what their owners have, and becomes 0."""
+        engine, held = self._particles.grid.world.engine, [view[self.span] for view in views.values()]
+        sums = rows.returned(engine, space.numpy, held, self._receives, self._sends)
+        for view, each in zip(views.values(), sums):
+            self._add(view, each)
+            view[self.span] = 0
+
+    @property
+    def span(self) -> slice:
+        """The entries of the ghosts."""
+        return slice(self._particles.count, self._particles.count + self.count)
 
     def _names(self, what: str, arrays: Sequence[Any]) -> list[str]:
         """Of arrays of the particles, which debug mode compares."""
@@ -116,14 +126,14 @@ class Ghosts:
                 "their place: make new ones by p.ghosts(..)"
             )
 
-    def _sent(self, np_: Any, name: str, view: Any) -> Any:
+    def _sent(self, np_: Any, view: Any, aside: bool) -> Any:
         """What ghosts of all ranks get of this one."""
         found = []
         for image in self._images:
             values = view[image.index]
-            if name == self._positions and any(image.aside):
-                aside = np_.asarray(image.aside).reshape(values.shape[1:])
-                values = (values.astype(np.float64) + aside).astype(view.dtype)
+            if aside and any(image.aside):
+                shift = np_.asarray(image.aside).reshape(values.shape[1:])
+                values = (values.astype(np.float64) + shift).astype(view.dtype)
             found.append(values)
         return np_.concatenate(found) if found else view[:0]
 
@@ -134,6 +144,43 @@ class Ghosts:
             end = begin + len(image.index)
             view[image.index] += sums[begin:end]
             begin = end
+
+
+@ad.grad_replaced
+def _refreshed(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
+    p = ghosts._particles
+    with p._seen(p._chosen(*names)) as (space, views):
+        kept.keep(views, p.count, p.count + ghosts.count)
+        ghosts.spread(space, views)
+
+
+@ad.grad_for(_refreshed)
+def _refreshed_grad(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
+    p = ghosts._particles
+    with p._seen(p._gradients(*names)) as (space, views):
+        if views:
+            ghosts.collect(space, views)
+    with p._seen(p._chosen(*names)) as (_, views):
+        kept.put_back(views)
+
+
+@ad.grad_replaced
+def _accumulated(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
+    p = ghosts._particles
+    with p._seen(p._chosen(*names)) as (space, views):
+        kept.keep(views, 0, p.count + ghosts.count)
+        ghosts.collect(space, views)
+
+
+@ad.grad_for(_accumulated)
+def _accumulated_grad(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
+    """A ghost's value is in the sum of its owner, and 0 behind it."""
+    p = ghosts._particles
+    with p._seen(p._gradients(*names)) as (space, views):
+        if views:
+            ghosts.spread(space, views, aside=False)
+    with p._seen(p._chosen(*names)) as (_, views):
+        kept.put_back(views)
 
 
 def _near(p: Particles, space: Space, positions: Any, within: float) -> tuple[list[Image], _Array]:

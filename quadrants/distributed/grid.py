@@ -11,6 +11,7 @@ from quadrants import ad
 from quadrants.distributed import agreement, arrays, boundaries, current, decomposition, transfer
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.exchanges import Exchanges, Pending
+from quadrants.distributed.idle import idle
 from quadrants.distributed.world import World
 
 
@@ -59,6 +60,8 @@ class Grid:
         self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
         self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
         self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine)
+        if not self.blocks.is_met():
+            self.__dict__.update(exchange_halo=idle(self.exchange_halo), accumulate_halo=idle(self.accumulate_halo))
 
     def __repr__(self) -> str:
         return f"<grid of {self.shape} cells on {self.dims} ranks, halo {self.halo}>"

@@ -134,8 +134,8 @@ def _ways(stage: Stage) -> list[tuple[Side | None, Side | None]]:
 
 
 def _moves(givers: Sequence[tuple[Side, Any]], takers: Sequence[tuple[Side, Any]]) -> list[Move]:
-    sends: list[Move] = [(side.peer, values, None) for side, values in givers if values.size]
-    return sends + [(side.peer, None, values) for side, values in takers if values.size]
+    sends: list[Move] = [(side.peer, values, None) for side, values in givers if faces.count(values)]
+    return sends + [(side.peer, None, values) for side, values in takers if faces.count(values)]
 
 
 def forward(parts: Sequence[Part], found: Sequence[Stage], engine: Engine) -> Plan:
@@ -184,9 +184,9 @@ def _backward_stage(plan: Plan, parts: Sequence[Part], stage: Stage, me: int) ->
         moves += _moves([way for way in sends if way[0].peer != me], [way for way in comes if way[0].peer != me])
         # Of an axis with one rank, both sides are its own.
         own = zip([v for side, v in sends if side.peer == me], [v for side, v in comes if side.peer == me])
-        copies += [faces.assignment(source, target) for source, target in own if source.size]
+        copies += [faces.assignment(source, target) for source, target in own if faces.count(source)]
     plan.load(outer)
     plan.do(copies)
     plan.exchange(moves)
     plan.do([found.clear for found in outer])
-    plan.do([end.add for ends in sums for end in ends if end.values.size])
+    plan.do([end.add for ends in sums for end in ends if faces.count(end.values)])

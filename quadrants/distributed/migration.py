@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -80,25 +80,61 @@ def _nearest(np_: Any, cell: Any, extent: int) -> Any:
     return np_.clip(np_.nan_to_num(cell), 0, extent - 1).astype(np.int64)
 
 
-def move(engine: Engine, space: Space, arrays: Sequence[Any], to: Any, capacity: int) -> tuple[int, int]:
-    """Move the first `len(to)` entries of all arrays to those ranks. Returns how many are here and how many came."""
+class Moved(NamedTuple):
+    """Who went where: entries that stayed and entries that left, as they lay before; how many went to and came from
+    each rank.
+    """
+
+    staying: Any
+    leaving: Any
+    sends: _Array
+    receives: _Array
+
+    @property
+    def came(self) -> int:
+        """How many came from other ranks."""
+        return int(self.receives.sum())
+
+    @property
+    def here(self) -> int:
+        """How many entries there are now."""
+        return len(self.staying) + self.came
+
+
+def planned(engine: Engine, space: Space, to: Any, capacity: int) -> Moved:
+    """Who goes where, if each entry goes to that rank; -1 is none: QuadrantsRuntimeError on all ranks."""
     np_ = space.numpy
     leaving = np_.flatnonzero(to != engine.rank)
     leaving = leaving[np_.argsort(to[leaving], kind="stable")]
-    staying = np_.flatnonzero(to == engine.rank)
     ranks = space.on_host(to[leaving])
     lost = int((ranks < 0).sum())
     sends = np.bincount(ranks[lost:], minlength=engine.size).astype(np.int64)
     receives: _Array = np.zeros(engine.size, np.int64)
     engine.alltoall(sends, receives)
-    came = int(receives.sum())
-    refuse(engine, lost, len(staying) + came, capacity)
-    incoming = rows.carry(engine, np_, [array[leaving] for array in arrays], sends, receives)
-    if len(leaving):
+    moved = Moved(np_.flatnonzero(to == engine.rank), leaving, sends, receives)
+    refuse(engine, lost, moved.here, capacity)
+    return moved
+
+
+def move(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> None:
+    """Move entries of all arrays: those that come are behind those that stay, by the rank they are of."""
+    np_, stayed = space.numpy, len(moved.staying)
+    incoming = rows.carry(engine, np_, [array[moved.leaving] for array in arrays], moved.sends, moved.receives)
+    if len(moved.leaving):
         for array in arrays:
-            array[: len(staying)] = array[staying]
-    rows.put(np_, arrays, len(staying), incoming)
-    return len(staying) + came, came
+            array[:stayed] = array[moved.staying]
+    rows.put(np_, arrays, stayed, incoming)
+
+
+def back(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> None:
+    """Entries of the arrays to where they were before; those that nobody is at are 0."""
+    stayed = len(moved.staying)
+    arrived = [array[stayed : moved.here] for array in arrays]
+    returned = rows.returned(engine, space.numpy, arrived, moved.receives, moved.sends)
+    for array, values in zip(arrays, returned):
+        kept = array[:stayed].copy()
+        array[...] = 0
+        array[moved.staying], array[moved.leaving] = kept, values
 
 
 def refuse(engine: Engine, lost: int, need: int, capacity: int) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import quadrants as qd
+from quadrants import ad
 from quadrants.data.dtypes import numpy_dtype
 from quadrants.distributed import agreement, arrays, migration, spaces
 from quadrants.distributed.decomposition import per_axis
 from quadrants.distributed.ghosts import Ghosts, read_within
 from quadrants.distributed.grid import Grid
+from quadrants.distributed.kept import Kept
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -29,18 +31,32 @@ class Particles:
         capacity: the most particles of a rank.
         spacing: edge of a cell in units of positions, a number or one for each axis.
         low: position of the low corner of the global cell 0, a number or one for each axis.
+        needs_grad: whether arrays of real numbers have gradients.
         arrays: name=dtype, or a type of vectors or matrices. Each becomes an ndarray of `capacity` elements and an
             attribute of that name.
 
     Attributes: `count`, how many particles this rank has: the first ones of each array. `arrays`, name to ndarray.
 
+    `migrate` and what ghosts do are differentiated in tapes, which bring back what they overwrote: behind a tape,
+    particles are where they were at its first migration, and gradients are those of these entries.
+
     Where NCCL carries arrays of devices, particles stay on them and the host learns their numbers alone; of other
     devices they go through the host.
     """
 
-    def __init__(self, grid: Grid, capacity: int, spacing: Any = 1.0, low: Any = 0.0, **arrays: Any) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        capacity: int,
+        spacing: Any = 1.0,
+        low: Any = 0.0,
+        needs_grad: bool = False,
+        **arrays: Any,
+    ) -> None:
         if isinstance(capacity, bool) or not hasattr(capacity, "__index__") or capacity < 1:
             raise ValueError(f"capacity={capacity!r} must be a whole number of particles, at least 1")
+        if not isinstance(needs_grad, bool):
+            raise ValueError(f"needs_grad={needs_grad!r} is for all arrays at once: True or False")
         own = ("count", "arrays", *vars(Particles))
         taken = [name for name in arrays if name.startswith("_") or name in own]
         if taken or not arrays:
@@ -52,9 +68,12 @@ class Particles:
         self.low = np.array(per_axis(low, ndim, "low"), np.float64)
         if not (self.spacing > 0).all():
             raise ValueError(f"spacing={spacing!r} must be positive: it is the edge of a cell")
-        self.arrays = {name: qd.ndarray(dtype, (self.capacity,)) for name, dtype in arrays.items()}
+        self.arrays = {name: self._made(dtype, needs_grad) for name, dtype in arrays.items()}
         self._space = spaces.of(grid.world.engine)
         self._moves = 0  # how often entries got another meaning
+
+    def _made(self, dtype: Any, needs_grad: bool) -> Any:
+        return qd.ndarray(dtype, (self.capacity,), needs_grad=needs_grad and _is_real(dtype))
 
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__.get("arrays", {})
@@ -80,7 +99,7 @@ class Particles:
                 raise ValueError(f"append: {name} has shape {value.shape} where {wanted} is expected")
         if self.count + count > self.capacity:
             raise QuadrantsRuntimeError(migration.overflow(self.grid.world.rank, self.count + count, self.capacity))
-        with self._seen() as (space, views):
+        with self._seen(self.arrays) as (space, views):
             for name, value in given.items():
                 view = views[name]
                 view[self.count : self.count + count] = space.numpy.asarray(value.astype(view.dtype))
@@ -100,7 +119,7 @@ class Particles:
             name = self._name_of(positions)
             if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
                 raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
-        with self._seen(name, written=False) as (space, views):
+        with self._seen(self._chosen(name), written=False) as (space, views):
             rows = views[name][: self.count].reshape(self.count, len(self.grid.shape))
             lost = migration.lost(space, rows)
             found = migration.counts(space, rows[:, axis], self.low[axis], self.spacing[axis], self.grid.shape[axis])
@@ -128,13 +147,7 @@ class Particles:
             name, grid = self._name_of(positions), self.grid if to is None else to
             if grid.shape != self.grid.shape:
                 raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
-        ndim = len(grid.shape)
-        with self._seen() as (space, views):
-            found = views[name][: self.count].reshape(self.count, ndim)
-            owners = migration.owners(grid, space, found, self.low, self.spacing)
-            self.count, came = migration.move(engine, space, list(views.values()), owners, self.capacity)
-        self.grid = grid
-        self._moves += 1
+        came: int = _migrated(self, name, grid, [], Kept())
         return came
 
     def ghosts(self, positions: Any, within: float) -> Ghosts:
@@ -169,13 +182,21 @@ class Particles:
             raise ValueError(f"positions have {ndim} real numbers, one for each axis of the grid, and p.{name} has not")
         return name
 
+    def _chosen(self, *names: str) -> dict[str, Any]:
+        """Those arrays, by name."""
+        return {name: self.arrays[name] for name in names}
+
+    def _gradients(self, *names: str) -> dict[str, Any]:
+        """Those that have gradients, by name of the array."""
+        found = {name: arrays.gradient_of(self.arrays[name]) for name in names}
+        return {name: gradient for name, gradient in found.items() if gradient is not None}
+
     @contextmanager
-    def _seen(self, *names: str, written: bool = True) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
-        """Arrays, all of them without names, where an engine carries them.
+    def _seen(self, chosen: Mapping[str, Any], written: bool = True) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
+        """The content of arrays by name, where an engine carries them.
 
         What it does not see there is copied to the host, and back if it is `written`.
         """
-        chosen = {name: self.arrays[name] for name in names or self.arrays}
         for array in chosen.values():
             array._check_usable()
         with self._space.in_order():
@@ -187,3 +208,44 @@ class Particles:
         yield spaces.HOST, copies
         for name, array in chosen.items() if written else ():
             array.from_numpy(copies[name])
+
+
+class _Before(NamedTuple):
+    """What particles were before they moved, and how they did."""
+
+    grid: Grid
+    here: int
+    moves: int
+    moved: migration.Moved
+
+
+@ad.grad_replaced
+def _migrated(p: Particles, positions: str, to: Grid, before: list[_Before], kept: Kept) -> int:
+    """As `Particles.migrate`. before, kept: empty; get what the way back needs."""
+    with p._seen(p.arrays) as (space, views):
+        kept.keep(views, 0, p.count)
+        found = views[positions][: p.count].reshape(p.count, len(to.shape))
+        owners = migration.owners(to, space, found, p.low, p.spacing)
+        moved = migration.planned(to.world.engine, space, owners, p.capacity)
+        kept.keep(views, p.count, moved.here)  # ghosts were there
+        migration.move(to.world.engine, space, list(views.values()), moved)
+    before.append(_Before(p.grid, p.count, p._moves, moved))
+    p.grid, p.count = to, moved.here
+    p._moves += 1
+    return moved.came
+
+
+@ad.grad_for(_migrated)
+def _migrated_grad(p: Particles, positions: str, to: Grid, before: list[_Before], kept: Kept) -> None:
+    """Gradients go the way back with their particles. Positions that were wrapped have moved by whole periods."""
+    was = before[0]
+    with p._seen(p._gradients(*p.arrays)) as (space, views):
+        if views:
+            migration.back(to.world.engine, space, list(views.values()), was.moved)
+    with p._seen(p.arrays) as (_, views):
+        kept.put_back(views)
+    p.grid, p.count, p._moves = was.grid, was.here, was.moves
+
+
+def _is_real(dtype: Any) -> bool:
+    return np.dtype(numpy_dtype(getattr(dtype, "dtype", dtype))).kind == "f"

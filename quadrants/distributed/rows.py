@@ -28,6 +28,14 @@ def carry(engine: Engine, np_: Any, values: Sequence[Any], sends: _Array, receiv
     return incoming
 
 
+def returned(engine: Engine, np_: Any, values: Sequence[Any], sends: _Array, receives: _Array) -> list[Any]:
+    """As `carry`, and what comes as an array for each of `values`."""
+    come = carry(engine, np_, values, sends, receives)
+    found = [np_.zeros((len(come), *each.shape[1:]), each.dtype) for each in values]
+    put(np_, found, 0, come)
+    return found
+
+
 def put(np_: Any, arrays: Sequence[Any], begin: int, rows: Any) -> None:
     """Write rows to the entries of the arrays from `begin` on."""
     column = 0

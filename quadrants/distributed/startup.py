@@ -15,7 +15,8 @@ from quadrants._ext import core
 from quadrants.backends import memory
 from quadrants.config import OPTIONS, environment, hardware_threads
 from quadrants.distributed import current, engines, failures
-from quadrants.distributed.engines import nccl
+from quadrants.distributed.engines import devices
+from quadrants.distributed.engines.carrier import Carrier
 from quadrants.distributed.engines.interface import Asked, Engine
 from quadrants.distributed.world import World
 from quadrants.errors import QuadrantsRuntimeError
@@ -35,8 +36,8 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
     arch, options: those of `qd.init`, and the same on all ranks. Unless they are given, the number of threads is what
     this host has for each of its ranks, and the device is that of `local_rank`. random_seed: rank r gets a seed that
     follows from it and r. engine: "single", "mpi4py", "torch", or one of `register_engine`; None chooses by the
-    launcher, and NCCL for the arrays of GPUs where each rank has one and CuPy; "nccl" insists on it. timeout: seconds
-    after which an engine that watches its ranks gives one up that does not answer.
+    launcher, and NCCL for the arrays of GPUs where each rank has one and CuPy, or under torchrun torch's; "nccl"
+    insists on it. timeout: seconds after which an engine that watches its ranks gives one up that does not answer.
 
     From the first call on, where there are several ranks, an exception that nobody catches and `sys.exit` with a code
     end all of them. QuadrantsRuntimeError if the engine's package is missing, ValueError for an unknown engine.
@@ -50,7 +51,7 @@ def init(arch: Any = None, *, engine: str | None = None, timeout: float = 60.0, 
     seed = int(session.get_runtime().options.random_seed)
     if not session.is_python_backend():
         core.set_seed(seed_of(seed, found.rank))
-    carrier, why = (found, "") if engine not in (None, "nccl") else nccl.on_device(found, _cuda_device(), timeout)
+    carrier, why = (found, "") if engine not in (None, "nccl") else devices.on_device(found, _cuda_device(), timeout)
     if engine == "nccl" and why:
         raise QuadrantsRuntimeError(f"engine='nccl': {why}. Leave `engine` out, and arrays go through the host.")
     world = World(carrier, seed)
@@ -72,7 +73,7 @@ def _cuda_device() -> int | None:
 
 
 def _announce(found: Engine, carrier: Engine, why: str) -> None:
-    beside = "" if carrier is found else f" (cupy), control {found.name}"
+    beside = f" ({carrier.package}), control {found.name}" if isinstance(carrier, Carrier) else ""
     _logging.announce(f"[Quadrants] {found.size} ranks: {carrier.name}{beside}")
     if current.on_device() and carrier is found:
         _logging.warn(f"exchanges go through the memory of the host: kernels pack them. {why}".rstrip())

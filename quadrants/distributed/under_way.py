@@ -7,24 +7,24 @@ from collections.abc import Iterable, Sequence
 from quadrants.distributed.arrays import Part
 from quadrants.errors import QuadrantsRuntimeError
 
-_cells: set[int] = set()  # of parts, of all grids
+cells: set[int] = set()  # of parts, of all grids
 
 
-def begin(cells: Iterable[int]) -> None:
+def begin(more: Iterable[int]) -> None:
     """From now on others leave them alone."""
-    _cells.update(cells)
+    cells.update(more)
 
 
-def end(cells: Iterable[int]) -> None:
+def end(these: Iterable[int]) -> None:
     """They may be used again."""
-    _cells.difference_update(cells)
+    cells.difference_update(these)
 
 
 def refuse(parts: Sequence[Part]) -> None:
     """QuadrantsRuntimeError if one of them is under way."""
-    if not _cells:
+    if not cells:
         return
-    part = next((part for part in parts if not _cells.isdisjoint(part.cells)), None)
+    part = next((part for part in parts if not cells.isdisjoint(part.cells)), None)
     if part is not None:
         raise QuadrantsRuntimeError(
             f"An exchange of {part.name or 'these arrays'} is under way: call wait() of what "

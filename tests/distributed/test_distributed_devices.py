@@ -11,7 +11,7 @@ from quadrants._ext import core
 
 PROGRAMS = [
     f"ranks_{name}.py"
-    for name in ("devices", "halo", "overlap", "checkpoints", "particles", "ghosts", "boundary", "dam")
+    for name in ("devices", "halo", "overlap", "checkpoints", "particles", "ghosts", "gradients", "boundary", "dam")
 ]  # fmt: skip
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
 
@@ -43,6 +43,17 @@ def test_a_program_runs_on_devices_under_torchrun(program, tmp_path):
     assert "[Quadrants] 2 ranks: nccl (cupy), control torch" in done.out and done.left == []
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_runs_on_devices_without_cupy(program, tmp_path):
+    """By torch's NCCL, which carries what kernels have packed."""
+    devices()
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    more = {"QD_RANKS_ARCH": "cuda", "QD_RANKS_WITHOUT": "cupy"}
+    done = Torchrun().run(2, str(HERE / program), cwd=tmp_path, limit=180, **more)
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert "[Quadrants] 2 ranks: nccl (torch), control torch" in done.out and done.left == []
+
+
 @pytest.mark.parametrize("way", SAID)
 def test_a_failure_of_one_rank_ends_the_job(any_mpi, way):
     """Not only of ranks that wait for MPI: the other one holds a device, and threads of NCCL."""
@@ -55,6 +66,14 @@ def test_a_rank_that_says_nothing_is_given_up(any_mpi):
     devices()
     done = any_mpi.run(2, str(HERE / "rank_fails.py"), "absent", limit=90, QD_RANKS_ARCH="cuda")
     ended(done, "of the devices did not end in 4 s", 4 + SECONDS)
+
+
+def test_a_rank_that_says_nothing_is_given_up_without_cupy():
+    devices()
+    pytest.importorskip("torch", reason="needs torch (pip install torch)")
+    more = {"QD_RANKS_ARCH": "cuda", "QD_RANKS_WITHOUT": "cupy"}
+    done = Torchrun().run(2, str(HERE / "rank_fails.py"), "absent", limit=90, **more)
+    assert done.code != 0 and done.left == [], done.out
 
 
 def test_two_ranks_of_one_device_go_through_the_host(any_mpi, tmp_path):

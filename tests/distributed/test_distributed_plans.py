@@ -110,6 +110,58 @@ def test_plans_do_not_keep_arrays(world):
     grid.exchange_halo(v)
 
 
+def test_exchanges_that_move_nothing_look_at_what_they_get(world):
+    """On a grid without neighbours; the second time arrays are known."""
+    grid = qdist.Grid((6, 5), halo=1)
+    u, f, other = grid.ndarray(qd.f32), grid.field(qd.f32), qd.ndarray(qd.f32, (3, 3))
+    for _ in range(2):
+        for axes in (None, 0, (0, 1), [1]):
+            assert grid.exchange_halo(u, axes=axes) is grid.exchange_halo(f, u, axes=axes, corners=False) is None
+            assert grid.accumulate_halo(f, axes=axes) is None
+        for call in (grid.exchange_halo, grid.accumulate_halo, grid.exchange_halo.grad):
+            assert call() is None
+        for wrong in (lambda: grid.exchange_halo(other), lambda u=u: grid.accumulate_halo(u, u)):
+            with pytest.raises(ValueError, match="is not of grid|given twice"):
+                wrong()
+        with pytest.raises(ValueError, match="axes=2"):
+            grid.exchange_halo(u, axes=2)
+        faces = []
+        grid.exchange_halo(u, boundary=lambda u, axis, high, *box: faces.append((axis, high)))
+        assert faces == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        waiting = grid.exchange_halo(u, wait=False)
+        with pytest.raises(qd.QuadrantsRuntimeError, match="under way"):
+            grid.exchange_halo(u)
+        waiting.wait()
+    dead = weakref.ref(u)
+    del u, waiting, wrong
+    gc.collect()
+    assert dead() is None
+    kept = grid.ndarray(qd.f32)
+    grid.exchange_halo(kept)
+    qd.reset()
+    qd.init(arch=qd.cpu)
+    with pytest.raises(qd.QuadrantsRuntimeError):
+        grid.exchange_halo(kept)
+
+
+def test_a_tape_has_exchanges_that_move_nothing(world):
+    grid = qdist.Grid((4,), halo=1)
+    u, loss = grid.ndarray(qd.f32, needs_grad=True), qd.ndarray(qd.f32, (), needs_grad=True)
+
+    @qd.kernel
+    def add(u: qd.types.ndarray(), loss: qd.types.ndarray()):
+        for i in u:
+            loss[()] += (1.0 + i) * u[i]
+
+    for _ in range(2):
+        u.grad.fill(0)
+        with qd.ad.Tape(loss):
+            grid.exchange_halo(u)
+            grid.accumulate_halo(u)
+            add(u, loss)
+        assert u.grad.to_numpy().tolist() == [1, 2, 3, 4, 5, 6]
+
+
 def test_integers_that_wrap_are_not_reported(capfd):
     """Packed cells, as of structs, are added by a kernel."""
     qdist.init(arch=qd.cpu, debug=True)

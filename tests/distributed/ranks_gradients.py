@@ -1,0 +1,211 @@
+"""Gradients through particles that change their rank: those of one rank, and of finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+from on_ranks import main, refused, solo
+
+import quadrants as qd
+from quadrants import distributed as qdist
+
+REACH = 0.7
+pair = qd.types.vector(2, qd.f64)
+
+
+@qd.kernel
+def drift(x: qd.types.ndarray(), v: qd.types.ndarray(), n: qd.i32, dt: qd.f64):
+    for i in range(n):
+        x[i] += dt * v[i]
+
+
+@qd.kernel
+def pull(x: qd.types.ndarray(), v: qd.types.ndarray(), n: qd.i32, dt: qd.f64):
+    """Not linear in positions: the derivative needs those that there were."""
+    for i in range(n):
+        v[i] += dt * qd.sin(x[i])
+
+
+@qd.kernel
+def weigh(x: qd.types.ndarray(), m: qd.types.ndarray(), n: qd.i32, total: qd.types.ndarray()):
+    for i in range(n):
+        total[()] += m[i] * (x[i][0] ** 2 + 2 * qd.cos(x[i][1]))
+
+
+@qd.kernel
+def density(x: qd.types.ndarray(), m: qd.types.ndarray(), rho: qd.types.ndarray(), n: qd.i32, whole: qd.i32):
+    for i in range(n):
+        for j in range(whole):
+            r = x[i] - x[j]
+            d = r.dot(r)
+            if d < REACH**2:
+                rho[i] += m[j] * (1 - d / REACH**2) ** 2
+
+
+@qd.kernel
+def give(x: qd.types.ndarray(), m: qd.types.ndarray(), f: qd.types.ndarray(), n: qd.i32, whole: qd.i32):
+    """Each particle adds to its neighbours."""
+    for i in range(n):
+        for j in range(whole):
+            r = x[i] - x[j]
+            d = r.dot(r)
+            if d < REACH**2:
+                f[j] += m[i] ** 2 * (1 - d / REACH**2) ** 2
+
+
+@qd.kernel
+def squares(values: qd.types.ndarray(), m: qd.types.ndarray(), n: qd.i32, total: qd.types.ndarray()):
+    for i in range(n):
+        total[()] += m[i] * values[i] ** 2
+
+
+def flock(world, count=60, shape=(9, 8), periodic=(True, False), **more):
+    """Particles and their order: entry k of the result of `whole` is particle k."""
+    grid = qdist.Grid(shape, periodic=periodic, world=world)
+    p = qdist.Particles(
+        grid, 40 * count, spacing=0.5, low=-1.0, needs_grad=True, x=pair, v=pair, m=qd.f64, rho=qd.f64, f=qd.f64,
+        id=qd.i32,
+    )  # fmt: skip
+    rng = np.random.default_rng(5)
+    start = {
+        "x": rng.uniform(-1.0, 0.5 * np.array(shape) - 1.0, (count, 2)), "v": rng.normal(size=(count, 2)),
+        "m": rng.random(count), **more,
+    }  # fmt: skip
+    if world.rank == 0:
+        p.append(**start, rho=np.zeros(count), f=np.zeros(count), id=np.arange(count))
+    return p, start
+
+
+def whole(world, p, array) -> np.ndarray:
+    """Of all particles, by number."""
+    parts = world.allgather((p.id.to_numpy()[: p.count], array.to_numpy()[: p.count]))
+    numbers = np.concatenate([ids for ids, _ in parts])
+    assert len(numbers) == len(set(numbers))
+    return np.concatenate([values for _, values in parts])[np.argsort(numbers)]
+
+
+def moving(world, tape: bool, **more):
+    """Loss and gradients of three steps. Positions lie in other entries, and on other ranks, behind each."""
+    p, start = flock(world, **more)
+    total = qd.ndarray(qd.f64, (), needs_grad=True)
+
+    def steps():
+        p.migrate(p.x)
+        for _ in range(3):
+            drift(p.x, p.v, p.count, 0.6)
+            p.migrate(p.x)
+        weigh(p.x, p.m, p.count, total)
+
+    if not tape:
+        steps()
+        return world.sum(float(total.to_numpy()))
+    with qd.ad.Tape(total):
+        steps()
+    for name in ("x", "v", "m"):
+        assert np.array_equal(whole(world, p, getattr(p, name)), start[name])  # as before the first migration
+    return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+
+
+def assert_slopes(found, start, loss, rng):
+    for name, slope in found.items():
+        along = rng.normal(size=slope.shape)
+        h = 1e-6
+        high, low = (loss(**{name: start[name] + sign * h * along}) for sign in (1, -1))
+        assert abs((high - low) / (2 * h) - (slope * along).sum()) < 1e-6 * max(1, np.abs(slope * along).sum()), name
+
+
+def test_gradients_go_back_with_the_particles(world):
+    found, one = moving(world, True), moving(solo(world), True)
+    for name in found:
+        assert np.allclose(found[name], one[name], rtol=1e-13, atol=1e-13), name
+        assert name == "v" or np.abs(found[name]).min() > 0
+    _, start = flock(world)
+    assert_slopes(found, start, lambda **more: moving(world, False, **more), np.random.default_rng(1))
+
+
+def test_what_was_read_before_a_migration_is_brought_back(world):
+    """`pull` reads positions that `migrate` overwrites; nothing else does."""
+
+    def run(world, tape, **more):
+        p, _ = flock(world, **more)
+        total = qd.ndarray(qd.f64, (), needs_grad=True)
+
+        def steps():
+            pull(p.x, p.v, p.count, 0.3)
+            p.migrate(p.x)
+            pull(p.x, p.v, p.count, 0.3)
+            p.migrate(p.v)
+            weigh(p.v, p.m, p.count, total)
+
+        if not tape:
+            steps()
+            return world.sum(float(total.to_numpy()))
+        with qd.ad.Tape(total):
+            steps()
+        return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+
+    found = run(world, True)
+    _, start = flock(world)
+    assert_slopes(found, start, lambda **more: run(world, False, **more), np.random.default_rng(2))
+
+
+def sums(world, tape, **more):
+    """Densities by ghosts that are refreshed twice, and what they give back to their owners."""
+    p, _ = flock(world, **more)
+    total = qd.ndarray(qd.f64, (), needs_grad=True)
+
+    def steps():
+        p.migrate(p.x)
+        ghosts = p.ghosts(p.x, within=REACH)
+        density(p.x, p.m, p.rho, p.count, p.count + ghosts.count)
+        give(p.x, p.m, p.f, p.count, p.count + ghosts.count)
+        ghosts.accumulate(p.f)
+        ghosts.refresh(p.f)
+        density(p.x, p.f, p.rho, p.count, p.count + ghosts.count)
+        squares(p.rho, p.m, p.count, total)
+        p.migrate(p.v, to=p.grid)
+        weigh(p.v, p.m, p.count, total)
+
+    if not tape:
+        steps()
+        return world.sum(float(total.to_numpy()))
+    with qd.ad.Tape(total):
+        steps()
+    return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+
+
+def test_ghosts_give_gradients_to_their_owners(world):
+    found, one = sums(world, True), sums(solo(world), True)
+    for name in found:
+        assert np.allclose(found[name], one[name], rtol=1e-10, atol=1e-10), name
+    _, start = flock(world)
+    assert_slopes(found, start, lambda **more: sums(world, False, **more), np.random.default_rng(3))
+
+
+def test_particles_without_gradients_are_brought_back(world):
+    """A kernel before a migration has a derivative by something else, which needs the positions that it read."""
+    grid = qdist.Grid((9, 8), periodic=True, world=world)
+    p = qdist.Particles(grid, 100, x=pair, m=qd.f64)
+    rng = np.random.default_rng(world.rank)
+    x, m = rng.uniform(0, 8, (20, 2)), rng.random(20)
+    p.append(x=x, m=m)
+    total = qd.ndarray(qd.f64, (), needs_grad=True)
+    scale = qd.ndarray(qd.f64, (), needs_grad=True)
+    scale.fill(2.0)
+
+    @qd.kernel
+    def scaled(x: qd.types.ndarray(), n: qd.i32, scale: qd.types.ndarray(), total: qd.types.ndarray()):
+        for i in range(n):
+            total[()] += scale[()] ** 2 * x[i][0]
+
+    with qd.ad.Tape(total):
+        scaled(p.x, p.count, scale, total)
+        p.migrate(p.x)
+        scaled(p.x, p.count, scale, total)
+    after = world.sum(float(scale.grad.to_numpy()))
+    assert abs(after - 2 * 4.0 * world.sum(float(x[:, 0].sum()))) < 1e-9
+    assert p.count == 20 and np.array_equal(p.x.to_numpy()[:20], x) and not p.x.has_grad()
+    refused(ValueError, "True or False", lambda: qdist.Particles(grid, 10, needs_grad="x", x=pair))
+
+
+if __name__ == "__main__":
+    main(globals(), ad_stack_experimental_enabled=True)
