@@ -213,15 +213,16 @@ class Grid:
         """
         self._exchanges.run("backward", arrays, axes, corners)
 
-    def gather(self, array: Any) -> Any:
+    def gather(self, array: Any, every: Any = 1) -> Any:
         """The whole array, without halos, on rank 0; None on the others.
 
+        every: of each axis the cells 0, every, 2 * every, .. alone, for pictures; a number, or one for each axis.
         A NumPy array of `shape` and the shape that elements have in `to_numpy()`; of structs a dictionary of them. For
         more than 64 ranks a QuadrantsRuntimeError: save instead.
 
             whole = grid.gather(u)
         """
-        return transfer.gather(self, array)
+        return transfer.gather(self, array, every)
 
     def slice(self, array: Any, axis: int, index: int) -> Any:
         """The cells of one plane, without halos, on rank 0; None on the others. Every rank calls it, with any number.

@@ -25,6 +25,11 @@ def piece(values: Any, spans: Spans, others: Spans) -> Any | None:
     return values[tuple(slice(begin - low, end - low) for (begin, end), (low, _) in zip(shared, spans))]
 
 
+def thinned(spans: Spans, steps: Sequence[int]) -> Spans:
+    """Spans in the numbers that cells get where of each axis only those stay whose number a step divides."""
+    return [(-(-begin // step), -(-end // step)) for (begin, end), step in zip(spans, steps)]
+
+
 def redistribute(engine: Engine, values: Any, given: Sequence[Spans], into: Any, taken: Sequence[Spans]) -> None:
     """Every cell of `into` gets its value from the rank that has it. given, taken: by rank, the boxes of values of all
     ranks before and after."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quadrants.distributed import agreement, arrays, under_way
+from quadrants.distributed import agreement, arrays, decomposition, under_way
 from quadrants.distributed.faces import Faces, Sum
-from quadrants.distributed.pieces import Spans, common, piece, redistribute
+from quadrants.distributed.pieces import Spans, common, piece, redistribute, thinned
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -36,12 +36,13 @@ def parts(grid: Grid, array: Any) -> list[arrays.Part]:
     return found
 
 
-def gather(grid: Grid, array: Any) -> Any:
+def gather(grid: Grid, array: Any, every: Any) -> Any:
     """As `Grid.gather`."""
     _refuse_many(grid, "gather", "qdist.save")
     with agreement.together(grid.world.engine):
-        found = parts(grid, array)
-    return _gather(grid, array, found, [(0, extent) for extent in grid.shape])
+        found, steps = parts(grid, array), _read_steps(grid, every)
+    agreement.agree(grid.world.engine, "gather the same cells", f"every={steps}")
+    return _gather(grid, array, found, [(0, extent) for extent in grid.shape], steps)
 
 
 def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
@@ -56,7 +57,7 @@ def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
     agreement.agree(engine, "ask for the same plane", f"axis {axis}, index {int(index)}")
     window = [(0, extent) for extent in grid.shape]
     window[axis] = int(index), int(index) + 1
-    whole = _gather(grid, array, found, window)
+    whole = _gather(grid, array, found, window, (1,) * ndim)
     if isinstance(whole, dict):
         return {name: values.squeeze(axis) for name, values in whole.items()}
     return None if whole is None else whole.squeeze(axis)
@@ -119,27 +120,35 @@ def _between(grid: Grid, source: arrays.Part, other: Grid, target: arrays.Part) 
     taken.store()
 
 
-def _gather(grid: Grid, array: Any, found: list[arrays.Part], window: Spans) -> Any:
-    """The cells of a window, which is in global cells, on rank 0."""
-    wholes = {part.name: _gather_part(grid, part, window) for part in found}
+def _read_steps(grid: Grid, every: Any) -> tuple[int, ...]:
+    steps = decomposition.per_axis(every, len(grid.shape), "every")
+    if any(isinstance(step, bool) or not hasattr(step, "__index__") or step < 1 for step in steps):
+        raise ValueError(f"gather: every={every!r} must be a whole number of cells, at least 1, or one for each axis")
+    return tuple(int(step) for step in steps)
+
+
+def _gather(grid: Grid, array: Any, found: list[arrays.Part], window: Spans, steps: Sequence[int]) -> Any:
+    """Of the cells of a window, which is in global cells, those with numbers that `steps` divide, on rank 0."""
+    wholes = {part.name: _gather_part(grid, part, window, steps) for part in found}
     if grid.world.rank != 0:
         return None
     return wholes if arrays.is_struct(array) else wholes[found[0].name]
 
 
-def _gather_part(grid: Grid, part: arrays.Part, window: Spans) -> np.ndarray[Any, Any] | None:
+def _gather_part(grid: Grid, part: arrays.Part, window: Spans, steps: Sequence[int]) -> np.ndarray[Any, Any] | None:
     engine, spans_of = grid.world.engine, grid.blocks.spans_of
     mine = common(spans_of(engine.rank), window)
     own = None
     if mine is not None:
         face = Faces(part, [tuple((begin - o, end - o) for (begin, end), o in zip(mine, grid.origin))])
         face.load()
-        own = face.values[0]
+        own = face.values[0][tuple(slice(-begin % step, None, step) for (begin, _), step in zip(mine, steps))]
     if engine.rank != 0:
-        engine.exchange([(0, own, None)] if own is not None else [])
+        engine.exchange([(0, own, None)] if own is not None and own.size else [])
         return None
-    whole: np.ndarray[Any, Any] = np.empty((*(end - begin for begin, end in window), *part.element), part.dtype)
-    pieces = [piece(whole, window, spans_of(rank)) for rank in range(engine.size)]
+    kept = thinned(window, steps)
+    whole: np.ndarray[Any, Any] = np.empty((*(end - begin for begin, end in kept), *part.element), part.dtype)
+    pieces = [piece(whole, kept, thinned(spans_of(rank), steps)) for rank in range(engine.size)]
     if pieces[0] is not None:
         pieces[0][...] = own
     engine.exchange([(rank, None, values) for rank, values in enumerate(pieces) if rank and values is not None])

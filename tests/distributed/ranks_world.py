@@ -106,6 +106,13 @@ def test_whole_arrays_go_to_the_first_rank_and_back(world):
                 assert (inside == -3).all()
                 if world.rank == 0:
                     assert np.array_equal(found if name == "" else found[name], wholes[name])
+            for every in (1, 2, 3, shape[0], 50, tuple(range(1, len(shape) + 1))):
+                found = grid.gather(array, every=every)
+                assert (found is None) == (world.rank != 0)
+                steps = every if isinstance(every, tuple) else (every,) * len(shape)
+                for name in parts if found is not None else ():
+                    wanted = wholes[name][tuple(slice(None, None, step) for step in steps)]
+                    assert np.array_equal(found if name == "" else found[name], wanted), (shape, every)
             for axis, extent in enumerate(shape):
                 for index in (0, extent // 2, extent - 1):
                     plane = grid.slice(array, axis, index)
@@ -175,8 +182,11 @@ def test_what_the_last_rank_alone_asks_wrongly_is_refused_on_all(world):
     foreign = qd.field(qd.i32, (3,)) if last else u
     refused(ValueError, "is not of", lambda: grid.gather(foreign))
     refused(ValueError, "is not of", lambda: grid.slice(foreign, 0, 1))
+    for wrong in (0, 1.5, (1, -1), (2, 2, 2), True):
+        refused(ValueError, "every", lambda wrong=wrong: grid.gather(u, every=wrong if last else 2))
     refused(ValueError, "no cell of axis 1", lambda: grid.slice(u, 1, 8 if last else 7))
     if world.size > 1:
+        refused(qd.QuadrantsRuntimeError, "gather the same cells", lambda: grid.gather(u, every=4 if last else 5))
         refused(qd.QuadrantsRuntimeError, "ask for the same plane", lambda: grid.slice(u, 0, 1 if last else 7))
     refused(ValueError, "is not of", lambda: grid.transfer(foreign, other, target))
     refused(ValueError, "do not fit", lambda: grid.transfer(u, other, other.field(qd.f32) if last else target))
