@@ -39,8 +39,12 @@ class BlockPrinter(Printer):
         self.depth -= 1
 
     def statements(self, body: Sequence[n.Stmt]) -> None:
-        for s in whole_updates(body) if self.dialect.whole_updates and not self.plain else body:
+        for s in whole_updates(body) if self.updates_whole() else body:
             self.statement(s)
+
+    def updates_whole(self) -> bool:
+        """Whether additions to all components of a vector are one."""
+        return self.dialect.whole_updates and not self.plain
 
     def statement(self, s: n.Stmt) -> None:
         self.mark(s)

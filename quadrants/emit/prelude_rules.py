@@ -290,8 +290,11 @@ def word(p: Prelude, op: str, t: ValueType) -> str:
     return p.add("word", name, op, t, kept, needs=needs)
 
 
-def joined(p: Prelude, op: str, t: DType, space: str) -> str:
+def joined(p: Prelude, op: str, t: ValueType, space: str) -> str:
     """An atomic that the lanes of a subgroup do together where they can. Returns nothing."""
+    if isinstance(t, TensorType):
+        name = p.unique(f"qd_joined_{op}_{suffix(t)}", ("joined", op, t))
+        return p.add("joined", name, "whole", t, needs=(t, f32, ("reference", t), ("reference", f32)))
     calls = (("atomic", op, t, space), ("plain", "add" if op == "sub" else op, t, ""))
     names = [p.need(*call) for call in calls]
     return p.add("joined", f"qd_joined_{op}_{t}", "lanes", t, op, *names, needs=(t, *words_of_memory(p, t), *calls))

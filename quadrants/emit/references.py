@@ -25,6 +25,7 @@ from quadrants.ir.places import elements, flat_index
 from quadrants.ir.types import (
     DType,
     StructType,
+    TensorType,
     ValueType,
     element_dtype,
     f16,
@@ -288,12 +289,16 @@ class ReferencePrinter(BlockPrinter):
         e = s.value
         if isinstance(e, n.Atomic) and self.has_words(e.place):
             self.put_marked(f"{self.text(e).bare};")
-        elif isinstance(e, n.Atomic) and self.is_joined(e):
+        elif isinstance(e, n.Atomic) and (isinstance(e.type, TensorType) or self.is_joined(e)):
             place = self.place(e.place)
-            name = self.need("joined", e.op, e.type, place.space)
+            op = f"{e.op}_whole" if isinstance(e.type, TensorType) else e.op
+            name = self.need("joined", op, e.type, place.space)
             self.put_marked(f"{t_.call(name, t_.address(place), *self.texts(e.args)).bare};")
         else:
             super().stmt_Eval(s)
+
+    def updates_whole(self) -> bool:
+        return super().updates_whole() and self.native("add", f32)
 
     def is_joined(self, e: n.Atomic) -> bool:
         """Whether lanes do an atomic together, which would be a loop otherwise."""

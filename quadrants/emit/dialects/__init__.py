@@ -28,7 +28,8 @@ class Dialect:
     chunks: a task is a function that does a chunk of the iterations, called by threads of a pool, which stacks belong
     to; else its text is what one thread does. launches: the host starts every task with a number of threads; else one
     entry function runs them all.
-    restrict_written: `restrict` also where the array is written. whole_updates: one atomic updates a small vector.
+    restrict_written: `restrict` also where the array is written. whole_updates: additions to all components
+    of a small vector are one.
     assume_aligned: what is known of the alignment of an array is worth saying.
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.

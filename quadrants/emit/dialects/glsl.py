@@ -60,6 +60,7 @@ DIALECT = Dialect(
     copies_flags=True,
     restrict_written=False,
     launch_in_frame=True,
+    whole_updates=True,
     helped_negatives=("i8", "i16"),
     block_bytes=120,
     block_dim=128,
