@@ -142,6 +142,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
     if op == "rounded" and (source, target) == (f16, f32):
         return p.add("cast", "qd_f32_from_f16", "rounded", source, target, needs=(source, target))
+    if op == "kept" and source in (f16, f32) and target is f64:
+        return p.add("cast", f"qd_f64_from_{source}", "kept", source, target, needs=(source, target))
     if op == "half" and f16 in (source, target):
         return p.add("cast", f"qd_{target}_from_{source}", "half", source, target, needs=(source, target))
     if op != "bit_cast" or source.size != target.size or u1 in (source, target):

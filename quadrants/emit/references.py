@@ -143,6 +143,8 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "once", have, t), a)
         if have is f16 and t is f32:
             return t_.call(self.need("cast", "rounded", have, t), a)
+        if have in (f16, f32) and t is f64:
+            return t_.call(self.need("cast", "kept", have, t), a)
         return super().converted(have, t, a)
 
     def print_Binary(self, e: n.Binary) -> Text:

@@ -110,3 +110,28 @@ def test_the_inverse_of_a_known_truth_value_is_warned_of(arch, capfd):
 
     assert run() == -2
     assert "`~` of True, which is known while the kernel is compiled, is -2 as in Python" in capfd.readouterr().err
+
+
+def test_functions_of_constants_have_the_digits_of_their_type(init):
+    init()
+    out = qd.ndarray(qd.f64, 8)
+    third = 1 / 3
+
+    @qd.kernel
+    def functions(out: qd.types.ndarray(qd.f64, 1)):
+        out[0] = qd.sqrt(qd.f32(2.0))
+        kept = qd.sin(qd.f32(0.5))
+        out[1] = kept
+        out[2] = 1.0 / qd.sqrt(qd.f32(third))
+        out[3] = qd.f64(qd.exp(qd.f32(0.3))) + qd.f64(0.0)
+        pair = qd.Vector([qd.log(qd.f32(0.7)), qd.f32(third)])
+        out[4], out[5] = pair[0], pair[1]
+        out[6] = qd.sqrt(qd.cast(2.0, qd.f16))
+        out[7] = qd.cast(third, qd.f16)
+
+    functions(out)
+    found = out.to_numpy()
+    assert np.array_equal(found[:6], found[:6].astype(np.float32))
+    assert np.array_equal(found[6:], found[6:].astype(np.float16))
+    wanted = [2**0.5, np.sin(0.5), 3**0.5, np.exp(0.3), np.log(0.7), third, 2**0.5, third]
+    assert np.allclose(found[:6], wanted[:6], rtol=5e-7) and np.allclose(found[6:], wanted[6:], rtol=2e-3)
