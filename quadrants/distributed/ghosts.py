@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -156,12 +157,7 @@ def _refreshed(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
 
 @ad.grad_for(_refreshed)
 def _refreshed_grad(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
-    p = ghosts._particles
-    with p._seen(p._gradients(*names)) as (space, views):
-        if views:
-            ghosts.collect(space, views)
-    with p._seen(p._chosen(*names)) as (_, views):
-        kept.put_back(views)
+    ghosts._particles._back(names, kept, ghosts.collect)
 
 
 @ad.grad_replaced
@@ -175,12 +171,7 @@ def _accumulated(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
 @ad.grad_for(_accumulated)
 def _accumulated_grad(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
     """A ghost's value is in the sum of its owner, and 0 behind it."""
-    p = ghosts._particles
-    with p._seen(p._gradients(*names)) as (space, views):
-        if views:
-            ghosts.spread(space, views, aside=False)
-    with p._seen(p._chosen(*names)) as (_, views):
-        kept.put_back(views)
+    ghosts._particles._back(names, kept, partial(ghosts.spread, aside=False))
 
 
 def _near(p: Particles, space: Space, positions: Any, within: float) -> tuple[list[Image], _Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -209,6 +209,14 @@ class Particles:
         for name, array in chosen.items() if written else ():
             array.from_numpy(copies[name])
 
+    def _back(self, names: Iterable[str], kept: Kept, adjoint: Callable[[spaces.Space, dict[str, Any]], None]) -> None:
+        """The way back of a tape: what becomes of the gradients of arrays, whose values are those that were kept."""
+        if gradients := self._gradients(*names):
+            with self._seen(gradients) as seen:
+                adjoint(*seen)
+        with self._seen(self._chosen(*names)) as (_, views):
+            kept.put_back(views)
+
 
 class _Before(NamedTuple):
     """What particles were before they moved, and how they did."""
@@ -239,11 +247,7 @@ def _migrated(p: Particles, positions: str, to: Grid, before: list[_Before], kep
 def _migrated_grad(p: Particles, positions: str, to: Grid, before: list[_Before], kept: Kept) -> None:
     """Gradients go the way back with their particles. Positions that were wrapped have moved by whole periods."""
     was = before[0]
-    with p._seen(p._gradients(*p.arrays)) as (space, views):
-        if views:
-            migration.back(to.world.engine, space, list(views.values()), was.moved)
-    with p._seen(p.arrays) as (_, views):
-        kept.put_back(views)
+    p._back(p.arrays, kept, lambda space, views: migration.back(to.world.engine, space, [*views.values()], was.moved))
     p.grid, p.count, p._moves = was.grid, was.here, was.moves
 
 

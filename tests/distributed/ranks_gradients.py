@@ -83,6 +83,16 @@ def whole(world, p, array) -> np.ndarray:
     return np.concatenate([values for _, values in parts])[np.argsort(numbers)]
 
 
+def slopes(world, p, total, steps, tape: bool):
+    """The loss of all ranks, or its gradients by particle."""
+    if not tape:
+        steps()
+        return world.sum(float(total.to_numpy()))
+    with qd.ad.Tape(total):
+        steps()
+    return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+
+
 def moving(world, tape: bool, **more):
     """Loss and gradients of three steps. Positions lie in other entries, and on other ranks, behind each."""
     p, start = flock(world, **more)
@@ -95,14 +105,10 @@ def moving(world, tape: bool, **more):
             p.migrate(p.x)
         weigh(p.x, p.m, p.count, total)
 
-    if not tape:
-        steps()
-        return world.sum(float(total.to_numpy()))
-    with qd.ad.Tape(total):
-        steps()
-    for name in ("x", "v", "m"):
+    found = slopes(world, p, total, steps, tape)
+    for name in ("x", "v", "m") if tape else ():
         assert np.array_equal(whole(world, p, getattr(p, name)), start[name])  # as before the first migration
-    return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+    return found
 
 
 def assert_slopes(found, start, loss, rng):
@@ -136,12 +142,7 @@ def test_what_was_read_before_a_migration_is_brought_back(world):
             p.migrate(p.v)
             weigh(p.v, p.m, p.count, total)
 
-        if not tape:
-            steps()
-            return world.sum(float(total.to_numpy()))
-        with qd.ad.Tape(total):
-            steps()
-        return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+        return slopes(world, p, total, steps, tape)
 
     found = run(world, True)
     _, start = flock(world)
@@ -165,12 +166,7 @@ def sums(world, tape, **more):
         p.migrate(p.v, to=p.grid)
         weigh(p.v, p.m, p.count, total)
 
-    if not tape:
-        steps()
-        return world.sum(float(total.to_numpy()))
-    with qd.ad.Tape(total):
-        steps()
-    return {name: whole(world, p, getattr(p, name).grad) for name in ("x", "v", "m")}
+    return slopes(world, p, total, steps, tape)
 
 
 def test_ghosts_give_gradients_to_their_owners(world):
