@@ -14,6 +14,7 @@ import numpy as np
 from quadrants import ad
 from quadrants.distributed import agreement, migration, rows
 from quadrants.distributed.kept import Kept
+from quadrants.distributed.replaced import grad_replaced
 from quadrants.errors import QuadrantsRuntimeError
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Ghosts:
             begin = end
 
 
-@ad.grad_replaced
+@grad_replaced(lambda ghosts, *_: ghosts._particles.grid.world.engine, lambda *_: None)
 def _refreshed(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
     p = ghosts._particles
     with p._seen(p._chosen(*names)) as (space, views):
@@ -160,7 +161,7 @@ def _refreshed_grad(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
     ghosts._particles._back(names, kept, ghosts.collect)
 
 
-@ad.grad_replaced
+@grad_replaced(lambda ghosts, *_: ghosts._particles.grid.world.engine, lambda *_: None)
 def _accumulated(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
     p = ghosts._particles
     with p._seen(p._chosen(*names)) as (space, views):

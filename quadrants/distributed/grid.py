@@ -10,9 +10,15 @@ import quadrants as qd
 from quadrants import ad
 from quadrants.distributed import agreement, arrays, boundaries, current, decomposition, transfer
 from quadrants.distributed.blocks import Blocks
+from quadrants.distributed.engines.interface import Engine
 from quadrants.distributed.exchanges import Exchanges, Pending
 from quadrants.distributed.idle import idle
+from quadrants.distributed.replaced import grad_replaced
 from quadrants.distributed.world import World
+
+
+def _engine(grid: Grid, *_: Any) -> Engine:
+    return grid.world.engine
 
 
 class Grid:
@@ -157,7 +163,7 @@ class Grid:
 
     # -- moving
 
-    @ad.grad_replaced
+    @grad_replaced(_engine)
     def exchange_halo(
         self,
         *arrays: Any,
@@ -184,9 +190,10 @@ class Grid:
 
         It is differentiated in tapes, and by `exchange_halo.grad` with the same arguments, which adds gradients of halo
         cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
-        gradients are constants. At the first use of an array, and with `debug=True` each time, neighbours
-        compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another shape, and
-        for one that is given twice, as a member of a struct say.
+        gradients are constants. What an earlier kernel of the tape read of the halo, and its derivative needs, must not
+        be overwritten: debug mode tells, as of kernels. At the first use of an array, and with `debug=True` each time,
+        neighbours compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another
+        shape, and for one that is given twice, as a member of a struct say.
 
             grid.exchange_halo(u)
         """
@@ -201,7 +208,7 @@ class Grid:
             behind()
         return None
 
-    @ad.grad_replaced
+    @grad_replaced(_engine)
     def accumulate_halo(self, *arrays: Any, axes: Any = None, corners: bool = True) -> None:
         """Add each halo cell to the cell that it is a copy of, and set it to 0: the adjoint of `exchange_halo`.
         Those behind closed faces, which are no copies, stay as they are.
@@ -271,7 +278,7 @@ class Grid:
         moved = {**dict(enumerate(cuts)), axis: decomposition.balanced_cuts(along, parts, least)}
         return Grid(self.shape, self.halo, self.periodic, self.dims, self.world, moved)
 
-    @ad.grad_replaced
+    @grad_replaced(_engine)
     def transfer(self, array: Any, grid: Grid, target: Any) -> None:
         """Copy the cells of an array of this grid to one of another grid of the same shape, halos excepted.
 

@@ -16,6 +16,7 @@ from quadrants.distributed.decomposition import per_axis
 from quadrants.distributed.ghosts import Ghosts, read_within
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.kept import Kept
+from quadrants.distributed.replaced import grad_replaced
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -227,16 +228,18 @@ class _Before(NamedTuple):
     moved: migration.Moved
 
 
-@ad.grad_replaced
+@grad_replaced(lambda p, *_: p.grid.world.engine, lambda p, *_: p.arrays.values())
 def _migrated(p: Particles, positions: str, to: Grid, before: list[_Before], kept: Kept) -> int:
     """As `Particles.migrate`. before, kept: empty; get what the way back needs."""
-    with p._seen(p.arrays) as (space, views):
+    of_tapes = {f"{name}.grad": gradient for name, gradient in p._gradients(*p.arrays).items()}
+    with p._seen({**p.arrays, **of_tapes}) as (space, both):
+        views = {name: both[name] for name in p.arrays}
         kept.keep(views, 0, p.count)
         found = views[positions][: p.count].reshape(p.count, len(to.shape))
         owners = migration.owners(to, space, found, p.low, p.spacing)
         moved = migration.planned(to.world.engine, space, owners, p.capacity)
         kept.keep(views, p.count, moved.here)  # ghosts were there
-        migration.move(to.world.engine, space, list(views.values()), moved)
+        migration.move(to.world.engine, space, list(both.values()), moved)  # gradients of other tapes go along
     before.append(_Before(p.grid, p.count, p._moves, moved))
     p.grid, p.count = to, moved.here
     p._moves += 1

@@ -12,6 +12,7 @@ from quadrants import ad
 from quadrants._ext import core
 from quadrants.distributed import agreement, arrays, spaces, under_way
 from quadrants.distributed.engines.interface import Engine
+from quadrants.distributed.replaced import grad_replaced
 from quadrants.errors import QuadrantsRuntimeError
 
 _WHOLE = (int, np.integer, np.bool_)
@@ -54,7 +55,7 @@ def allreduce(engine: Engine, x: Any, op: str) -> Any:
     return x
 
 
-@ad.grad_replaced
+@grad_replaced(lambda engine, *_: engine)
 def reduce(engine: Engine, array: Any, op: str, holds: list[np.ndarray[Any, Any]]) -> None:
     """Overwrite an array with the result. holds: empty; gets where this rank has the minimum or maximum, for a tape."""
     recorded = core.listener() is not None and arrays.unwrapped(array).has_grad()

@@ -237,7 +237,7 @@ class Spelling:
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        taken = name in self.reserved or self._in_family(name) or name.startswith(("_", "qd_"))
+        taken = name in self.reserved or self._in_family(name) or name.startswith(("_", "qd_", "gl_", "GL_"))
         if not taken and _PLAIN_IDENTIFIER.match(name):
             return name
         if name.isascii() and name.isidentifier():

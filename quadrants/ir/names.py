@@ -149,7 +149,8 @@ inout lowp mediump highp discard attribute const uniform varying centroid flat n
 uint devicecoherent queuefamilycoherent workgroupcoherent subgroupcoherent nonprivate demote spirv_instruction
 spirv_execution_mode spirv_execution_mode_id spirv_decorate spirv_decorate_id spirv_decorate_string spirv_type
 spirv_storage_class spirv_by_reference spirv_literal main true false struct sampler hvec2 hvec3 hvec4 fvec2 fvec3 fvec4
-mat2 mat3 mat4 QD_TASK
+mat2 mat3 mat4 QD_TASK VULKAN samplerShadow sampler3DRect subpassInput isubpassInput usubpassInput pervertexEXT
+pervertexNV shadercallcoherent attachmentEXT iattachmentEXT uattachmentEXT tileImageEXT
 """ + " ".join(
     [f"{kind}vec{n}" for n in (2, 3, 4) for kind in "b i u d i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64".split()]
     + [f"vec{n}" for n in (2, 3, 4)]
@@ -179,7 +180,8 @@ modf normalize not notEqual outerProduct pack32 pack64 packHalf2x16 radians refl
 step subgroupAdd subgroupAll subgroupAny subgroupBallot subgroupBarrier subgroupElect subgroupMemoryBarrier
 subgroupShuffle transpose uaddCarry uint16BitsToFloat16 uint64BitsToDouble uintBitsToFloat umulExtended unpack32
 unpackHalf2x16 usubBorrow packDouble2x32 unpackDouble2x32 unpack8 unpack16 pack16 noise1 noise2 noise3 noise4 texture
-subgroupBallotBitCount subgroupShuffleDown subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared dFdx dFdy fwidth
+subgroupBallotBitCount subgroupBallotBitExtract subgroupBallotFindLSB subgroupBroadcast subgroupBroadcastFirst
+subgroupShuffleXor subgroupShuffleUp packUint2x32 unpackUint2x32 packFloat2x16 unpackFloat2x16 subgroupShuffleDown subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared dFdx dFdy fwidth
 """
 
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
@@ -202,7 +204,7 @@ _NUMBERED = re.compile(r"result\d+|\w+_\d+_(serial|range_for|struct_for)")
 
 def is_reserved(name: str) -> bool:
     """Whether the text of a kernel may mean something else by a name."""
-    return name in RESERVED or name.startswith(("qd_", "_", "gl_")) or _NUMBERED.fullmatch(name) is not None
+    return name in RESERVED or name.startswith(("qd_", "_", "gl_", "GL_")) or _NUMBERED.fullmatch(name) is not None
 
 
 def extents_of(array: str) -> set[str]:

@@ -18,12 +18,12 @@ class ReplacedFunction:
     like a function, and its gradient with it.
     """
 
-    def __init__(self, func):
+    def __init__(self, func: Callable) -> None:
         functools.update_wrapper(self, func)
         self._func = func
         self._gradient = None
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)
@@ -39,6 +39,10 @@ class ReplacedFunction:
                 f"use @qd.ad.no_grad instead of grad_replaced."
             )
         return self._gradient(*args, **kwargs)
+
+    def restored(self, args: tuple) -> Any:
+        """Fields and arrays that the gradient of a call brings back as a whole; None: whatever the call overwrote."""
+        return None
 
     def refuse_part(self) -> None:
         """`RuntimeError`, unless the gradient does nothing: a call raised after kernels had run in it."""
@@ -87,6 +91,10 @@ class _Call:
     def grad(self, *args):
         """Call the gradient with the keywords of the call."""
         return self.replaced.grad(*args, **self.kwargs)
+
+    def restored(self, args: tuple) -> Any:
+        """As that of the function."""
+        return self.replaced.restored(args)
 
     def refuse_part(self) -> None:
         """As that of the function."""

@@ -18,7 +18,7 @@ _STREAM_REFUSAL = (
 )
 
 
-def active():
+def active() -> Any:
     """The tape or forward-mode manager that listens, or None; also None while recording is paused."""
     return None if core.is_paused() else core.listener()
 

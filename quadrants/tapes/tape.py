@@ -100,6 +100,11 @@ class Tape(core.Listener):
             self._watch.stop()
 
     @property
+    def has_grad_check(self) -> bool:
+        """Whether the gradients of fields are compared with differences."""
+        return self._grad_check is not None
+
+    @property
     def calls(self) -> list:
         return [(entry.func, entry.args) for entry in self._entries]
 
@@ -121,7 +126,7 @@ class Tape(core.Listener):
         """Record a call of a function with a gradient of its own; the body calls it, and nothing in it is recorded."""
         record, before = _Replaced(), core.launch_count()
         self._insert(func, args, AutodiffMode.NONE, record=record)
-        with recording.paused(), self._watch.aside() if self._watch is not None else nullcontext():
+        with recording.paused(), self._watch.aside(func.restored(args)) if self._watch is not None else nullcontext():
             try:
                 yield
                 record.done = True

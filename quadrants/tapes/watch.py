@@ -7,8 +7,9 @@ tape ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -73,17 +74,19 @@ class Watch:
             self._check(known, _content(known.owner))
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """What the body changes is no concern of ours: it is a function with a gradient of its own, which may bring
-        back what it has overwritten.
+    def aside(self, restored: Iterable[Any] | None) -> Iterator[None]:
+        """The body is a function with a gradient of its own. What it changes is no concern of ours, as it may bring
+        back what it has overwritten. restored: what it is known to bring back, and nothing else; None: nobody knows.
         """
         self.compare()
         yield
+        whole = None if restored is None else set(map(id, restored))
         for owner, flags in check_flags.owners():
             known = self._known.get(id(owner))
-            if known is not None:
-                known.needed &= ~known.changed(_content(owner))
-                _set(flags, known.needed)
+            if known is None or whole is not None and id(owner) not in whole:
+                continue
+            known.needed &= ~known.changed(_content(owner)) if whole is None else False
+            _set(flags, known.needed)
 
     def forget(self) -> None:
         """What was read so far may be overwritten."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+from contextlib import contextmanager
+
 import numpy as np
 from on_ranks import main, refused, solo
 
@@ -175,6 +179,99 @@ def test_ghosts_give_gradients_to_their_owners(world):
         assert np.allclose(found[name], one[name], rtol=1e-10, atol=1e-10), name
     _, start = flock(world)
     assert_slopes(found, start, lambda **more: sums(world, False, **more), np.random.default_rng(3))
+
+
+def test_gradients_add_up_from_tape_to_tape(world):
+    """Those that are there go with their particles, and come back with them."""
+    p, start = flock(world)
+    for tape in range(3):
+        total = qd.ndarray(qd.f64, (), needs_grad=True)
+        with qd.ad.Tape(total):
+            p.migrate(p.x)
+            weigh(p.v, p.m, p.count, total)
+        found = whole(world, p, p.m.grad)
+        assert np.allclose(found, (tape + 1) * (start["v"][:, 0] ** 2 + 2 * np.cos(start["v"][:, 1])), rtol=1e-12)
+
+
+def warned(function) -> list[str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    return [str(one.message) for one in found if "data access rule" in str(one.message)]
+
+
+@contextmanager
+def debugging():
+    """A world in debug mode."""
+    arch = getattr(qd, os.environ.get("QD_RANKS_ARCH", "cpu"))
+    try:
+        yield qdist.init(arch=arch, debug=True)
+    finally:
+        qdist.init(arch=arch, ad_stack_experimental_enabled=True)
+
+
+def test_debug_mode_knows_what_is_brought_back(world):
+    with debugging() as world:
+        for between, told in ((True, False), (False, True)):
+            p, _ = flock(world)
+            p.migrate(p.x)
+            total = qd.ndarray(qd.f64, (), needs_grad=True)
+
+            def steps(p=p, total=total, between=between):
+                with qd.ad.Tape(total):
+                    for _ in range(2):
+                        weigh(p.x, p.m, p.count, total)
+                        if between:
+                            p.migrate(p.x)
+                        drift(p.x, p.v, p.count, 0.3)
+
+            assert bool(warned(steps)) == told and p.count > 0
+
+
+@qd.kernel
+def squared(u: qd.types.ndarray(ndim=1), total: qd.types.ndarray(), n: qd.i32):
+    for i in range(n):
+        total[()] += u[i] ** 2
+
+
+def test_debug_mode_tells_what_is_overwritten_and_needed(world):
+    """Exchanges and sums bring nothing back, as kernels do not."""
+    with debugging() as world:
+        grid = qdist.Grid((4 * world.size,), periodic=True)
+        for overwrite in (grid.exchange_halo, grid.accumulate_halo, world.allreduce, lambda u: None):
+            u, total = grid.ndarray(qd.f64, needs_grad=True), qd.ndarray(qd.f64, (), needs_grad=True)
+            u.from_numpy(np.arange(1.0, grid.local[0] + 1))
+
+            def steps(u=u, total=total, overwrite=overwrite):
+                with qd.ad.Tape(total):
+                    squared(u, total, grid.local[0])
+                    overwrite(u)
+
+            kept = u.to_numpy()
+            told = warned(steps)
+            assert bool(told) == (not np.array_equal(kept, u.to_numpy())), overwrite
+
+
+def test_gradients_of_several_ranks_are_not_checked_by_differences(world):
+    grid = qdist.Grid((12,), periodic=True)
+    u, loss = grid.field(qd.f64, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)
+
+    @qd.kernel
+    def products():
+        for i in range(1, grid.local[0] - 1):
+            loss[None] += u[i] * u[i - 1] * u[i + 1]
+
+    grid.scatter(np.arange(1.0, 13.0), u)
+
+    def steps():
+        with qd.ad.Tape(loss, grad_check=[u]):
+            grid.exchange_halo(u)
+            products()
+
+    if world.size > 1:
+        refused(qd.QuadrantsRuntimeError, "is for one rank", steps)
+    else:
+        steps()
 
 
 def test_particles_without_gradients_are_brought_back(world):

@@ -13,7 +13,12 @@ Pair = qd.types.struct(a=qd.f32, b=qd.f32)
 
 FUNCTIONS = (
     "expm1 log1p asinh acosh atanh nearbyint exp10 ilogb lround llrint norm3d rhypot saturate mul24 umulhi fdividef "
-    "popc brev hypot3 k_0_serial qd_max_vec3_f32 qd_i32_from_f32 qd_whole_f32"
+    "popc brev hypot3 k_0_serial qd_max_vec3_f32 qd_i32_from_f32 qd_whole_f32 subgroupShuffleXor packUint2x32 "
+    "tileImageEXT"
+).split()
+WORDS = (
+    "VULKAN GL_core_profile GL_EXT_shader_8bit_storage subpassInput usubpassInput samplerShadow sampler3DRect "
+    "attachmentEXT tileImageEXT pervertexEXT shadercallcoherent __LINE__ unix linux"
 ).split()
 
 
@@ -33,6 +38,32 @@ def test_functions_may_be_called_like_those_of_libraries(arch, tmp_path):
     lines.append(f"@qd.kernel\ndef k(x: qd.f32) -> qd.f32:\n    return {calls}")
     module = load(tmp_path / "functions.py", "\n".join(lines))
     assert module.k(3.0) == 7.0 * len(FUNCTIONS)
+
+
+def test_variables_may_be_called_like_words_of_compilers(arch, tmp_path):
+    """As locals, parameters, members of structs and fields."""
+    count = len(WORDS)
+    lines = [
+        "import quadrants as qd",
+        f"S = qd.types.struct({', '.join(f'{word}=qd.i32' for word in WORDS if word[0] != '_')})",
+    ]
+    lines += [f"{word} = qd.field(qd.i32, shape=2)" for word in WORDS]
+    lines += ["@qd.kernel", "def locals_(n: qd.i32) -> qd.i32:", "    found = 0"]
+    lines += [f"    {word} = n + {k}\n    found += {word}" for k, word in enumerate(WORDS)] + ["    return found"]
+    lines += ["@qd.kernel", f"def parameters({', '.join(f'{word}: qd.i32' for word in WORDS)}) -> qd.i32:"]
+    lines += [f"    return {' + '.join(WORDS)}", "@qd.kernel", "def fields():", "    for i in range(2):"]
+    lines += [f"        {word}[i] = i + {k}" for k, word in enumerate(WORDS)]
+    lines += ["@qd.kernel", "def members() -> qd.i32:", "    s = S(0)"]
+    plain = [word for word in WORDS if word[0] != "_"]
+    lines += [f"    s.{word} = {k}" for k, word in enumerate(plain)] + [
+        f"    return {' + '.join(f's.{w}' for w in plain)}"
+    ]
+    module = load(tmp_path / "words.py", "\n".join(lines))
+    assert module.locals_(3) == 3 * count + sum(range(count))
+    assert module.parameters(*range(count)) == sum(range(count))
+    module.fields()
+    assert [getattr(module, word)[1] for word in WORDS] == [k + 1 for k in range(count)]
+    assert module.members() == sum(range(len(plain)))
 
 
 def test_functions_with_structs_may_be_called_like_those_of_libraries(arch):
