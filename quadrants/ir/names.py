@@ -181,7 +181,8 @@ step subgroupAdd subgroupAll subgroupAny subgroupBallot subgroupBarrier subgroup
 subgroupShuffle transpose uaddCarry uint16BitsToFloat16 uint64BitsToDouble uintBitsToFloat umulExtended unpack32
 unpackHalf2x16 usubBorrow packDouble2x32 unpackDouble2x32 unpack8 unpack16 pack16 noise1 noise2 noise3 noise4 texture
 subgroupBallotBitCount subgroupBallotBitExtract subgroupBallotFindLSB subgroupBroadcast subgroupBroadcastFirst
-subgroupShuffleXor subgroupShuffleUp packUint2x32 unpackUint2x32 packFloat2x16 unpackFloat2x16 subgroupShuffleDown subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared dFdx dFdy fwidth
+subgroupShuffleXor subgroupShuffleUp packUint2x32 unpackUint2x32 packFloat2x16 unpackFloat2x16
+subgroupShuffleDown subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared dFdx dFdy fwidth
 """
 
 # Qualifiers and built-in names of the shading and compute languages, and the locals of the skeletons.
