@@ -294,14 +294,12 @@ cdef class DeviceProgram:
         # Allocating lets other threads run: the first to come back keeps its own, and all use that.
         return self.buffers.setdefault(key, made)
 
-    cdef int refuse_recording(self, Plan plan, list kept, Frame *frame) except -1:
+    cdef int refuse_recording(self, Plan plan, Frame *frame, void *stream) except -1:
         # A graph that another package records of this thread's stream has what is launched there, with the arguments of
-        # this launch, and no host: what needs one is refused before anything runs. kept: of the packers, or None.
-        if not is_recorded(self.device, current_stream):
+        # this launch, and no host: what needs one is refused before anything runs.
+        if not is_recorded(self.device, stream):
             return 0
         why = self.why_unrecordable()
-        if why is None and kept is not None and not all(isinstance(each, Buffer) for each in kept):
-            why = "arguments of it come from the host"
         if why is None and frame.streams.count:
             why = "arrays of it are used on other streams"
         if why is not None:
@@ -348,6 +346,8 @@ cdef class DeviceProgram:
             ring = kernel.ring.address()
             memcpy(block + kernel.ring_offset, &ring, 8)
         run.stream = current_stream
+        if run.stream != NULL:
+            self.refuse_recording(plan, frame, run.stream)
         run.memory = self.memory(run.stream)
         run.block = block
         run.prefix = block + plan.block_bytes - self.tail()

@@ -361,8 +361,6 @@ cdef class Plan:
             launch.name = self.encoded_name
             if self.kept is not None:
                 entry = self.kept.before(self, args, frame, block, &known)
-            if current_stream != NULL and self.device is not None:
-                self.device.refuse_recording(self, kept, frame)
             _launches += 1
             _last_tasks = self.task_count
             if self.device is not None:
