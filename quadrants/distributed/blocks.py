@@ -62,12 +62,16 @@ class Blocks:
 
     def neighbours(self, axes: Sequence[int]) -> list[int]:
         """Other ranks that share faces of these axes, in order and once each."""
-        found = (self.neighbour(axis, high) for axis, high in itertools.product(axes, (0, 1)))
-        return list(dict.fromkeys(rank for rank in found if rank is not None and rank != self.rank))
+        return list(dict.fromkeys(rank for rank in self._behind(axes) if rank != self.rank))
 
     def is_met(self) -> bool:
         """Whether anybody is behind one of the faces, this rank itself where a ring closes."""
-        return any(self.neighbour(axis, high) is not None for axis in range(len(self.shape)) for high in (0, 1))
+        return bool(self._behind(range(len(self.shape))))
+
+    def _behind(self, axes: Sequence[int]) -> list[int]:
+        """Who is behind the faces of these axes."""
+        found = (self.neighbour(axis, high) for axis, high in itertools.product(axes, (0, 1)))
+        return [rank for rank in found if rank is not None]
 
     def block_span(self, axis: int) -> tuple[int, int]:
         """Local begin and end of the block."""

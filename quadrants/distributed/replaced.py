@@ -7,7 +7,6 @@ from typing import Any
 
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
-from quadrants.tapes import recording
 from quadrants.tapes.custom import ReplacedFunction
 
 
@@ -27,13 +26,13 @@ class OfRanks(ReplacedFunction):
         super().__init__(func)
         self._engine, self._restored = engine, restored
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if getattr(recording.active(), "has_grad_check", False) and self._engine(*args).size > 1:
+    def admit(self, listener: Any, args: tuple[Any, ...]) -> None:
+        """One rank alone compares gradients with differences."""
+        if listener.has_grad_check and self._engine(*args).size > 1:
             raise QuadrantsRuntimeError(
                 "Tape(grad_check=..) is for one rank: others move their numbers at the same time. Compare the "
                 "gradients of several ranks with those of one."
             )
-        return super().__call__(*args, **kwargs)
 
     def restored(self, args: tuple[Any, ...]) -> Iterable[Any] | None:
         """As the class says."""

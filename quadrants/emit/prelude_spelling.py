@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from quadrants.ir.names import LIBRARY_NAMES, RESERVED
+from quadrants.ir.names import LIBRARY_NAMES, PREFIXES, RESERVED
 from quadrants.ir.types import (
     PRIMITIVES,
     DType,
@@ -237,7 +237,7 @@ class Spelling:
 
     def identifier(self, name: str) -> str:
         """`name`, or a name with the prefix `qd_` when the dialect cannot use it."""
-        taken = name in self.reserved or self._in_family(name) or name.startswith(("_", "qd_", "gl_", "GL_"))
+        taken = name in self.reserved or self._in_family(name) or name.startswith(PREFIXES)
         if not taken and _PLAIN_IDENTIFIER.match(name):
             return name
         if name.isascii() and name.isidentifier():

@@ -203,9 +203,13 @@ MOST_AXES = 12
 _NUMBERED = re.compile(r"result\d+|\w+_\d+_(serial|range_for|struct_for)")
 
 
+# How names of ours and of compilers begin.
+PREFIXES = ("qd_", "_", "gl_", "GL_")
+
+
 def is_reserved(name: str) -> bool:
     """Whether the text of a kernel may mean something else by a name."""
-    return name in RESERVED or name.startswith(("qd_", "_", "gl_", "GL_")) or _NUMBERED.fullmatch(name) is not None
+    return name in RESERVED or name.startswith(PREFIXES) or _NUMBERED.fullmatch(name) is not None
 
 
 def extents_of(array: str) -> set[str]:

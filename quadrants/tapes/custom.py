@@ -27,6 +27,7 @@ class ReplacedFunction:
         listener = recording.active()
         if listener is None or not hasattr(listener, "grad"):
             return self._func(*args, **kwargs)
+        self.admit(listener, args)
         with listener.replaced(_Call(self, kwargs) if kwargs else self, args):
             return self._func(*args, **kwargs)
 
@@ -39,6 +40,9 @@ class ReplacedFunction:
                 f"use @qd.ad.no_grad instead of grad_replaced."
             )
         return self._gradient(*args, **kwargs)
+
+    def admit(self, listener: Any, args: tuple) -> None:
+        """Raises where that tape cannot record the call."""
 
     def restored(self, args: tuple) -> Any:
         """Fields and arrays that the gradient of a call brings back as a whole; None: whatever the call overwrote."""

@@ -54,11 +54,7 @@ class Nccl(Carrier):
 
 
 def join(control: Engine, ordinal: int | None, timeout: float) -> tuple[Engine, str]:
-    """The engine for the CUDA device of this process, and "". Where any rank has no NCCL, `control` and the reason.
-
-    All ranks call it. ordinal: None without a device of CUDA. timeout: seconds after which what devices wait for is
-    given up.
-    """
+    """As `devices.on_device`, by way of CuPy."""
     found, why = places.compared(control, _place(ordinal))
     if why:
         return control, why

@@ -1,6 +1,6 @@
 """Arrays of CUDA devices, carried by the NCCL of torch.distributed, for programs of torchrun where there is no CuPy.
 
-An exchange takes 95 to 145 us of the host there, several times what it takes by way of CuPy.
+An exchange took 234 us on two H200 there, and 28 by way of CuPy.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _groups: list[Any] = []  # that of this process, once it is made: it outlives ru
 
 
 def join(control: Engine, ordinal: int | None, timeout: float) -> tuple[Engine, str]:
-    """As `nccl.join`, for a `control` that is torch's. A rank that does not come ends the job behind `timeout`."""
+    """As `devices.on_device`, with a `control` of torch. A rank that does not come ends the job behind `timeout`."""
     _, why = compared(control, _place(ordinal))
     if why:
         return control, why
