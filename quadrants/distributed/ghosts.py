@@ -96,7 +96,7 @@ class Ghosts:
         p = self._particles
         values = [self._sent(space.numpy, view, aside and name == self._positions) for name, view in views.items()]
         come = rows.carry(p.grid.world.engine, space.numpy, values, self._sends, self._receives)
-        rows.put(space.numpy, [*views.values()], p.count, come)
+        rows.put([*views.values()], p.count, come)
 
     def collect(self, space: Space, views: Mapping[str, Any]) -> None:
         """What ghosts have is added to what their owners have, and becomes 0."""

@@ -123,7 +123,7 @@ def move(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> N
     if len(moved.leaving):
         for array in arrays:
             array[:stayed] = array[moved.staying]
-    rows.put(np_, arrays, stayed, incoming)
+    rows.put(arrays, stayed, incoming)
 
 
 def back(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> None:

@@ -32,16 +32,17 @@ def returned(engine: Engine, np_: Any, values: Sequence[Any], sends: _Array, rec
     """As `carry`, and what comes as an array for each of `values`."""
     come = carry(engine, np_, values, sends, receives)
     found = [np_.zeros((len(come), *each.shape[1:]), each.dtype) for each in values]
-    put(np_, found, 0, come)
+    put(found, 0, come)
     return found
 
 
-def put(np_: Any, arrays: Sequence[Any], begin: int, rows: Any) -> None:
+def put(arrays: Sequence[Any], begin: int, rows: Any) -> None:
     """Write rows to the entries of the arrays from `begin` on."""
     column = 0
     for array in arrays:
         width = _width(array)
-        values = np_.ascontiguousarray(rows[:, column : column + width])
+        # Copied although a single row is contiguous: kernels of CuPy read numbers where their alignment allows it only.
+        values = rows[:, column : column + width].copy()
         array[begin : begin + len(rows)] = values.view(array.dtype).reshape(len(rows), *array.shape[1:])
         column += width
 

@@ -14,7 +14,7 @@ import pytest
 import quadrants as qd
 from quadrants import distributed as qdist
 from quadrants import launched
-from quadrants.distributed import decomposition, engines
+from quadrants.distributed import decomposition, engines, rows
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Asked
 from quadrants.launched import Launch
@@ -174,6 +174,24 @@ def test_integers_that_wrap_are_not_reported(capfd):
     qd.reset()
     said = "".join(capfd.readouterr())
     assert "overflow" not in said, said
+
+
+class Device(np.ndarray):
+    """Takes numbers where their alignment allows it only, as devices do."""
+
+    def __setitem__(self, where, values):
+        assert np.asarray(values).flags.aligned
+        super().__setitem__(where, values)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_numbers_are_read_from_rows_where_they_may_lie(count):
+    sent = [np.arange(count, dtype=np.int32), np.arange(2.0 * count).reshape(count, 2), np.ones(count, np.float16)]
+    bytes_ = [values.view(np.uint8).reshape(count, -1) for values in sent]
+    found = [np.zeros((3, *values.shape[1:]), values.dtype).view(Device) for values in sent]
+    rows.put(found, 1, np.concatenate(bytes_, axis=1))
+    for values, array in zip(sent, found):
+        assert np.array_equal(array[1 : 1 + count], values) and not array[0].any() and not array[1 + count :].any()
 
 
 def test_tensors_are_exchanged_as_what_is_in_them(world):

@@ -52,6 +52,17 @@ def test_differences_of_digits_that_are_none_accuse_nobody():
 
 
 @pytest.mark.cpu_only
+@pytest.mark.parametrize("distance", [0.0, 1e-7, 3e-6, 8e-5, 3e-4])
+def test_differences_across_a_kink_accuse_nobody(distance):
+    """However near it is: all steps may go over it, and agree about a slope that is neither of the two."""
+    along = SimpleNamespace(point=np.array([0.2 + distance]), direction=np.array([1.0]))
+    for other in (0.0, 0.93, 1.1):  # below the kink, where the slope above is 1
+        f = lambda x, other=other: 5.0 + max(x[0] - 0.2, 0.0) + other * min(x[0] - 0.2, 0.0)  # noqa: E731
+        assert Model._agrees(along, "sign", f, 1.0) is False
+    assert Model._agrees(along, "sign", lambda x: float(np.exp(3 * x[0])), 3 * np.exp(3 * along.point[0])) is True
+
+
+@pytest.mark.cpu_only
 def test_a_wrong_derivative_is_found(monkeypatch):
     """Zeros are saved in place of what loops carry."""
     push = adstack_saved.Stack.push
