@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from quadrants._ext import core
+from quadrants.tapes import recording
 
 
 def is_recorded() -> bool:
-    """Whether a tape records."""
-    return hasattr(core.listener(), "grad")
+    """Whether a tape records, in a function that it records as a whole too, where it is paused."""
+    return recording.is_tape(core.listener())
 
 
 class Kept:

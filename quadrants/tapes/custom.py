@@ -25,7 +25,7 @@ class ReplacedFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         listener = recording.active()
-        if listener is None or not hasattr(listener, "grad"):
+        if not recording.is_tape(listener):
             return self._func(*args, **kwargs)
         self.admit(listener, args)
         with listener.replaced(_Call(self, kwargs) if kwargs else self, args):

@@ -23,6 +23,11 @@ def active() -> Any:
     return None if core.is_paused() else core.listener()
 
 
+def is_tape(listener: Any) -> bool:
+    """Whether it goes back over what it recorded, as a tape does, and forward mode does not. False for None."""
+    return hasattr(listener, "grad")
+
+
 def start(listener, on_launch: Callable[[Any, tuple], Any]) -> None:
     """Call `on_launch(kernel, args)` before every launch of a kernel, with complete positional arguments.
 
