@@ -147,6 +147,12 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "kept", have, t), a)
         return super().converted(have, t, a)
 
+    def bit_cast(self, have: DType, t: DType, a: Text) -> Text:
+        found = super().bit_cast(have, t, a)
+        if self.dialect.typed_bits or not have.is_real or t.is_real:
+            return found
+        return t_.infix("+", ADD, found, self.print_Builtin(n.Builtin("zero", t)))
+
     def print_Binary(self, e: n.Binary) -> Text:
         real = isinstance(e.type, DType) and e.type.is_real
         if real and e.op in ("mul", "truediv") and not self.dialect.known_zeros and e.loc is None:
