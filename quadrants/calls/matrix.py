@@ -61,8 +61,9 @@ def pack_tensor(t: TensorType, name: str, value: Any, block: memoryview, offset:
     if data.ndim != len(t.shape) or any(have < want for have, want in zip(data.shape, t.shape)):
         raise IndexError(f"Argument {name} needs shape {t.shape}, got {data.shape}; pass {_wanted(t)}")
     data = data[tuple(slice(n) for n in t.shape)]
-    if data.dtype.kind == "i" and t.dtype.kind == "u" and (data < 0).any():
-        check_integer(int(data.min()), t.dtype, f"Argument {name}")
+    if data.dtype.kind in "iu" and data.dtype.kind != t.dtype.kind:
+        for x in (data.min(), data.max()):
+            check_integer(int(x), t.dtype, f"Argument {name}")
     tell_of_lost_bits(data, t.dtype, name)
     with np.errstate(all="ignore"):
         raw = np.ascontiguousarray(data.astype(t.dtype.numpy_name)).tobytes()

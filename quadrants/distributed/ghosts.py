@@ -13,7 +13,7 @@ import numpy as np
 
 from quadrants import ad
 from quadrants.distributed import agreement, migration, rows
-from quadrants.distributed.kept import Kept
+from quadrants.distributed.kept import Kept, is_recorded
 from quadrants.distributed.replaced import grad_replaced
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -154,6 +154,8 @@ def _refreshed(ghosts: Ghosts, names: Sequence[str], kept: Kept) -> None:
     with p._seen(p._chosen(*names)) as (space, views):
         kept.keep(views, p.count, p.count + ghosts.count)
         ghosts.spread(space, views)
+    if is_recorded():
+        p._clear_gradients(names, ghosts.span)  # those of earlier tapes, which nobody has collected
 
 
 @ad.grad_for(_refreshed)

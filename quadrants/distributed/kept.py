@@ -8,6 +8,11 @@ from typing import Any
 from quadrants._ext import core
 
 
+def is_recorded() -> bool:
+    """Whether a tape records."""
+    return hasattr(core.listener(), "grad")
+
+
 class Kept:
     """Entries of some arrays, by name."""
 
@@ -16,7 +21,7 @@ class Kept:
 
     def keep(self, views: Mapping[str, Any], begin: int, end: int) -> None:
         """Copy entries `begin .. end - 1`, if a tape records."""
-        if hasattr(core.listener(), "grad") and begin < end:
+        if begin < end and is_recorded():
             span = slice(begin, end)
             self._spans.append((span, {name: view[span].copy() for name, view in views.items()}))
 

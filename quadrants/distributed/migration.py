@@ -127,13 +127,13 @@ def move(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> N
 
 
 def back(engine: Engine, space: Space, arrays: Sequence[Any], moved: Moved) -> None:
-    """Entries of the arrays to where they were before, and 0 to where only others are."""
+    """Entries of the arrays to where they were before, and 0 behind them: others came there, or ghosts."""
     stayed, before = len(moved.staying), len(moved.staying) + len(moved.leaving)
     arrived = [array[stayed : moved.here] for array in arrays]
     returned = rows.returned(engine, space.numpy, arrived, moved.receives, moved.sends)
     for array, values in zip(arrays, returned):
         kept = array[:stayed].copy()
-        array[before : moved.here] = 0
+        array[before:] = 0
         array[moved.staying], array[moved.leaving] = kept, values
 
 

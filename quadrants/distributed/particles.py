@@ -100,10 +100,11 @@ class Particles:
                 raise ValueError(f"append: {name} has shape {value.shape} where {wanted} is expected")
         if self.count + count > self.capacity:
             raise QuadrantsRuntimeError(migration.overflow(self.grid.world.rank, self.count + count, self.capacity))
+        new = slice(self.count, self.count + count)
         with self._seen(self.arrays) as (space, views):
             for name, value in given.items():
-                view = views[name]
-                view[self.count : self.count + count] = space.numpy.asarray(value.astype(view.dtype))
+                views[name][new] = space.numpy.asarray(value.astype(views[name].dtype))
+        self._clear_gradients(self.arrays, new)
         self.count += count
         self._moves += 1
 
@@ -192,6 +193,13 @@ class Particles:
         found = {name: arrays.gradient_of(self.arrays[name]) for name in names}
         return {name: gradient for name, gradient in found.items() if gradient is not None}
 
+    def _clear_gradients(self, names: Iterable[str], entries: slice) -> None:
+        """Whoever is there now is none of those who had them."""
+        if gradients := self._gradients(*names):
+            with self._seen(gradients) as (_, views):
+                for view in views.values():
+                    view[entries] = 0
+
     @contextmanager
     def _seen(self, chosen: Mapping[str, Any], written: bool = True) -> Iterator[tuple[spaces.Space, dict[str, Any]]]:
         """The content of arrays by name, where an engine carries them.
@@ -240,6 +248,8 @@ def _migrated(p: Particles, positions: str, to: Grid, before: list[_Before], kep
         moved = migration.planned(to.world.engine, space, owners, p.capacity)
         kept.keep(views, p.count, moved.here)  # ghosts were there
         migration.move(to.world.engine, space, list(both.values()), moved)  # gradients of other tapes go along
+        for name in of_tapes:
+            both[name][moved.here :] = 0
     before.append(_Before(p.grid, p.count, p._moves, moved))
     p.grid, p.count = to, moved.here
     p._moves += 1

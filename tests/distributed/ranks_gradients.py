@@ -274,6 +274,81 @@ def test_gradients_of_several_ranks_are_not_checked_by_differences(world):
         steps()
 
 
+def near(p, total):
+    ghosts = p.ghosts(p.x, within=REACH)
+    density(p.x, p.m, p.rho, p.count, p.count + ghosts.count)
+    squares(p.rho, p.m, p.count, total)
+
+
+def shared(p, total):
+    ghosts = p.ghosts(p.x, within=REACH)
+    give(p.x, p.m, p.f, p.count, p.count + ghosts.count)
+    ghosts.accumulate(p.f)
+    squares(p.f, p.m, p.count, total)
+
+
+def joined(p, total):
+    """One more particle, which the way back of the migration before undoes."""
+    corner = (np.array(p.grid.blocks.begin) + 0.5) * 0.5 - 1.0  # of this block
+    p.append(x=[corner], v=np.ones((1, 2)), m=[2.0], rho=[0.0], f=[0.0], id=[1000 + p.grid.world.rank])
+    weigh(p.x, p.m, p.count, total)
+
+
+def test_gradients_of_tapes_add_up_whoever_lay_in_the_entries(world):
+    """Particles leave entries, and ghosts and particles that are new come to them, with no gradient of their own."""
+    for body in (near, shared, joined):
+        p, _ = flock(world)
+        total = qd.ndarray(qd.f64, (), needs_grad=True)
+        first = {}
+        for turn in range(1, 5):
+            for array in (p.rho, p.f, p.rho.grad, p.f.grad):  # of results, which would be counted again
+                array.fill(0)
+            with qd.ad.Tape(total):
+                p.migrate(p.x)
+                body(p, total)
+            for name in ("x", "m"):
+                found = whole(world, p, getattr(p, name).grad)
+                assert np.allclose(found, turn * first.setdefault(name, found), rtol=1e-12), (body, turn, name)
+                assert np.abs(found).max() > 0
+            if turn == 2:
+                p.migrate(p.x)
+        drift(p.x, p.v, p.count, 0.6)
+        p.migrate(p.x)
+        for name in ("x", "v", "m"):
+            assert not getattr(p, name).grad.to_numpy()[p.count :].any(), (body, name)
+
+
+def test_gradients_of_ghosts_that_nobody_collects_are_dropped(world):
+    """What `accumulate` gives to ghosts is for kernels that ran before it, not for later tapes, nor for who comes."""
+    p, _ = flock(world)
+    p.migrate(p.x)
+    ghosts, total = p.ghosts(p.x, within=REACH), qd.ndarray(qd.f64, (), needs_grad=True)
+
+    def given():
+        with qd.ad.Tape(total):
+            give(p.x, p.m, p.f, p.count, p.count + ghosts.count)
+            ghosts.accumulate(p.f)
+            squares(p.f, p.m, p.count, total)
+
+    def read():
+        with qd.ad.Tape(total):
+            ghosts.refresh(p.f)
+            squares(p.f, p.m, p.count + ghosts.count, total)
+        return p.f.grad.to_numpy()[: p.count]
+
+    given()
+    left = p.f.grad.to_numpy()
+    assert world.sum(float(np.abs(left[p.count :]).sum())) > 0
+    left[: p.count] = 0
+    p.f.grad.from_numpy(left)
+    found = read()
+    p.f.grad.fill(0)
+    assert np.array_equal(found, read())
+    given()
+    p.append(x=[[0.0, 0.0]], v=[[0.0, 0.0]], m=[1.0], rho=[0.0], f=[0.0], id=[1000])
+    assert p.f.grad.to_numpy()[p.count - 1] == 0
+
+
 def test_particles_without_gradients_are_brought_back(world):
     """A kernel before a migration has a derivative by something else, which needs the positions that it read."""
     grid = qdist.Grid((9, 8), periodic=True, world=world)

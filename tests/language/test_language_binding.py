@@ -245,6 +245,30 @@ def test_members_and_entries_of_more_than_64_bits(arch, dtype):
         entry([2.5, 1])
 
 
+@pytest.mark.parametrize("dtype", [qd.i8, qd.i32, qd.i64], ids=str)
+def test_integers_from_2_to_the_63_on_are_refused_in_any_container(arch, dtype):
+    """NumPy has those of a list in u64 where all are as large, and in f64 or as objects where not."""
+    pair, square = qd.types.vector(2, dtype), qd.types.matrix(2, 2, dtype)
+
+    @qd.kernel
+    def entry(x: pair) -> dtype:
+        return x[0]
+
+    @qd.kernel
+    def corner(x: square) -> dtype:
+        return x[1, 1]
+
+    for far in (2**63, 2**64 - 1):
+        for other in (1, far):
+            array = np.array([far, other], np.uint64)
+            for pair_of in ([far, other], (np.uint64(far), np.uint64(other)), qd.Vector([far, other]), array):
+                with pytest.raises(TypeError, match="does not fit in 64 bits with a sign"):
+                    entry(pair_of)
+            with pytest.raises(TypeError, match="does not fit in 64 bits with a sign"):
+                corner([[other, other], [other, far]])
+    assert entry(np.array([100, 2], np.uint64)) == 100 and entry(qd.Vector([-1, 2])) == -1
+
+
 def test_fill_with_more_than_64_bits(arch):
     for filled in (qd.field(qd.u64, shape=2), qd.ndarray(qd.u64, shape=2)):
         filled.fill(2**64 - 1)

@@ -50,7 +50,10 @@ def _targets(target, names: set) -> set:
     if isinstance(target, ast.Name):
         return {target.id}
     if isinstance(target, (ast.Tuple, ast.List)):
-        return set().union(*(_targets(t, names) for t in target.elts))
+        found: set = set()
+        for one in target.elts:  # from left to right, each with those before it
+            found |= _targets(one, names | found)
+        return found
     _expression(target, names)
     return set()
 
