@@ -60,7 +60,7 @@ cdef inline int refuse_capture(Device device, str kernel) except -1:
         meet_torch(module)
     if _torch_state == torch_exchanges:
         return refuse_stream_of_torch(device, kernel)
-    if _torch_state == torch_answers and _torch_records():
+    if _torch_state == torch_answers and _torch_records() and not is_recorded(device, current_stream):
         raise_captured("torch", kernel)
     return 0
 
@@ -77,12 +77,8 @@ cdef int refuse_stream_of_torch(Device device, str kernel) except -1:
 
 
 cdef int refuse_recorded(Device device, void *stream, str package, str kernel) except -1:
-    # The default stream cannot be recorded.
-    cdef int32_t recorded = 0
-    if stream == NULL or stream == <void *> legacy_stream or not device.api.records_streams():
-        return 0
-    device.check(device.api.is_capturing(&recorded, stream), "asking whether a stream is recorded")
-    if recorded:
+    # The default stream cannot be recorded. What is launched on the recorded one itself is in its replays.
+    if stream != current_stream and is_recorded(device, stream):
         raise_captured(package, kernel)
     return 0
 
@@ -90,5 +86,23 @@ cdef int refuse_recorded(Device device, void *stream, str package, str kernel) e
 cdef int raise_captured(str package, str kernel) except -1:
     raise QuadrantsRuntimeError(
         f"kernel {kernel} cannot be launched while {package} records a graph (torch.cuda.graph): it would run at once, "
-        "and replays of the graph would leave it out; launch it before or after the graph"
+        "and replays of the graph would leave it out; launch it before or after the graph, or on the stream that is "
+        "recorded, by qd_stream="
     )
+
+
+cdef bint is_recorded(Device device, void *stream) except -1:
+    # The default stream never is.
+    cdef int32_t recorded = 0
+    if stream != NULL and stream != <void *> legacy_stream and device.api.records_streams():
+        device.check(device.api.is_capturing(&recorded, stream), "asking whether a stream is recorded")
+    return recorded != 0
+
+
+cdef int refuse_copy(Device device, void *stream) except -1:
+    # Replays would read or write the memory of the host again, whatever is there then.
+    if is_recorded(device, stream):
+        raise QuadrantsRuntimeError(
+            "what is copied from or to the host cannot be a part of a graph that is recorded: copy it before or after"
+        )
+    return 0

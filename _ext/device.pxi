@@ -379,6 +379,7 @@ cdef class DeviceBuffer:
         out = numpy.empty(nbytes, numpy.uint8)
         if nbytes == 0:
             return out
+        refuse_copy(self.device, stream)
         target = out
         data = <char *> &target[0]
         with nogil:
@@ -397,6 +398,7 @@ cdef class DeviceBuffer:
             self.check_range(offset, view.len)
             if view.len == 0:
                 return
+            refuse_copy(self.device, stream)
             with nogil:
                 status = self.device.api.to_device(self.data + <uint64_t> offset, view.buf, view.len, stream)
             self.device.check(status, "writing device memory")

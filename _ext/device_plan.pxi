@@ -294,6 +294,41 @@ cdef class DeviceProgram:
         # Allocating lets other threads run: the first to come back keeps its own, and all use that.
         return self.buffers.setdefault(key, made)
 
+    cdef int refuse_recording(self, Plan plan, Frame *frame, void *stream) except -1:
+        # A graph that another package records of this thread's stream has what is launched there, with the arguments of
+        # this launch, and no host: what needs one is refused before anything runs.
+        if not is_recorded(self.device, stream):
+            return 0
+        why = self.why_unrecordable()
+        if why is None and frame.streams.count:
+            why = "arrays of it are used on other streams"
+        if why is not None:
+            raise QuadrantsRuntimeError(
+                f"kernel {plan.name} cannot be a part of a graph that is recorded, as {why}: launch it before or after"
+            )
+        return 0
+
+    cdef str why_unrecordable(self):
+        # What replays would do without the host, or always in the same way.
+        cdef DeviceKernel *kernel = self.kernel
+        cdef size_t at
+        if kernel.seed_offset >= 0:
+            return "each replay would draw the same random numbers"
+        if kernel.waits or kernel.ring != NULL:
+            return "the host prints what it has to say"
+        if kernel.prefix_bytes:
+            return "the host reads its results or failures"
+        if kernel.block_in_memory:
+            return f"its arguments have {kernel.block_bytes} bytes, more than a launch carries"
+        if kernel.adstack.get() != NULL:
+            return "the host finds the sizes of its stacks"
+        if kernel.timed:
+            return "the profiler times it"
+        for at in range(kernel.regions.size()):
+            if kernel.regions[at].kind != RegionKind.other:
+                return "the host looks at what ends its loops"
+        return None
+
     cdef int launch(self, Plan plan, char *block, Frame *frame, uint64_t seed, uint64_t ordinal, bint known) except -1:
         # Starts all tasks; waits only where results, failures or prints are due. known: the block has the depths that
         # tasks would find.
@@ -311,6 +346,8 @@ cdef class DeviceProgram:
             ring = kernel.ring.address()
             memcpy(block + kernel.ring_offset, &ring, 8)
         run.stream = current_stream
+        if run.stream != NULL:
+            self.refuse_recording(plan, frame, run.stream)
         run.memory = self.memory(run.stream)
         run.block = block
         run.prefix = block + plan.block_bytes - self.tail()

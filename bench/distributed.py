@@ -120,6 +120,12 @@ def ends_3d(u: Cells, w: Cells, n: qd.i32, cut: qd.template()):
             w[a, b, at] = updated(u, a, b, at)
 
 
+def recorded(world: qdist.World, work: Callable[[int], object]) -> Callable[[int], object]:
+    """Steps by twos, behind which arrays are in their places again, as one graph each."""
+    two = world.record(lambda: work(2))
+    return lambda steps: [two() for _ in range(steps // 2)]
+
+
 def cube(world: qdist.World, options: argparse.Namespace) -> None:
     """Seven points, f32: slabs of per_rank^3 cells, closed but along the axis that is cut. Also beside the exchange."""
     n, cut = options.per_rank, options.cut
@@ -153,7 +159,10 @@ def cube(world: qdist.World, options: argparse.Namespace) -> None:
             ends_3d(*arrays, n, cut)
             arrays.reverse()
 
-    for what, run in (("kernel alone", kernels), ("exchange", exchanges), ("stencil", work), ("beside", beside)):
+    cases = [("kernel alone", kernels), ("exchange", exchanges), ("stencil", work), ("beside", beside)]
+    if options.arch == "cuda":
+        cases += [("stencil, recorded", recorded(world, work)), ("beside, recorded", recorded(world, beside))]
+    for what, run in cases:
         report(world, f"{what}, {world.size} ranks of {n}^3, axis {cut}", measured(world, run, options.steps))
 
 

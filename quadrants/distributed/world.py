@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,29 @@ class World:
             result = kernel(*args) if early else None
         with agreement.together(self.engine):
             return result if early else kernel(*args)
+
+    def record(self, function: Callable[[], object]) -> Callable[[], object]:
+        """Call `function`, and return what does the same again: for steps of kernels and exchanges that are too short
+        for the host to keep up with. Every rank calls it, and what it returns as often as the others.
+
+        Where NCCL carries arrays by way of CuPy, the function is called a second time, of which a device records what
+        is launched and exchanged and does nothing; what is returned launches that as one graph, with the arrays and
+        numbers of that time. So the function has to do the same each time: two steps where arrays change places.
+        Elsewhere, and with `debug=True`, what is returned is the function.
+
+        A QuadrantsRuntimeError for what needs the host: kernels that return values, print, draw random numbers, have
+        stacks, loops of `qd.graph.do_while` or arguments of the host; copies to and from it; sums of Python numbers,
+        `gather` and `migrate`. What is exchanged with `wait=False` has to be waited for in the function.
+
+            again = world.record(lambda: print("a step"))
+            again()
+        """
+        record = None if agreement.in_debug() else getattr(self.engine, "record", None)
+        if record is not None:
+            again: Callable[[], object] = record(function)
+            return again
+        function()
+        return function
 
     def barrier(self) -> None:
         """Wait until every rank is here.

@@ -55,6 +55,9 @@ FLOAT_OPS = {
 # Of those, the ones that f16 leaves to f32, because a rounded intermediate result would be wrong or inaccurate.
 VIA_F32 = {**LIBM, "floordiv": 2, "floormod": 2, "rsqrt": 1, "round": 1}
 
+# Functions that round right where an operation of the language need not, and their operand counts.
+NEAREST = {"nearest_quotient": 2, "nearest_root": 1}
+
 UPDATES = ("add", "sub", "mul", "min", "max", "and", "or", "xor", "exchange")
 FAIL_VALUES = 24
 
@@ -182,6 +185,11 @@ def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
         return p.add("float", f"qd_{op}_{t}", op, t, p.need(*bits), needs=(u1, bits))
     if op == "quotient" and t is f32:
         return p.add("float", "qd_quotient_f32", "quotient", t, needs=(t,))
+    if op in NEAREST and t is f16:
+        single = p.need("float", op, f32)
+        return p.add("float", f"qd_{op}_{t}", "via_f32", t, single, NEAREST[op], needs=(t, ("float", op, f32)))
+    if op in NEAREST and t is f32:
+        return p.add("float", f"qd_{op}_{t}", op, t, needs=(t, i32, u32))
     if op == "reduced" and (op, t.name) in p.spelling.written:
         return written(p, op, t)
     if not t.is_real or (op not in LIBM and op not in FLOAT_OPS) or singles(p, t)[1]:

@@ -147,6 +147,12 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "kept", have, t), a)
         return super().converted(have, t, a)
 
+    def bit_cast(self, have: DType, t: DType, a: Text) -> Text:
+        found = super().bit_cast(have, t, a)
+        if self.dialect.typed_bits or not have.is_real or t.is_real:
+            return found
+        return t_.infix("+", ADD, found, self.print_Builtin(n.Builtin("zero", t)))
+
     def print_Binary(self, e: n.Binary) -> Text:
         real = isinstance(e.type, DType) and e.type.is_real
         if real and e.op in ("mul", "truediv") and not self.dialect.known_zeros and e.loc is None:
@@ -187,6 +193,8 @@ class ReferencePrinter(BlockPrinter):
             return t_.prefix("!", self.truth(t, a))
         if op == "abs" and t is u1:
             return a
+        if op == "sqrt" and self.rounds_right(t):
+            return t_.call(self.need("float", "nearest_root", t), a)
         return super().unary(op, t, a)
 
     def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count: n.Expr | None = None) -> Text:
@@ -208,18 +216,27 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("int", op, t), a, b if tb is t else self.cast(self.type(t), b))
         if op in ("shl", "shr") and t.bits == 64:
             b = self.cast(self.type(i32), b)
-        if self.divides_far(op, t, count):
-            return t_.call(self.need("float", "quotient", t), a, b)
+        function = self.quotient(op, t, count)
+        if function:
+            return t_.call(self.need("float", function, t), a, b)
         return super().binary(op, t, tb, a, b, count)
 
-    @staticmethod
-    def divides_far(op: str, t: ValueType, divisor: n.Expr | None) -> bool:
-        """Whether this is a quotient by what may be beyond 2**126, of which devices need not know the reciprocal."""
+    def rounds_right(self, t: ValueType) -> bool:
+        """Whether quotients and roots shall be the nearest numbers: devices may be a few units off."""
+        return t in (f16, f32) and not self.options.get("fast_math")
+
+    def quotient(self, op: str, t: ValueType, divisor: n.Expr | None) -> str:
+        """The helper that divides, "" where the operation of the language does."""
+        if op not in ("raw_div", "truediv"):
+            return ""
+        # Beyond 2**126 devices need not know the reciprocal.
         near = isinstance(divisor, n.Const) and 0 < abs(divisor.value) < 2**125
-        return op in ("raw_div", "truediv") and t is f32 and not near
+        if self.rounds_right(t):
+            return "" if near and math.frexp(divisor.value)[0] in (0.5, -0.5) else "nearest_quotient"
+        return "quotient" if t is f32 and not near else ""
 
     def compound(self, place: n.VarPlace, value: n.Binary) -> str:
-        return "" if self.divides_far(value.op, value.type, value.b) else super().compound(place, value)
+        return "" if self.quotient(value.op, value.type, value.b) else super().compound(place, value)
 
     def counts_freely(self, count: n.Expr | None, t: DType) -> bool:
         if t.bits < 8:

@@ -209,7 +209,7 @@ def component(v: Value, exprs: tuple) -> Value:
         return Value(Load(place, t), place, v.immutable)
     if isinstance(v.expr, Make) and all(isinstance(e, Const) for e in exprs):
         flat = exprs[0].value if len(exprs) == 1 else exprs[0].value * v.shape[1] + exprs[1].value
-        return Value(v.expr.parts[flat])
+        return v.targets[flat] if isinstance(v, SlicedValue) else Value(v.expr.parts[flat])
     return Value(Elem(v.expr, exprs, t), None, v.immutable)
 
 
@@ -227,7 +227,7 @@ def gather(targets: list, shape: tuple, dtype, immutable: str = "") -> Value:
 
 
 def _slice(v: Value, flat: list, shape: tuple) -> Value:
-    if v.place is None:
+    if v.place is None and (not isinstance(v, SlicedValue) or any(isinstance(x, Value) for x in flat)):
         v = tensor.temp(v)
     axes = [_static_slice(x, shape[k]) if isinstance(x, slice) else [x] for k, x in enumerate(flat)]
     axes = [[_hold(_within(v, [x], (shape[k],), k)[0]) for x in axis] for k, axis in enumerate(axes)]

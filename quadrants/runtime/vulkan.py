@@ -150,7 +150,7 @@ class VulkanBackend(BinaryBackend):
         if self.is_cpu:  # which walks through memory in order best
             self.dialect = replace(self.dialect, batches=False)
         if about["name"].startswith(_CUTS_LOOPS):
-            self.dialect = replace(self.dialect, long_loops=False, known_zeros=False)
+            self.dialect = replace(self.dialect, long_loops=False, known_zeros=False, typed_bits=False)
         self.arch = self.found.chip
 
     @property

@@ -23,6 +23,7 @@ def run(x: qd.f32) -> qd.f32:
 """
 SKELETONS = {
     "cpu": "c/task.c.j2", "cuda": "cuda/task.cu.j2", "amdgpu": "hip/task.hip.j2", "opencl": "opencl/task.cl.j2",
+    "vulkan": "glsl/task.comp.j2",
     "metal": "metal/task.metal.j2",
 }  # fmt: skip
 BASE = {"captured": "GLOBAL = 1.0", "callee": "x * 2.0", "decoration": ""}
@@ -45,8 +46,9 @@ def test_an_edit_is_compiled(cache, program, compiled, decoration, change, resul
 
 @pytest.mark.parametrize("option", [{"fast_math": False}, {"debug": True}, {"opt_level": 0}, {"default_fp": "f64"}])
 def test_an_option_that_changes_the_code_is_compiled(cache, program, compiled, arch_name, option):
-    # Metal's compiler has no such levels; that of the emulator has.
-    anew = 0 if arch_name == "metal" and "opt_level" in option and not os.environ.get("QD_EMULATE") else 1
+    # The compilers of Metal and Vulkan have no such levels; that of the emulator has.
+    levels = arch_name not in ("metal", "vulkan") or os.environ.get("QD_EMULATE")
+    anew = 0 if "opt_level" in option and not levels else 1
     option = {key: getattr(qd, value) if value == "f64" else value for key, value in option.items()}
     text = (
         "@qd.kernel(fastcache=True)\ndef run(n: qd.i32) -> float:\n    assert n > 0\n    return qd.sqrt(float(n)) / 3\n"

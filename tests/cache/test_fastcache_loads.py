@@ -279,10 +279,11 @@ print(o.cache_loaded, o.cache_stored, seconds)
     program = python(text, cache.root)
     assert finish(program)[0].split()[-6:-1] == ["True", "True", "True", "False", "True"]
     out, err = finish(python.file(program.args[1], cache.root))
-    # What only a translation needs is loaded beside a driver that starts, which takes longer.
-    beside = str(arch_name != "cpu" and not os.environ.get("QD_EMULATE"))
-    assert out.split()[-6:-1] == [beside] * 3 + ["True", "False"] and err == ""
-    assert float(out.split()[-1]) < 0.5  # milliseconds on an idle machine
+    *loaded, found, stored, seconds = out.split()[-6:]
+    # What only a translation needs is loaded beside a driver that starts; how far that came is chance.
+    assert arch_name != "cpu" and not os.environ.get("QD_EMULATE") or loaded == ["False"] * 3
+    assert (found, stored, err) == ("True", "False", "")
+    assert float(seconds) < 0.5  # milliseconds on an idle machine
 
 
 def test_an_evicted_artifact_is_compiled_and_stored_again(cache, program, compiled):

@@ -27,6 +27,12 @@ def triple(x: qd.types.ndarray(qd.f32, ndim=1)):
 
 
 @qd.kernel
+def noise(x: qd.types.ndarray(qd.f32, ndim=1)):
+    for i in range(x.shape[0]):
+        x[i] = qd.random()
+
+
+@qd.kernel
 def add(x: qd.types.ndarray(qd.f32, ndim=1), y: qd.types.ndarray(qd.f32, ndim=1)):
     for i in range(x.shape[0]):
         x[i] += y[i]
@@ -77,6 +83,12 @@ def start(torch, monkeypatch):
 @pytest.fixture(params=[0, 1])
 def home(request, start):
     return start(request.param)
+
+
+def values_of(x):
+    if hasattr(x, "to_numpy"):
+        return x.to_numpy()
+    return x.get() if hasattr(x, "get") else x.cpu().numpy()
 
 
 def ndarray(value):
@@ -332,3 +344,48 @@ def test_launches_while_cupy_records_a_graph(torch, cupy, home):
                 stream.end_capture()
         triple(x)
         assert x[0].item() == 13
+
+
+def test_launches_on_a_recorded_stream_are_in_its_replays(torch, cupy, home):
+    """Of arrays of all packages, in order with what these do there; what needs the host is refused before it runs."""
+    with cupy.cuda.Device(home), torch.cuda.device(home):
+        mine, theirs, tensor = ndarray(1), cupy.ones(N, cupy.float32), torch.ones(N, device=f"cuda:{home}")
+        first = torch.cuda.Stream()
+        for package, stream in (("cupy", cupy.cuda.Stream(non_blocking=True)), ("torch", first)):
+            handle = qd.Stream(stream.ptr if package == "cupy" else stream.cuda_stream)
+            arrays = (mine, theirs if package == "cupy" else tensor)
+            before = [values_of(x).copy() for x in arrays]
+            cupy.cuda.Device().synchronize()
+            with stream if package == "cupy" else torch.cuda.stream(stream):
+                for x in arrays:
+                    triple(x, qd_stream=handle)  # its memory for this stream is made now
+            stream.synchronize()
+            if package == "cupy":
+                with stream:
+                    stream.begin_capture()
+                    for x in arrays:
+                        triple(x, qd_stream=handle)
+                    with pytest.raises(qd.QuadrantsRuntimeError, match="while cupy records a graph"):
+                        triple(theirs)
+                    with pytest.raises(qd.QuadrantsRuntimeError, match="same random numbers"):
+                        noise(mine, qd_stream=handle)
+                    with pytest.raises(qd.QuadrantsRuntimeError, match="from or to the host"):
+                        triple(np.ones(N, np.float32), qd_stream=handle)
+                    graph = stream.end_capture()
+                for _ in range(2):
+                    graph.launch(stream)
+            else:
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph, stream=stream):
+                    for x in arrays:
+                        triple(x, qd_stream=handle)
+                    with pytest.raises(qd.QuadrantsRuntimeError, match="same random numbers"):
+                        noise(mine, qd_stream=handle)
+                for _ in range(2):
+                    graph.replay()
+            cupy.cuda.Device().synchronize()
+            for x, old in zip(arrays, before):
+                found = old
+                for _ in range(3):
+                    found = 3 * found + 1
+                assert np.array_equal(values_of(x), found), package

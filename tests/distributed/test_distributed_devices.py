@@ -9,10 +9,8 @@ from test_distributed_ranks import names_in, passed
 
 from quadrants._ext import core
 
-PROGRAMS = [
-    f"ranks_{name}.py"
-    for name in ("devices", "halo", "overlap", "checkpoints", "particles", "ghosts", "gradients", "boundary", "dam")
-]  # fmt: skip
+NAMES = "devices halo overlap checkpoints particles ghosts gradients recorded boundary dam"
+PROGRAMS = [f"ranks_{name}.py" for name in NAMES.split()]
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
 
 

@@ -63,11 +63,14 @@ def start(options: dict, arch: Arch) -> None:
 
 def results(text: str, options: dict, arch: Arch) -> dict:
     """As the model's: what `main` returns, with what was printed as `stdout`."""
+    import quadrants as qd
+
     start(options, arch)
     module = load(text)
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
         out = module.main()
+        qd.sync()  # a program that ends the process by what it launched last is this one, not the next
     debug = bool({**options, **arch.options}.get("debug"))
     return {**out, "stdout": printed(written.getvalue(), debug)}
 

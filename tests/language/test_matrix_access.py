@@ -124,6 +124,69 @@ def test_swizzles(arch) -> None:
     assert f[0].to_list() == [8, 8, 7]
 
 
+@qd.func
+def grow(v: qd.template()):
+    """Writes components of what may be components of the caller's."""
+    v.x += 10
+    v[1] *= 3
+    qd.atomic_add(v.y, 5)
+
+
+@qd.func
+def swap(v: qd.template()):
+    v.xy = v.yx
+
+
+@qd.func
+def corner(m: qd.template()):
+    m[0, 1] = 7
+    m[1, :].x -= 1
+
+
+def test_components_of_swizzles_and_slices_are_the_variables(arch) -> None:
+    """Of variables and of cells, by themselves and as an argument by reference."""
+    f = qd.Vector.field(3, qd.i32, shape=2)
+
+    @qd.kernel
+    def of_variable() -> qd.types.vector(4, qd.i32):
+        v = qd.Vector([1, 2, 3, 4])
+        v.zy.x += 10
+        v.wx[1] = 9
+        v.wzyx.xy.y -= 1
+        copy = v.zy
+        copy.x = 100
+        return v
+
+    @qd.kernel
+    def of_variable_by_reference() -> qd.types.vector(4, qd.i32):
+        v = qd.Vector([1, 2, 3, 4])
+        grow(v.wz)
+        grow(v[0:2])
+        swap(v.xwy)
+        return v
+
+    @qd.kernel
+    def of_cell(i: qd.i32):
+        f[i] = [1, 2, 3]
+        f[i].zy.y += 4
+        grow(f[i].zx)
+        swap(f[i][1:3])
+
+    @qd.kernel
+    def of_matrix() -> qd.types.matrix(3, 3, qd.i32):
+        m = qd.Matrix([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        corner(m[0:2, 1:3])
+        m[2, :].z = 0
+        return m
+
+    assert entries(of_variable()) == [9, 2, 12, 4]
+    assert entries(of_variable_by_reference()) == [14, 11, 14, 11]
+    of_cell(1)
+    assert f.to_numpy().tolist() == [[0, 0, 0], [8, 13, 6]]
+    assert entries(of_matrix()) == [[1, 2, 7], [4, 4, 6], [7, 8, 0]]
+
+
+
 @qd.dataclass
 class Body:
     """A struct with a vector member."""

@@ -8,6 +8,17 @@ from typing import Any
 import numpy as np
 
 from quadrants.distributed.engines.interface import Engine, Move
+from quadrants.errors import QuadrantsRuntimeError
+
+
+class Silent:
+    """In place of the engine that connects the ranks, while a graph is recorded."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise QuadrantsRuntimeError(
+            "world.record: what ranks tell each other by the host, as sums of Python numbers, `gather` and `migrate` "
+            "do, cannot be recorded: do it before or after."
+        )
 
 
 class Carrier:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, cast
 
 import numpy as np
 
-from quadrants.distributed.engines import places
-from quadrants.distributed.engines.carrier import Carrier
+from quadrants.distributed.engines import nccl_graph, places
+from quadrants.distributed.engines.carrier import Carrier, Silent
 from quadrants.distributed.engines.cupy_space import CupySpace
 from quadrants.distributed.engines.interface import Engine, Move
 from quadrants.distributed.engines.nccl_messages import Messages
@@ -39,10 +40,35 @@ class Nccl(Carrier):
     def _messages(self, moves: Sequence[Move]) -> Callable[[], None]:
         return Messages(self._cupy, self._communicator, moves, self._watch)
 
+    def record(self, function: Callable[[], object]) -> Callable[[], None]:
+        """As `World.record`, by a graph of CUDA."""
+        replay = nccl_graph.recorded(self._cupy, function, self._recording())
+
+        def run() -> None:
+            with self.space.in_order():
+                stream = self._cupy.cuda.get_current_stream()
+                replay(stream)
+                if self._watch is not None:
+                    self._watch.posted(stream)
+
+        return run
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        """Nothing goes by the host, and marks are left by replays alone."""
+        kept, self.control = self.control, cast(Engine, Silent())
+        try:
+            with nullcontext() if self._watch is None else self._watch.paused():
+                yield
+        finally:
+            self.control = kept
+
     def allreduce(self, array: Any, op: str, stream: Any = None) -> None:
         """In the order that NCCL has for these ranks. Integers that it does not know are summed as i64."""
-        if isinstance(array, np.ndarray) or self._communicator is None:
+        if isinstance(array, np.ndarray):
             return self.control.allreduce(array, op)
+        if self._communicator is None:  # one rank
+            return None
         values = array if array.dtype.str[1:] in _TYPES else array.astype(np.int64)
         kind = _TYPES[values.dtype.str[1:]]
         stream, at = self._cupy.cuda.get_current_stream(), values.data.ptr

@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from quadrants.distributed import failures
@@ -25,6 +27,7 @@ class Watch:
         self._timeout, self._control = timeout, control
         self._marks = [cupy.cuda.Event(disable_timing=True) for _ in range(_MARKS)]
         self._posted = self._ended = 0
+        self._paused = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="quadrants-nccl-watch", daemon=True)
         self._thread.start()
@@ -32,8 +35,19 @@ class Watch:
 
     def posted(self, stream: Any) -> None:
         """Something of NCCL is the last work of the stream."""
+        if self._paused:
+            return
         self._marks[self._posted % _MARKS].record(stream)
         self._posted += 1
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What is posted meanwhile is recorded, and not done."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
 
     def _leave(self) -> None:
         self._stop.set()

@@ -52,6 +52,7 @@ class Dialect:
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     model: "pointer", or "reference" where memory is reached through blocks (see `emit.references`). endless: the
     condition of a loop that only a break ends. known_zeros: drivers compute products and quotients with constant zeros.
+    typed_bits: drivers take the bits of a real number for an integer wherever one is asked for.
     wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.
     restrict: qualifier of pointers that do not alias. function: qualifiers of emitted functions.
@@ -103,6 +104,7 @@ class Dialect:
     model: str = "pointer"
     endless: str = "1"
     known_zeros: bool = True
+    typed_bits: bool = True
     batches: bool = True
     processor: bool = False
     early_returns: bool = True

@@ -237,12 +237,17 @@ class Statements:
         n = type_.shape[0]
         word = "".join(self.draw.sample(letters[:n], self.draw.number(2, n)))
         part = Type(type_.dtype, (len(word),))
+        whole = not self.draw.chance(0.3)
+        if not whole:  # a component of the components
+            k = self.draw.number(0, len(word) - 1)
+            word += self.draw.pick((f"[{k}]", f".{letters[k]}"))
         augmented = self.draw.chance(0.4) and type_.dtype.bits > 1
         if augmented and not self.draw.on("swizzle_index") and "[" in text:
             augmented = False
         if augmented and not self.draw.on("swizzle_order"):
             return [f"{text}.{word} {self.draw.pick(('+', '-', '*'))}= {self.draw.number(1, 5)}"]
-        value = self.g.tensors.value(part, 2) if self.draw.chance(0.7) else self.g.tensors.number(type_.real, 2)
+        whole &= self.draw.chance(0.7)
+        value = self.g.tensors.value(part, 2) if whole else self.g.tensors.number(type_.real, 2)
         if augmented and self.draw.chance(0.4):
             value = self.changing(type_) or value
         if augmented:
