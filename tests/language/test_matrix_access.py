@@ -186,7 +186,6 @@ def test_components_of_swizzles_and_slices_are_the_variables(arch) -> None:
     assert entries(of_matrix()) == [[1, 2, 7], [4, 4, 6], [7, 8, 0]]
 
 
-
 @qd.dataclass
 class Body:
     """A struct with a vector member."""
