@@ -10,6 +10,7 @@ import numpy as np
 
 from quadrants.distributed import agreement, reductions
 from quadrants.distributed.engines.interface import OPERATIONS, Engine
+from quadrants.tapes import recording
 
 
 class World:
@@ -84,8 +85,8 @@ class World:
 
         Where NCCL carries arrays by way of CuPy, the function is called a second time, of which a device records what
         is launched and exchanged and does nothing; what is returned launches that as one graph, with the arrays and
-        numbers of that time. So the function has to do the same each time: two steps where arrays change places.
-        Elsewhere, and with `debug=True`, what is returned is the function.
+        numbers of that time, which have to live as long. So the function has to do the same each time: two steps where
+        arrays change places. Elsewhere, in tapes and with `debug=True`, what is returned calls the function.
 
         A QuadrantsRuntimeError for what needs the host: kernels that return values, print, draw random numbers, have
         stacks, loops of `qd.graph.do_while` or arguments of the host; copies to and from it; sums of Python numbers,
@@ -94,12 +95,13 @@ class World:
             again = world.record(lambda: print("a step"))
             again()
         """
-        record = None if agreement.in_debug() else getattr(self.engine, "record", None)
-        if record is not None:
-            again: Callable[[], object] = record(function)
-            return again
-        function()
-        return function
+        record = getattr(self.engine, "record", None)
+        if record is None or agreement.in_debug() or recording.active() is not None:
+            function()
+            return function
+        again: Callable[[], object] = record(function)
+        # A tape hears launches, of which a graph has none.
+        return lambda: again() if recording.active() is None else function()
 
     def barrier(self) -> None:
         """Wait until every rank is here.

@@ -229,10 +229,11 @@ class ReferencePrinter(BlockPrinter):
         """The helper that divides, "" where the operation of the language does."""
         if op not in ("raw_div", "truediv"):
             return ""
+        known = abs(divisor.value) if isinstance(divisor, n.Const) else 0
         # Beyond 2**126 devices need not know the reciprocal.
-        near = isinstance(divisor, n.Const) and 0 < abs(divisor.value) < 2**125
+        near = 0 < known < 2**125
         if self.rounds_right(t):
-            return "" if near and math.frexp(divisor.value)[0] in (0.5, -0.5) else "nearest_quotient"
+            return "" if near and math.frexp(known)[0] == 0.5 else "nearest_quotient"
         return "quotient" if t is f32 and not near else ""
 
     def compound(self, place: n.VarPlace, value: n.Binary) -> str:

@@ -34,7 +34,7 @@ class _Handle:
 
     def _device(self) -> Device | None:
         """The device that the object is used with, None where there is nothing to do. RuntimeError when it is dead."""
-        if self._prog_ref is not None and self._prog_ref() is not session.get_runtime()._prog:
+        if is_orphan(self):
             raise QuadrantsRuntimeError(f"The {type(self).__name__}'s {_DESTROYED}")
         if self._destroyed:
             raise QuadrantsRuntimeError(f"This {type(self).__name__} was destroyed; create a new one")
@@ -65,6 +65,11 @@ class _Handle:
             self.destroy()
         except Exception:  # while the process ends, the modules that this needs may be gone
             return
+
+
+def is_orphan(made: _Handle) -> bool:
+    """Whether the runtime that made it is gone."""
+    return made._prog_ref is not None and made._prog_ref() is not session.get_runtime()._prog
 
 
 class Stream(_Handle, StreamBase):  # type: ignore[misc]  # a class of the launch core, which has no annotations

@@ -136,6 +136,34 @@ def test_sums_of_arrays_are_run_again(world):
     assert float(total.to_numpy()) == 2 * whole.size
 
 
+@qd.kernel
+def squares(u: qd.types.ndarray(ndim=3), loss: qd.types.ndarray(), i0: qd.i32, i1: qd.i32):
+    for i, j, k in qd.ndrange((i0, i1), (1, SHAPE[1] + 1), (1, SHAPE[2] + 1)):
+        loss[()] += u[i, j, k] * u[i, j, k]
+
+
+def test_a_tape_hears_what_is_run_again(world):
+    grid = qdist.Grid(SHAPE, halo=1, periodic=True, dims=(world.size, 1, 1))
+    u, w = (grid.ndarray(qd.f64, needs_grad=True) for _ in range(2))
+    loss, box = qd.ndarray(qd.f64, (), needs_grad=True), grid.box()
+    whole = np.random.default_rng(4).integers(0, 9, SHAPE).astype(np.float64)
+
+    def step():
+        grid.exchange_halo(u)
+        diffuse(u, w, *box)
+
+    grid.scatter(whole, u)
+    again = world.record(step)
+    for run in (again, again, lambda: world.record(step)):
+        for array in (loss, u.grad, w.grad):
+            array.fill(0.0)
+        with qd.ad.Tape(loss=loss):
+            run()
+            squares(w, loss, 1, 1 + grid.size[0])
+        again()  # behind the tape nobody hears
+        assert_cells(grid, u.grad, 2 * wanted(whole, 2))  # the step is its own transpose
+
+
 def test_what_needs_the_host_is_refused(world):
     grid, u, w, whole = start(world, (world.size, 1, 1))
     values = np.ones(3)
@@ -163,6 +191,14 @@ def test_what_needs_the_host_is_refused(world):
     again = world.record(two)
     again()
     assert_cells(grid, u, wanted(whole, 4))
+
+
+def test_what_is_run_again_ends_with_its_runtime(world):
+    grid, u, *_ = start(world, (world.size, 1, 1))
+    again = world.record(lambda: grid.exchange_halo(u))
+    again()
+    qd.reset()
+    refused(qd.QuadrantsRuntimeError, "", again)
 
 
 if __name__ == "__main__":

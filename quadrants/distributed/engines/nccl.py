@@ -42,12 +42,12 @@ class Nccl(Carrier):
 
     def record(self, function: Callable[[], object]) -> Callable[[], None]:
         """As `World.record`, by a graph of CUDA."""
-        replay = nccl_graph.recorded(self._cupy, function, self._recording())
+        graph = nccl_graph.recorded(self._cupy, function, self._recording())
 
         def run() -> None:
             with self.space.in_order():
                 stream = self._cupy.cuda.get_current_stream()
-                replay(stream)
+                graph.launch(stream)
                 if self._watch is not None:
                     self._watch.posted(stream)
 
