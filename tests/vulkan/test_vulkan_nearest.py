@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import numpy as np
 import pytest
 
 import quadrants as qd
+from quadrants.emit.environment import builtin_folder
 
 pytestmark = pytest.mark.cpu_only
 COUNT = 1 << 17
@@ -55,7 +54,7 @@ def assert_equal(found, wanted, *operands):
 @pytest.fixture(params=[1.0, 1 + 5 * 2.0**-24, 1 - 5 * 2.0**-24])
 def templates(request, tmp_path):
     """Of a device whose quotients and roots are off by that."""
-    text = resources.files("quadrants").joinpath("templates", FLOAT).read_text()
+    text = (builtin_folder() / FLOAT).read_text()
     for estimate in ESTIMATES:
         assert estimate in text
         text = text.replace(estimate, f"{estimate} * {request.param!r}")
