@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,22 @@ if TYPE_CHECKING:
 Boundary = Callable[..., Any]
 
 
-def check(boundary: Any) -> None:
-    """TypeError for what cannot be called."""
+def check(grid: Grid, given: Sequence[Any], boundary: Any) -> None:
+    """TypeError for what cannot be called so, on all ranks: some have no closed face, and would wait for the others."""
     if not callable(boundary):
         raise TypeError(
             f"boundary={boundary!r} must be a kernel or function of the arrays, axis, high and the box of halo cells, "
             "as grid.closed_faces() gives them"
         )
+    count = len(given) + 2 + 2 * len(grid.shape)
+    try:
+        inspect.signature(boundary).bind(*range(count))
+    except TypeError as error:
+        name = getattr(boundary, "__qualname__", repr(boundary))
+        raise TypeError(
+            f"boundary={name} is called once with all arrays, axis, high and the begin and end of the box along each "
+            f"axis, {count} arguments here: {error}"
+        ) from None
 
 
 def apply(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> None:

@@ -185,8 +185,9 @@ class Grid:
         `scatter` and `transfer` to them are; `allreduce` must not have them either.
 
         boundary: what sets the cells behind closed faces, once the halos are there: a kernel or function that is called
-        as `boundary(*arrays, axis, high, *box)` for each of the `closed_faces` of this rank, of these axes. Without,
-        those cells keep their values.
+        as `boundary(*arrays, axis, high, *box)`, all arrays at once, for each of the `closed_faces` of this rank, of
+        these axes; TypeError on all ranks if it does not take as many arguments. Without, those cells keep their
+        values.
 
         It is differentiated in tapes, and by `exchange_halo.grad` with the same arguments, which adds gradients of halo
         cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
@@ -199,7 +200,7 @@ class Grid:
         """
         behind = None
         if boundary is not None and arrays:
-            boundaries.check(boundary)
+            boundaries.check(self, arrays, boundary)
             behind = partial(boundaries.apply, self, arrays, axes, boundary)
         if not wait:
             return self._exchanges.start("forward", arrays, axes, corners, behind)

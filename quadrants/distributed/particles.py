@@ -58,7 +58,7 @@ class Particles:
             raise ValueError(f"capacity={capacity!r} must be a whole number of particles, at least 1")
         if not isinstance(needs_grad, bool):
             raise ValueError(f"needs_grad={needs_grad!r} is for all arrays at once: True or False")
-        own = ("count", "arrays", *vars(Particles))
+        own = ("arrays", *vars(Particles))
         taken = [name for name in arrays if name.startswith("_") or name in own]
         if taken or not arrays:
             what = f"{taken[0]} is a name of Particles itself" if taken else "there is no array"
@@ -81,6 +81,21 @@ class Particles:
         if name in found:
             return found[name]
         raise AttributeError(f"these particles have no array {name!r}; they have {', '.join(found)}")
+
+    @property
+    def count(self) -> int:
+        """How many particles this rank has. It may be set, to 0 say, which forgets them; ValueError for more than there
+        is room for.
+
+            p.count = 0
+        """
+        return self._count
+
+    @count.setter
+    def count(self, number: int) -> None:
+        if isinstance(number, bool) or not hasattr(number, "__index__") or not 0 <= number <= self.capacity:
+            raise ValueError(f"count={number!r}: these particles are 0 to {self.capacity}, their capacity")
+        self._count = int(number)
 
     def append(self, **values: Any) -> None:
         """Add particles to this rank; `migrate` brings them to the rank that owns their cell.

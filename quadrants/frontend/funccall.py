@@ -158,8 +158,7 @@ class FuncCalls:
         prepared = []
         for name, (mode, value) in adapted.items():
             if mode == "alias" and isinstance(value, SlicedValue):
-                targets = [self.places.stable_target(t) for t in value.targets]
-                value = access.gather(targets, value.shape, value.type.dtype, value.immutable)
+                value = access.moved(value, self.places.stable_target)
             elif mode == "alias" and isinstance(value, Value) and value.place is not None:
                 value = self.places.stable_target(value)
             prepared.append((name, mode, value))

@@ -6,6 +6,8 @@ operands needed. Where these write what an earlier operand reads, the operand is
 
 from __future__ import annotations
 
+from functools import partial
+
 from quadrants.frontend.structcell import StructCell
 from quadrants.frontend.writer import Writer
 from quadrants.ir import walk
@@ -85,8 +87,7 @@ class _Hold:
         if isinstance(value, StructCell):
             return value if by_place or MEMORY not in self.changed else Value(self.expr(value.as_value().expr))
         if isinstance(value, SlicedValue):
-            targets = [self.held(t, by_place) for t in value.targets]
-            return access.gather(targets, value.shape, value.type.dtype, value.immutable)
+            return access.moved(value, partial(self.held, by_place=by_place), by_place)
         if isinstance(value, Value):
             if by_place and value.place is not None:
                 place = self.place(value.place)

@@ -16,7 +16,8 @@ class Abilities(NamedTuple):
     memory. references: an argument by reference may be in any memory. long_loops: a thread may do
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
     `ir.words`), and this says whether the device adds to real numbers by itself. helped_negatives: names of integer
-    types of which helpers compute negatives, as compilers lose some. lacks: what the device has not of the rest.
+    types of which helpers compute negatives, as compilers lose some. known_bits: compilers find the right places in
+    memory from `x & 1`. lacks: what the device has not of the rest.
     """
 
     arch: str = ""
@@ -32,4 +33,5 @@ class Abilities(NamedTuple):
     long_loops: bool = True
     word_sums: bool | None = None
     helped_negatives: tuple[str, ...] = ()
+    known_bits: bool = True
     lacks: Lacks = Lacks()

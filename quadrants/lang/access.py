@@ -16,7 +16,7 @@ from quadrants.errors import (
 )
 from quadrants.ir.nodes import Binary, Cast, Cell, Const, Elem, ElemPlace, Load, Make, Member, MemberPlace
 from quadrants.ir.types import DType, StructType, TensorType, i32, i64, tensor_type, u1, u64
-from quadrants.lang import constants, scope, tensor, typed
+from quadrants.lang import constants, scope, tensor, typed, views
 from quadrants.lang.described import type_name
 from quadrants.lang.unpacked import unpacked_row
 from quadrants.lang.value import Value
@@ -154,7 +154,7 @@ def _once(v: Value, indices: tuple) -> tuple:
 def _within(v: Value, indices: list, shape: tuple, first: int = 0) -> tuple:
     """Indices of components, from axis `first` on, as the array of `v` asks for them: clamped, checked, or cut."""
     values = tuple(index_value(x, k) for k, x in enumerate(indices, first))
-    if _is_clamped(v.place):
+    if _is_clamped(v.whole.place if isinstance(v, SlicedValue) and v.whole is not None else v.place):
         return clamped(values, shape)
     for k, (e, extent) in enumerate(zip(values, shape, strict=True), first):
         _check_constant(e, extent, k)
@@ -210,24 +210,52 @@ def component(v: Value, exprs: tuple) -> Value:
     if isinstance(v.expr, Make) and all(isinstance(e, Const) for e in exprs):
         flat = exprs[0].value if len(exprs) == 1 else exprs[0].value * v.shape[1] + exprs[1].value
         return v.targets[flat] if isinstance(v, SlicedValue) else Value(v.expr.parts[flat])
+    if isinstance(v, SlicedValue) and v.whole is not None:
+        places = [target.place for target in v.targets]
+        return component(*_once(v.whole, views.indices(places, v.shape[-1], tuple(map(_hold, exprs)))))
     return Value(Elem(v.expr, exprs, t), None, v.immutable)
 
 
 class SlicedValue(Value):
-    """Several components of one place; `targets` lists them row-major so that a slice can be assigned."""
+    """Several components of one value; `targets` lists them row-major so that a slice can be assigned. whole: what has
+    them, None where they are no places.
+    """
 
-    __slots__ = ("targets",)
+    __slots__ = ("targets", "whole")
 
 
-def gather(targets: list, shape: tuple, dtype, immutable: str = "") -> Value:
-    made = Make(tuple(t.expr for t in targets), tensor_type(shape, dtype))
-    out = SlicedValue(made, None, immutable)
-    out.targets = targets
+def _gather(v: Value, targets: list, shape: tuple) -> SlicedValue:
+    whole = v.whole if isinstance(v, SlicedValue) else v if v.place is not None else None
+    return _view(whole, targets, tensor_type(shape, v.type.dtype), v.immutable)
+
+
+def _view(whole: Value | None, targets: list, t: TensorType, immutable: str) -> SlicedValue:
+    out = SlicedValue(Make(tuple(target.expr for target in targets), t), None, immutable)
+    out.targets, out.whole = targets, whole
     return out
 
 
+def moved(v: SlicedValue, find, by_place: bool = True) -> SlicedValue:
+    """The same components of what `find` gives for a value. by_place: of its place, as it will be; else they are copies
+    where `find` copies.
+    """
+    if by_place and v.whole is not None:
+        whole = find(v.whole)
+        if whole is v.whole:
+            return v
+        return _view(whole, [_component_of(whole.place, target) for target in v.targets], v.type, v.immutable)
+    targets = [find(target) for target in v.targets]
+    same = all(a is b for a, b in zip(targets, v.targets))
+    return v if same else _view(None, targets, v.type, v.immutable)
+
+
+def _component_of(base, v: Value) -> Value:
+    place = ElemPlace(base, v.place.indices, v.place.type)
+    return Value(Load(place, v.type), place, v.immutable)
+
+
 def _slice(v: Value, flat: list, shape: tuple) -> Value:
-    if v.place is None and (not isinstance(v, SlicedValue) or any(isinstance(x, Value) for x in flat)):
+    if v.place is None and not (isinstance(v, SlicedValue) and _stays(v, flat)):
         v = tensor.temp(v)
     axes = [_static_slice(x, shape[k]) if isinstance(x, slice) else [x] for k, x in enumerate(flat)]
     axes = [[_hold(_within(v, [x], (shape[k],), k)[0]) for x in axis] for k, axis in enumerate(axes)]
@@ -236,7 +264,12 @@ def _slice(v: Value, flat: list, shape: tuple) -> Value:
     else:
         picked = [component(v, (a, b)) for a in axes[0] for b in axes[1]]
     result_shape = tuple(len(axes[k]) for k, x in enumerate(flat) if isinstance(x, slice))
-    return gather(picked, result_shape, v.type.dtype, v.immutable)
+    return _gather(v, picked, result_shape)
+
+
+def _stays(v: SlicedValue, indices: list) -> bool:
+    """Whether it has components at these indices, and is not copied for them."""
+    return v.whole is not None or not any(isinstance(x, Value) for x in indices)
 
 
 def _hold(e):
@@ -275,7 +308,7 @@ def _swizzle(v: Value, name: str):
     if len(indices) > 1 and v.place is None and not isinstance(v.expr, Make):
         v = tensor.temp(v)
     picked = [component(v, (Const(i, i32),)) for i in indices]
-    return picked[0] if len(picked) == 1 else gather(picked, (len(picked),), v.type.dtype, v.immutable)
+    return picked[0] if len(picked) == 1 else _gather(v, picked, (len(picked),))
 
 
 def member(v: Value, name: str):

@@ -75,7 +75,7 @@ class Value:
         return access.subscript(self, key if isinstance(key, tuple) else (key,))
 
     def __getattr__(self, name):
-        if name.startswith("_") or name in ("as_value", "targets"):
+        if name.startswith("_") or name in ("as_value", "targets", "whole"):
             raise AttributeError(name)
         from quadrants.lang import access
 

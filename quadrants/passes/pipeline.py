@@ -19,6 +19,7 @@ from quadrants.passes.failures_as_singles import failures_as_singles
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.helped_negatives import helped_negatives
+from quadrants.passes.hidden_bits import hidden_bits
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
@@ -106,6 +107,8 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
+    if not able.known_bits:
+        yield hidden_bits
     yield distinct_names
 
 

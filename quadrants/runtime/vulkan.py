@@ -33,6 +33,8 @@ _CPU = 4
 # What names of devices begin with whose driver ends loops without a word, a thread may do 65535 rounds in one task, and
 # has threads wait for each other where they only order their memory, and takes products with a constant zero for zero.
 _CUTS_LOOPS = "llvmpipe"
+# The number of a maker whose driver (580) at times takes the other one of the two places that `x[(i & 1) * 8]` may be.
+_NVIDIA = 0x10DE
 # Blocks of such a device, so that few rounds are those of grids.
 _BLOCKS_OF_CPU = 4096
 _BLOCKS_OF_ANY = 1024  # where only the device knows how many iterations there are
@@ -151,6 +153,8 @@ class VulkanBackend(BinaryBackend):
             self.dialect = replace(self.dialect, batches=False)
         if about["name"].startswith(_CUTS_LOOPS):
             self.dialect = replace(self.dialect, long_loops=False, known_zeros=False, typed_bits=False)
+        if about["vendor"] == _NVIDIA:
+            self.dialect = replace(self.dialect, known_bits=False)
         self.arch = self.found.chip
 
     @property

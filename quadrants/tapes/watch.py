@@ -87,6 +87,7 @@ class Watch:
                 continue
             known.needed &= ~known.changed(_content(owner)) if whole is None else False
             _set(flags, known.needed)
+        self.compare()  # what else it overwrote
 
     def forget(self) -> None:
         """What was read so far may be overwritten."""

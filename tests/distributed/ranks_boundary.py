@@ -135,5 +135,20 @@ def test_what_does_not_fit_is_refused(world):
     )  # fmt: skip
 
 
+def test_a_kernel_of_other_arguments_is_refused_on_all_ranks(world):
+    """One rank in the middle has no closed face, and would wait for the others."""
+    grid = qdist.Grid((4 * world.size,), dims=(world.size,))
+    u, v = grid.field(qd.f32), grid.field(qd.f32)
+
+    @qd.kernel
+    def single(a: qd.template(), axis: qd.i32, high: qd.i32, begin: qd.i32, end: qd.i32):
+        for i in range(begin, end):
+            a[i] = 0.0
+
+    for boundary in (single, lambda a, axis, high, begin, end: None):
+        refused(TypeError, "called once with all arrays", lambda b=boundary: grid.exchange_halo(u, v, boundary=b))
+    grid.exchange_halo(u, boundary=single)
+
+
 if __name__ == "__main__":
     main(globals(), default_fp=qd.f64)

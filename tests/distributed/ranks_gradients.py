@@ -252,6 +252,18 @@ def test_debug_mode_tells_what_is_overwritten_and_needed(world):
             assert bool(told) == (not np.array_equal(kept, u.to_numpy())), overwrite
 
 
+def test_an_exchange_that_overwrites_fails_itself(world):
+    with debugging() as world:
+        grid = qdist.Grid((4 * world.size,), periodic=True)
+        u, v = (grid.ndarray(qd.f64, needs_grad=True) for _ in range(2))
+        total = qd.ndarray(qd.f64, (), needs_grad=True)
+        u.from_numpy(np.arange(1.0, grid.local[0] + 1))
+        with qd.ad.Tape(total, validation=True):
+            squared(u, total, grid.local[0])
+            refused(qd.QuadrantsAssertionError, "was overwritten after `squared`", lambda: grid.accumulate_halo(u))
+            grid.exchange_halo(v)
+
+
 def test_gradients_of_several_ranks_are_not_checked_by_differences(world):
     grid = qdist.Grid((12,), periodic=True)
     u, loss = grid.field(qd.f64, needs_grad=True), qd.field(qd.f64, (), needs_grad=True)

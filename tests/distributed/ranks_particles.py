@@ -122,6 +122,22 @@ def refused(call, kind=qd.QuadrantsRuntimeError) -> str:
     raise AssertionError(f"no {kind.__name__}")
 
 
+def test_only_numbers_of_particles_that_may_be_are_counts(world):
+    p = qdist.Particles(qdist.Grid((8,), periodic=True), 10, x=qd.f64)
+    p.append(x=np.full(3, 0.5))
+    for number in (11, -1, 2.5, True):
+        try:
+            p.count = number
+        except ValueError as error:
+            assert "0 to 10" in str(error)
+        else:
+            raise AssertionError(number)
+    assert p.count == 3
+    p.count = 0
+    p.append(x=np.full(10, 0.5))
+    assert p.count == 10
+
+
 def test_no_room_and_lost_positions_are_told_on_all_ranks_and_move_nobody(world):
     grid = qdist.Grid((8,), periodic=True)
     p = qdist.Particles(grid, 10, x=qd.f64, id=qd.i32)

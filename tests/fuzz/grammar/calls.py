@@ -94,6 +94,10 @@ class Calls:
             return None
         if isinstance(type_, StructDecl):
             return self.struct_place(type_, depth) or (self.draw.pick(names) if names else None)
+        if self.draw.chance(0.3):
+            text = self.part_of_variable(type_, depth)
+            if text is not None:
+                return text
         if self.g.pure:
             return self.draw.pick(names) if names else None
         test = self.g.cells.number_place if not type_.shape else self.g.cells.place
@@ -101,6 +105,27 @@ class Calls:
         if found is None:
             return self.draw.pick(names) if names else None
         return found[0]
+
+    def part_of_variable(self, type_: Type, depth: int) -> str | None:
+        """A component of a vector or matrix that is a variable, or several components of a vector."""
+        scope = self.g.scope
+        wholes = [
+            v
+            for v in scope.variables
+            if v.writable and isinstance(v.type, Type) and v.type.shape and v.type.dtype == type_.dtype
+            and not (scope.parallel and v.level == 0)
+        ]  # fmt: skip
+        if not type_.shape:
+            v = self.draw.pick(wholes) if wholes else None
+            return v and v.name + self.g.cells.part(v.type, depth)
+        if len(type_.shape) != 1:
+            return None
+        n = type_.shape[0]
+        wholes = [v for v in wholes if len(v.type.shape) == 1 and max(n, 2) <= v.type.shape[0] <= 4]
+        if not wholes or n < 2:
+            return None
+        v = self.draw.pick(wholes)
+        return f"{v.name}.{''.join(self.draw.sample('xyzw'[: v.type.shape[0]], n))}"
 
     def struct_place(self, decl: StructDecl, depth: int) -> str | None:
         scope = self.g.scope

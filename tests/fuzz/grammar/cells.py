@@ -120,7 +120,34 @@ class Cells:
         if len(type_.shape) == 1 and type_.shape[0] <= 4 and self.draw.chance(0.3):
             letters = self.draw.pick(("xyzw", "rgba", "stpq"))
             return "." + letters[self.draw.number(0, type_.shape[0] - 1)]
+        if self.draw.chance(0.15):
+            text, shape = self.view(type_.shape, depth)
+            return f"{text}[{self.component(shape, depth)}]"
         return f"[{self.component(type_.shape, depth)}]"
+
+    def view(self, shape: tuple, depth: int) -> tuple[str, tuple]:
+        """Text behind a vector or matrix that picks several components, and their shape."""
+        n = shape[0]
+        if len(shape) == 1 and n <= 4 and self.draw.chance(0.5):
+            word = "".join(self.draw.pick("xyzw"[:n]) for _ in range(self.draw.number(2, 4)))
+            return f".{word}", (len(word),)
+        spans = [self.span(extent) for extent in shape]
+        if len(shape) == 1:
+            return f"[{spans[0][0]}]", (spans[0][1],)
+        kind = self.draw.number(0, 2)
+        if kind == 2:
+            return f"[{spans[0][0]}, {spans[1][0]}]", (spans[0][1], spans[1][1])
+        texts = [span[0] for span in spans]
+        texts[kind] = self.component((shape[kind],), depth)
+        return f"[{', '.join(texts)}]", (spans[1 - kind][1],)
+
+    def span(self, extent: int) -> tuple[str, int]:
+        """Text of a slice, and how many it has."""
+        begin = self.draw.number(0, extent - 1)
+        end = self.draw.number(begin + 1, extent)
+        step = self.draw.number(1, 2)
+        text = self.draw.pick((f"{begin or ''}:{end if end < extent else ''}", f"{begin}:{end}"))
+        return (text, end - begin) if step == 1 else (f"{begin}:{end}:2", (end - begin + 1) // 2)
 
     def read(self, test, depth: int) -> Expr | None:
         found = self.number_place(test, depth)

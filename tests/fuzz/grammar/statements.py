@@ -240,7 +240,7 @@ class Statements:
         whole = not self.draw.chance(0.3)
         if not whole:  # a component of the components
             k = self.draw.number(0, len(word) - 1)
-            word += self.draw.pick((f"[{k}]", f".{letters[k]}"))
+            word += self.draw.pick((f"[{self.g.cells.component((len(word),), 1)}]", f"[{k}]", f".{letters[k]}"))
         augmented = self.draw.chance(0.4) and type_.dtype.bits > 1
         if augmented and not self.draw.on("swizzle_index") and "[" in text:
             augmented = False

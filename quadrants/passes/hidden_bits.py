@@ -1,0 +1,42 @@
+"""Masks of the lowest bit that a compiler does not know of, where it computes wrong places in memory from them.
+
+    x & 1       x & (1 + zero)      of a zero that only the device knows
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quadrants.ir import nodes as n
+from quadrants.ir import walk
+from quadrants.ir.types import DType, u1
+
+
+def hidden_bits(module: n.Module) -> n.Module:
+    """Leave no constant 1 in a bitwise `&`."""
+    for task in module.tasks:
+        _rewritten([*task.pre, *(s for pair in task.reductions for s in pair)])
+        _rewritten(task.body)
+    for function in module.functions:
+        _rewritten(function.body)
+    return module
+
+
+def _rewritten(x: Any) -> Any:
+    if type(x) is list:
+        for s in x:
+            walk.update(s, _rewritten)
+        return x
+    x = walk.rebuilt(x, _rewritten)
+    if isinstance(x, n.Binary) and x.op == "bit_and":
+        return n.Binary(x.op, _hidden(x.a), _hidden(x.b), x.type, x.loc, x.exact)
+    return x
+
+
+def _hidden(e: n.Expr) -> n.Expr:
+    """Of vectors, each of their elements."""
+    if isinstance(e, n.Make):
+        return n.Make(tuple(map(_hidden, e.parts)), e.type)
+    if not isinstance(e, n.Const) or not isinstance(e.type, DType) or e.type is u1 or e.value != 1:
+        return e
+    return n.Binary("add", e, n.Builtin("zero", e.type), e.type)
