@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quadrants.ir.nodes import Binary, Const, ElemPlace, Select
+from quadrants.ir.nodes import Binary, Const, Select
 from quadrants.ir.types import i32, u1
 
 
