@@ -1,6 +1,6 @@
 """Masks of the lowest bit that a compiler does not know of, where it computes wrong places in memory from them.
 
-    x & 1       x & (1 + zero)      of a zero that only the device knows
+x & 1       x & (1 + zero)      of a zero that only the device knows
 """
 
 from __future__ import annotations
