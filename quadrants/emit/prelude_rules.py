@@ -172,10 +172,18 @@ def int_(p: Prelude, op: str, t: DType, exponent: DType = i32) -> str:
     return p.add("int", f"qd_{op}_{t}", op, t, needs=(t, unsigned(t), i32))
 
 
+def nearest_powi(p: Prelude, t: DType, exponent: DType) -> str:
+    """`powi` of which negative exponents give the nearest reciprocal."""
+    calls = ("int", "powi", t, unsigned(exponent)), ("float", "nearest_quotient", t)
+    needs = (t, exponent, unsigned(exponent), *calls)
+    names = [p.need(*call) for call in calls]
+    return p.add("float", f"qd_nearest_powi_{t}_{exponent}", "nearest_powi", t, exponent, *names, needs=needs)
+
+
 def float_(p: Prelude, op: str, t: DType, exponent: DType | int = i32) -> str:
-    if op == "powi":
+    if op in ("powi", "nearest_powi"):
         assert isinstance(exponent, DType)
-        return int_(p, op, t, exponent)
+        return int_(p, op, t, exponent) if op == "powi" else nearest_powi(p, t, exponent)
     if op == "half_power" and t in (f32, f64):
         assert isinstance(exponent, int)
         return half_power(p, t, exponent)

@@ -143,7 +143,9 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("cast", "once", have, t), a)
         if have is f16 and t is f32:
             return t_.call(self.need("cast", "rounded", have, t), a)
-        if have in (f16, f32) and t is f64:
+        if have is f16 and t is not u1:
+            return self.converted(f32, t, self.converted(f16, f32, a))
+        if have is f32 and t is f64:
             return t_.call(self.need("cast", "kept", have, t), a)
         return super().converted(have, t, a)
 
@@ -216,6 +218,8 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("int", op, t), a, b if tb is t else self.cast(self.type(t), b))
         if op in ("shl", "shr") and t.bits == 64:
             b = self.cast(self.type(i32), b)
+        if op == "powi" and tb.is_signed and self.rounds_right(t):
+            return t_.call(self.need("float", "nearest_powi", t, tb), a, b)
         function = self.quotient(op, t, count)
         if function:
             return t_.call(self.need("float", function, t), a, b)
@@ -440,4 +444,6 @@ class ReferencePrinter(BlockPrinter):
 
     def _recorded_value(self, e: n.Expr, spec: str) -> tuple[str, str, Text]:
         form, kind, text = super()._recorded_value(e, spec)
+        if e.type is f16:
+            return form, kind, self.converted(f16, f32, text)
         return form, kind, self.cast(self.type(i32), text) if e.type is u1 else text

@@ -11,7 +11,7 @@ from quadrants.emit.environment import builtin_folder
 pytestmark = pytest.mark.cpu_only
 COUNT = 1 << 17
 FLOAT = "glsl/prelude/float.j2"
-ESTIMATES = ("float(n) / float(d) * 16777216.0", "sqrt(float(n) * 8388608.0)")
+ESTIMATES = ("dividend / divisor", "float(n) / float(d) * 16777216.0", "sqrt(float(n) * 8388608.0)")
 BITS = {qd.f16: np.uint16, qd.f32: np.uint32}
 
 
@@ -20,6 +20,13 @@ def divide(a: qd.types.ndarray(), b: qd.types.ndarray(), quotients: qd.types.nda
     for i in a:
         quotients[i] = a[i] / b[i]
         roots[i] = qd.sqrt(b[i])
+
+
+@qd.kernel
+def invert_powers(a: qd.types.ndarray(), squares: qd.types.ndarray(), others: qd.types.ndarray(), n: qd.i32):
+    for i in a:
+        squares[i] = a[i] ** (-2)
+        others[i] = a[i] ** n
 
 
 @qd.kernel
@@ -72,6 +79,36 @@ def test_quotients_and_roots_are_the_nearest_numbers(vulkan, templates, dtype):
     divide(a, b, quotients, roots)
     assert_equal(quotients, nearest(np.divide, a, b), a, b)
     assert_equal(roots, nearest(np.sqrt, b), b)
+
+
+@pytest.mark.parametrize("dtype", [qd.f16, qd.f32], ids=str)
+def test_negative_powers_are_the_nearest_reciprocals(vulkan, templates, dtype):
+    vulkan(fast_math=False, template_path=templates)
+    a = np.random.default_rng(3).uniform(0.5, 4, 1000).astype(f"f{np.dtype(BITS[dtype]).itemsize}")
+    squares, others = np.zeros_like(a), np.zeros_like(a)
+    invert_powers(a, squares, others, -3)
+    one = a.dtype.type(1)
+    assert (squares == one / (a * a)).all()
+    assert (others == one / (a * (a * a))).all()
+
+
+def test_halves_are_rounded_before_they_become_other_numbers(vulkan):
+    """Drivers leave the rounding out where they see what a number was made of."""
+    vulkan(fast_math=False)
+    x, found = np.array([65535, 3.3], np.float32), np.zeros(4)
+
+    @qd.kernel
+    def convert(x: qd.types.ndarray(), found: qd.types.ndarray()):
+        found[0] = qd.cast(qd.f16(qd.u16(x[0])), qd.u32)
+        found[1] = qd.f16(x[1])
+        found[2] = qd.cast(qd.f16(x[1]) * qd.f16(100.0), qd.i32)
+        found[3] = qd.sqrt(qd.f16(x[1])) / qd.f16(3.25)
+        print(qd.f16(2.25) / qd.f16(3.25))
+
+    convert(x, found)
+    half = np.float16
+    root = np.sqrt(np.float32(half(3.3))).astype(half)
+    assert found.tolist() == [0, half(3.3), int(half(3.3) * half(100)), root / half(3.25)]
 
 
 def test_quotients_of_vectors_are(vulkan, templates):
