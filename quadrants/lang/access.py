@@ -224,9 +224,15 @@ class SlicedValue(Value):
     __slots__ = ("targets", "whole")
 
 
-def _gather(v: Value, targets: list, shape: tuple) -> SlicedValue:
-    whole = v.whole if isinstance(v, SlicedValue) else v if v.place is not None else None
-    return _view(whole, targets, tensor_type(shape, v.type.dtype), v.immutable)
+def _whole(v: Value) -> Value | None:
+    """What its components are parts of, None where they are no places."""
+    return v.whole if isinstance(v, SlicedValue) else v if v.place is not None else None
+
+
+def _picked(v: Value, whole: Value | None, components: list, shape: tuple) -> SlicedValue:
+    if whole is None:  # of a temporary, which has no name
+        components = [Value(component.expr) for component in components]
+    return _view(whole, components, tensor_type(shape, v.type.dtype), v.immutable)
 
 
 def _view(whole: Value | None, targets: list, t: TensorType, immutable: str) -> SlicedValue:
@@ -255,6 +261,7 @@ def _component_of(base, v: Value) -> Value:
 
 
 def _slice(v: Value, flat: list, shape: tuple) -> Value:
+    whole = _whole(v)
     if v.place is None and not (isinstance(v, SlicedValue) and _stays(v, flat)):
         v = tensor.temp(v)
     axes = [_static_slice(x, shape[k]) if isinstance(x, slice) else [x] for k, x in enumerate(flat)]
@@ -264,7 +271,7 @@ def _slice(v: Value, flat: list, shape: tuple) -> Value:
     else:
         picked = [component(v, (a, b)) for a in axes[0] for b in axes[1]]
     result_shape = tuple(len(axes[k]) for k, x in enumerate(flat) if isinstance(x, slice))
-    return _gather(v, picked, result_shape)
+    return _picked(v, whole, picked, result_shape)
 
 
 def _stays(v: SlicedValue, indices: list) -> bool:
@@ -305,10 +312,13 @@ def _swizzle(v: Value, name: str):
     indices = swizzle_indices(name, v.shape[0])
     if indices is None:
         return None
+    whole = _whole(v)
     if len(indices) > 1 and v.place is None and not isinstance(v.expr, Make):
         v = tensor.temp(v)
     picked = [component(v, (Const(i, i32),)) for i in indices]
-    return picked[0] if len(picked) == 1 else _gather(v, picked, (len(picked),))
+    if len(picked) == 1:
+        return picked[0]
+    return _picked(v, whole, picked, (len(picked),))
 
 
 def member(v: Value, name: str):
