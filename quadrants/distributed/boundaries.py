@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from quadrants.distributed import arrays
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from quadrants.distributed.grid import Grid
 
 Boundary = Callable[..., Any]
+# How many arguments functions were found to take: to look takes longer than an exchange.
+_fitting: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
 
 
 def check(grid: Grid, given: Sequence[Any], boundary: Any) -> None:
@@ -24,14 +28,27 @@ def check(grid: Grid, given: Sequence[Any], boundary: Any) -> None:
             "as grid.closed_faces() gives them"
         )
     count = len(given) + 2 + 2 * len(grid.shape)
+    function = getattr(boundary, "__func__", boundary)  # methods, kernels too, have what they are bound to first
+    fitting = _known(function)
+    if count in fitting:
+        return
     try:
-        inspect.signature(boundary).bind(*range(count))
+        with suppress(ValueError):  # functions of C may not tell
+            inspect.signature(function).bind(*range(count + (function is not boundary)))
     except TypeError as error:
         name = getattr(boundary, "__qualname__", repr(boundary))
         raise TypeError(
             f"boundary={name} is called once with all arrays, axis, high and the begin and end of the box along each "
             f"axis, {count} arguments here: {error}"
         ) from None
+    fitting.add(count)
+
+
+def _known(function: Any) -> set[int]:
+    try:
+        return _fitting.setdefault(function, set())
+    except TypeError:  # without a hash, or weak references
+        return set()
 
 
 def apply(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> None:

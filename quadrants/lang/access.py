@@ -154,7 +154,8 @@ def _once(v: Value, indices: tuple) -> tuple:
 def _within(v: Value, indices: list, shape: tuple, first: int = 0) -> tuple:
     """Indices of components, from axis `first` on, as the array of `v` asks for them: clamped, checked, or cut."""
     values = tuple(index_value(x, k) for k, x in enumerate(indices, first))
-    if _is_clamped(v.whole.place if isinstance(v, SlicedValue) and v.whole is not None else v.place):
+    whole = _whole(v)
+    if whole is not None and _is_clamped(whole.place):
         return clamped(values, shape)
     for k, (e, extent) in enumerate(zip(values, shape, strict=True), first):
         _check_constant(e, extent, k)

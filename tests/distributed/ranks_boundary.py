@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from on_ranks import main, refused, solo
 
@@ -135,6 +137,21 @@ def test_what_does_not_fit_is_refused(world):
     )  # fmt: skip
 
 
+@qd.data_oriented
+class Walls:
+    """Kernels and functions that are bound to it, and itself."""
+
+    @qd.kernel
+    def close(self, a: qd.template(), axis: qd.i32, high: qd.i32, begin: qd.i32, end: qd.i32):
+        for i in range(begin, end):
+            a[i] = 0.0
+
+    def end(self, a, axis, high, *box):
+        """Does nothing."""
+
+    __call__ = end
+
+
 def test_a_kernel_of_other_arguments_is_refused_on_all_ranks(world):
     """One rank in the middle has no closed face, and would wait for the others."""
     grid = qdist.Grid((4 * world.size,), dims=(world.size,))
@@ -147,7 +164,9 @@ def test_a_kernel_of_other_arguments_is_refused_on_all_ranks(world):
 
     for boundary in (single, lambda a, axis, high, begin, end: None):
         refused(TypeError, "called once with all arrays", lambda b=boundary: grid.exchange_halo(u, v, boundary=b))
-    grid.exchange_halo(u, boundary=single)
+    for boundary in (single, Walls().close, Walls().end, Walls(), functools.partial(Walls.end, None)):
+        grid.exchange_halo(u, boundary=boundary)
+    refused(TypeError, "called once with all arrays", lambda: grid.exchange_halo(u, v, boundary=Walls().close))
 
 
 if __name__ == "__main__":
