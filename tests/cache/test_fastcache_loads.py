@@ -280,8 +280,8 @@ print(o.cache_loaded, o.cache_stored, seconds)
     assert finish(program)[0].split()[-6:-1] == ["True", "True", "True", "False", "True"]
     out, err = finish(python.file(program.args[1], cache.root))
     *loaded, found, stored, seconds = out.split()[-6:]
-    # What only a translation needs is loaded beside a driver that starts, which takes longer; llvmpipe starts at once, and
-    # how far that came is chance.
+    # What only a translation needs is loaded beside a driver that starts, which takes longer; llvmpipe starts at once,
+    # and how far that came is chance.
     beside = arch_name != "cpu" and not os.environ.get("QD_EMULATE")
     assert arch_name == "vulkan" or loaded == [str(beside)] * 3
     assert (found, stored, err) == ("True", "False", "")
