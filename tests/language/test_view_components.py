@@ -59,7 +59,7 @@ def program(tmp_path, view: str, index: str, last: str):
 
 
 def containers(shape):
-    """Of 4 cells each: of one layout and another, of another origin, in blocks, and an ndarray."""
+    """Of 4 cells each: of one layout and the other, and in blocks."""
     of = qd.Vector if len(shape) == 1 else qd.Matrix
     yield of.field(*shape, qd.i32, shape=4)
     yield of.field(*shape, qd.i32, shape=4, layout=qd.Layout.SOA)
@@ -80,15 +80,15 @@ def wanted(cells, at, i):
     return [*found, cells[at]]
 
 
-def checked(run, shape, places, i, j):
-    """places: the index of each component, in an array of its shape."""
+def checked(run, shape, place, i, j):
+    """place: which component of a cell it is, row-major."""
     start = np.arange(1, 1 + 4 * np.prod(shape)).reshape(4, *shape).astype(np.int32)
     for x in containers(shape):
         for local in (False, True):
             x.from_numpy(start)
             found = run(x, i, j, local)
             cells = start.copy()
-            values = wanted(cells[2], np.unravel_index(places, shape), i)
+            values = wanted(cells[2], np.unravel_index(place, shape), i)
             assert [int(n) for n in found] == [int(n) for n in values], (local, i, j)
             assert (x.to_numpy() == cells).all(), (local, i, j)
 
