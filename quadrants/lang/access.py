@@ -250,15 +250,10 @@ def moved(v: SlicedValue, find, by_place: bool = True) -> SlicedValue:
         whole = find(v.whole)
         if whole is v.whole:
             return v
-        return _view(whole, [_component_of(whole.place, target) for target in v.targets], v.type, v.immutable)
+        return _view(whole, [component(whole, target.place.indices) for target in v.targets], v.type, v.immutable)
     targets = [find(target) for target in v.targets]
     same = all(a is b for a, b in zip(targets, v.targets))
     return v if same else _view(None, targets, v.type, v.immutable)
-
-
-def _component_of(base, v: Value) -> Value:
-    place = ElemPlace(base, v.place.indices, v.place.type)
-    return Value(Load(place, v.type), place, v.immutable)
 
 
 def _slice(v: Value, flat: list, shape: tuple) -> Value:
