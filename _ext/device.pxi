@@ -16,6 +16,7 @@ cdef dict _attributes = {
 # Kept for ever: C reads them.
 cdef dict _arch_names = {"hip": b"amdgpu", "opencl": b"opencl", "metal": b"metal", "vulkan": b"vulkan"}
 cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
+cdef dict _first_used = {}  # vendor: `_forks` when a device of it was first opened
 
 
 def device_count(str vendor, /):
@@ -65,7 +66,9 @@ cdef class Device:
         if self.ring != NULL and self.forks == _forks:
             self.ring.close()
         del self.ring
-        del self.api
+        # Its end waits for what is under way, by threads of the driver that a forked child has not.
+        if self.forks == _forks:
+            del self.api
 
     def __init__(self, str vendor, int ordinal=0):
         cdef const char *why = b""
@@ -109,7 +112,7 @@ cdef class Device:
         if self.forks != _forks:
             raise QuadrantsRuntimeError(
                 f"the {self.vendor} device of the parent process cannot be used in a forked one; start it by spawn, or "
-                "call qd.init() only in the child"
+                "let the first qd.init() with this arch be one in the child"
             )
         return 0
 
@@ -269,6 +272,12 @@ def device_of_table(str vendor, table, context=0, /):
     cdef Device made = Device.__new__(Device)
     cdef const qd_device_api *functions = <const qd_device_api *> <size_t> table
     made.api = new NativeDevice(functions, <void *> <size_t> context)
+    # Threads and locks of the driver are those of the process that loaded it: here it would wait for them for ever.
+    if _first_used.setdefault(vendor, _forks) != _forks:
+        raise QuadrantsRuntimeError(
+            f"arch {vendor} cannot be used in this process: it was forked from one that had used it. Start it by spawn, "
+            "or let the first qd.init() with this arch be one in the child"
+        )
     made.start(vendor)
     return made
 

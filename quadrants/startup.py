@@ -65,9 +65,10 @@ def read_options(given: dict) -> tuple:
         target = cfg if row.on_cfg else side
         variable, text = environment(row)
         if row.name in given:
-            if variable is not None and variable == row.variable:
-                warn_overridden(variable, text, row.name)
             setattr(target, row.name, given[row.name])
+            overrides = variable is not None and variable == row.variable
+            if overrides and parse(row, text, variable) != getattr(target, row.name):
+                warn_overridden(variable, text, row.name)
         elif variable is not None:
             setattr(target, row.name, parse(row, text, variable))
     if os.environ.get("QD_DEFAULT_UP"):
@@ -87,7 +88,8 @@ def choose_arch(wanted: Any, enable_fallback: bool, emulate: bool = False) -> _a
     """The arch to start on; QD_ARCH speaks only when `wanted` is None. RuntimeError if none is supported."""
     text = os.environ.get("QD_ARCH")
     if text and wanted is not None:
-        warn_overridden("QD_ARCH", text, "arch")
+        if _arch.from_environment() != wanted:
+            warn_overridden("QD_ARCH", text, "arch")
     elif text:
         wanted = _arch.from_environment()
         _logging.info(f"Following QD_ARCH setting up for arch={text}")

@@ -18,7 +18,9 @@ class DeviceExchange:
         self._check_usable()
         home = memory.dlpack_device() if memory.is_device(self._memory()) else None
         if home is None or (kinds and home[0] not in kinds):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} on this arch")
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r} on this arch: to_numpy() and to_torch() give copies"
+            )
         array = self._strided()
         if array is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}: its storage is no strided array")

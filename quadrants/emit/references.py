@@ -155,19 +155,12 @@ class ReferencePrinter(BlockPrinter):
             return found
         return t_.infix("+", ADD, found, self.print_Builtin(n.Builtin("zero", t)))
 
-    def print_Binary(self, e: n.Binary) -> Text:
-        real = isinstance(e.type, DType) and e.type.is_real
-        if real and e.op in ("mul", "truediv") and not self.dialect.known_zeros and e.loc is None:
-            e = n.Binary(e.op, self.unknown_zero(e.a), self.unknown_zero(e.b), e.type, exact=e.exact)
-        return super().print_Binary(e)
-
-    @staticmethod
-    def unknown_zero(e: n.Expr) -> n.Expr:
-        """A constant zero as one that the driver does not know of."""
-        if not isinstance(e, n.Const) or not e.type.is_real or e.value != 0:
-            return e
-        zero = n.Builtin("zero", e.type)
-        return n.Unary("neg", zero, e.type) if math.copysign(1, e.value) < 0 else zero
+    def print_Const(self, e: n.Const) -> Text:
+        """A zero as one that the driver does not know of, also where it would follow a variable to it."""
+        if self.dialect.known_zeros or not e.type.is_real or e.value != 0:
+            return super().print_Const(e)
+        zero = self.print_Builtin(n.Builtin("zero", e.type))
+        return self.unary("neg", e.type, zero) if math.copysign(1, e.value) < 0 else zero
 
     def print_Builtin(self, e: n.Builtin) -> Text:
         if e.name == "zero":  # grids have two axes

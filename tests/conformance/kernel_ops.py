@@ -250,7 +250,8 @@ def _remainder(a, b):
 
 
 def _half_away(a):
-    return np.copysign(np.floor(np.abs(a) + 0.5), a).astype(a.dtype)
+    whole = np.floor(np.abs(a))
+    return np.copysign(whole + (np.abs(a) - whole >= 0.5), a).astype(a.dtype)
 
 
 def _floor_quotient(a, b):

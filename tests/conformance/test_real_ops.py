@@ -87,6 +87,9 @@ def test_exact_functions(arch, dtype: str) -> None:
     table = supported(ops.REAL_EXACT_UNARY, dtype)
     x = np.concatenate([real_edges(dtype), np.arange(-8, 8.25, 0.25).astype(np_dtype(dtype))])
     x = x[np.abs(np.nan_to_num(x, posinf=0, neginf=0)) < 1e4]
+    if dtype != "f16":  # whole or not, up to where all are
+        large = 2.0 ** np.arange(14, 63)[:, None] * (1 + np.arange(0, 1, 0.01)) + 0.25
+        x = np.concatenate([x, *(sign * large.astype(np_dtype(dtype)).ravel() for sign in (1, -1))])
     _check(table, dtype, unary_kernel(table, dtype, dtype), x, rtol=0.0)
 
 

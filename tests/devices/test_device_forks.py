@@ -48,6 +48,40 @@ def test_a_forked_child(arch):
     assert x.to_numpy().tolist() == [2] * 4
 
 
+def _start_again(arch, answers) -> None:
+    """What becomes of `qd.init` and a kernel, and of the CPU behind it."""
+    try:
+        qd.init(arch=arch)
+        x = qd.ndarray(qd.i32, (4,))
+        add(x)
+        said = x.to_numpy().tolist()
+    except qd.QuadrantsRuntimeError as error:
+        said = str(error)
+    qd.init(arch=qd.cpu)
+    y = qd.ndarray(qd.i32, (4,))
+    add(y)
+    answers.put((said, y.to_numpy().tolist()))
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_forked_child_that_starts_again(arch, reset):
+    """It does not wait for threads of the driver that it has not."""
+    x = qd.ndarray(qd.i32, (4,))
+    add(x)
+    if reset:
+        qd.reset()
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=_start_again, args=(arch, answers))
+    child.start()
+    said, on_cpu = answers.get(timeout=60)
+    child.join(60)
+    assert child.exitcode == 0 and on_cpu == [1] * 4
+    assert said == [1] * 4 or "fork" in said or "initializ" in said, said
+    if arch.name in ("vulkan", "opencl"):
+        assert "forked from one that had used it" in said
+
+
 def test_a_spawned_child(arch_environment, tmp_path):
     import subprocess
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from quadrants import config, session
+from quadrants import arch, config, session
 from quadrants.config import OPTIONS, CompileConfig, SideOptions
 from quadrants.ir.types import f16, f32, f64, i8, i32, i64, u32, u64
 
@@ -334,6 +334,14 @@ def test_arguments_win_over_the_environment_with_a_warning(monkeypatch, capfd):
     assert 'Environment variable QD_DEBUG=1 overridden by qd.init argument "debug"' in err
     assert 'Environment variable QD_DEFAULT_FP=64 overridden by qd.init argument "default_fp"' in err
     assert "QD_NUM_THREADS" not in err
+
+
+def test_an_argument_that_says_the_same_as_the_environment_is_no_warning(monkeypatch, capfd):
+    monkeypatch.setenv("QD_DEBUG", "0")
+    monkeypatch.setenv("QD_DEFAULT_FP", "64")
+    monkeypatch.setenv("QD_ARCH", "cpu")
+    session.init(arch=arch.cpu, debug=False, default_fp=f64)
+    assert "overridden" not in capfd.readouterr().err
 
 
 def test_options_without_a_variable(monkeypatch):

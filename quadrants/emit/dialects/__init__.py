@@ -51,7 +51,7 @@ class Dialect:
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     model: "pointer", or "reference" where memory is reached through blocks (see `emit.references`). endless: the
-    condition of a loop that only a break ends. known_zeros: drivers compute products and quotients with constant zeros.
+    condition of a loop that only a break ends. known_zeros: drivers compute with constant zeros as with others.
     typed_bits: drivers take the bits of a real number for an integer wherever one is asked for.
     wide: the signed integer of 64 bits, as printf is handed one.
     namespace: around functions and tasks, "" for none.

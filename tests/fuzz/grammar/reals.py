@@ -46,7 +46,10 @@ class Reals:
             if e is not None:
                 return e
         name = self.draw.pick(self.names())
-        return Expr(f"qd.{name}({abs(self.draw.number(0, 40)) / 4})", Type(dtype(name)))
+        value = abs(self.draw.number(0, 40)) / 4
+        if name == "f64" and self.draw.chance(0.1):  # no f32, and beyond what an i32 holds
+            value += self.draw.pick((2.0**24, 2.0**31, 2.0**40))
+        return Expr(f"qd.{name}({value})", Type(dtype(name)))
 
     def pair(self, depth):
         a = self.any(depth)
@@ -73,6 +76,9 @@ class Reals:
 
     def floor_division(self, depth) -> Expr:
         a = self.any(depth)
+        if self.draw.chance(0.1):  # of a zero that is known, by whatever: zero or NaN
+            text = f"(0.0 {self.draw.pick(('//', '%'))} {a.text})"
+            return Expr(text, self.g.promoted(a.type, Type(self.g.fp)))
         b = self.draw.pick(("2.0", "0.75", "(-1.5)", "3", "4.0"))
         return Expr(
             f"({a.text} {self.draw.pick(('//', '%'))} {b})",

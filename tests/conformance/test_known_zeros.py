@@ -1,0 +1,82 @@
+"""Zeros that are known while a kernel is compiled, written or found by following variables: NaN, infinity and the sign
+of zero are those of the operation, as without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import quadrants as qd
+
+DIVISORS = np.array([-2, 3, 0.0, -0.0, np.inf, -np.inf, np.nan, -0.5])
+
+
+@qd.func
+def quotient(zero, x):
+    return zero // x
+
+
+@qd.kernel
+def written(x: qd.types.ndarray(ndim=1), out: qd.types.ndarray(ndim=2)):
+    for i in x:
+        a = x[i]
+        out[0, i] = 0.0 // a
+        out[1, i] = -0.0 // a
+        out[2, i] = 0.0 % a
+        out[3, i] = 0.0 - a
+        out[4, i] = a + 0.0
+        out[5, i] = 0.0 * a
+        out[6, i] = -0.0 / a
+
+
+@qd.kernel
+def followed(x: qd.types.ndarray(ndim=1), out: qd.types.ndarray(ndim=2)):
+    for i in x:
+        a, zero, other = x[i], 0.0, -0.0
+        for _ in range(0):
+            zero += 1.0
+        out[0, i] = quotient(zero, a)
+        out[1, i] = quotient(other, a)
+        out[2, i] = qd.math.mod(zero, a)
+        out[3, i] = zero - a
+        out[4, i] = a + zero
+        out[5, i] = zero * a
+        out[6, i] = other / a
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("kernel", [written, followed])
+def test_known_zeros_are_zeros_like_others(init, kernel, dtype):
+    init(fast_math=False, default_fp=getattr(qd, dtype))
+    x = DIVISORS.astype(dtype.replace("f", "float"))
+    out = np.zeros((7, x.size), x.dtype)
+    kernel(x, out)
+    with np.errstate(all="ignore"):
+        zero = x.dtype.type(0)
+        wanted = [np.floor(zero / x), np.floor(-zero / x), zero % x, zero - x, x + zero, zero * x, -zero / x]
+    for row, (got, want) in enumerate(zip(out, wanted, strict=True)):
+        # A remainder is a difference, which makes NaN of infinity; the sign of one that is zero is left open.
+        known = np.isfinite(x) | (row != 2)
+        assert np.array_equal(got[known], want[known], equal_nan=True), (row, got, want)
+        signs = ~np.isnan(want) & (row != 2)
+        assert (np.signbit(got) == np.signbit(want))[signs].all(), (row, got, want)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_odd_functions_keep_the_sign_of_zero(init, dtype):
+    init(fast_math=False, default_fp=getattr(qd, dtype))
+
+    @qd.kernel
+    def functions(x: qd.types.ndarray(ndim=1), out: qd.types.ndarray(ndim=2)):
+        for i in x:
+            out[0, i] = qd.sin(x[i])
+            out[1, i] = qd.tan(x[i])
+            out[2, i] = qd.asin(x[i])
+            out[3, i] = qd.tanh(x[i])
+            out[4, i] = qd.atan2(x[i], 1.0)
+            out[5, i] = qd.round(x[i])
+
+    x = np.array([0.0, -0.0], dtype.replace("f", "float"))
+    out = np.ones((6, 2), x.dtype)
+    functions(x, out)
+    assert (out == 0).all() and (np.signbit(out) == [False, True]).all(), out
