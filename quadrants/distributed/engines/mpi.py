@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrants.distributed.engines.interface import Asked, Move
+from quadrants.distributed.engines.interface import Asked, Move, other_length
 from quadrants.distributed.engines.mpi_requests import Repeated, failed
 from quadrants.errors import QuadrantsRuntimeError
 
@@ -37,8 +37,21 @@ class Mpi:
         self._kinds: dict[tuple[Any, ...], Any] = {}
 
     def exchange(self, moves: Sequence[Move], stream: Any = None) -> None:
-        """Receives are posted first, so that long messages need no copy on the way."""
-        self.prepare(moves)()
+        """Lengths are looked at before messages are received: what is too long for its place, Open MPI writes beyond
+        it, and the process crashes before anybody sees the error.
+        """
+        status = self._mpi.Status()
+        try:
+            sends = [self._comm.Isend(self._message(send), peer) for peer, send, _ in moves if send is not None]
+            for peer, _, recv in moves:
+                if recv is not None:
+                    message = self._comm.Mprobe(peer, status=status)
+                    if (length := status.Get_elements(self._mpi.BYTE)) != recv.nbytes:
+                        raise other_length(length, recv.nbytes, peer)
+                    message.Recv(self._message(recv))
+            self._mpi.Request.Waitall(sends)
+        except self._mpi.Exception as error:
+            raise failed("exchange", error) from error
 
     def prepare(self, moves: Sequence[Move]) -> Repeated:
         """The same exchange, to be run many times."""
