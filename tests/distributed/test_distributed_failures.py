@@ -20,7 +20,6 @@ SAID = {
     "fewer": "Rank 1 sent 200 bytes where 400 are expected",
     "known_fewer": "or exchanges an array that it has exchanged before",
     "known_as_many": "and rank 0 sent values: it is at another exchange",
-    "known_more": "or exchanges an array that it has exchanged before",
     "thread": "ZeroDivisionError",
 }
 
@@ -46,6 +45,11 @@ def test_sums_of_other_lengths_are_no_bare_error_of_mpi(mpi: Mpi):
     done = mpi.run(2, PROGRAM, "sum", limit=30)
     said = {"openmpi": "not at the same allreduce", "mpich": "truncated"}[mpi.name]
     assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
+
+
+def test_long_faces_where_a_rank_compares_are_told(mpi: Mpi):
+    """gloo ends the process itself, in its own words."""
+    ended(mpi.run(2, PROGRAM, "known_more", limit=30), "or exchanges an array that it has exchanged before")
 
 
 def test_a_rank_that_says_nothing_is_given_up_under_torchrun():
