@@ -20,6 +20,8 @@ _OTHER_MPI = (
     "Set MPI4PY_MPIABI=openmpi or MPI4PY_MPIABI=mpich, and let LD_LIBRARY_PATH begin with the folder of its libmpi."
 )
 
+_SHORT = 4096  # bytes
+
 
 class Mpi:
     """The engine of programs that mpiexec or srun started. It talks on a communicator of its own."""
@@ -37,9 +39,16 @@ class Mpi:
         self._kinds: dict[tuple[Any, ...], Any] = {}
 
     def exchange(self, moves: Sequence[Move], stream: Any = None) -> None:
-        """Lengths are looked at before messages are received: what is too long for its place, Open MPI writes beyond
-        it, and the process crashes before anybody sees the error.
+        """Receives are posted first, so that long messages need no copy on the way. Of short ones, as those by which
+        ranks compare, lengths are looked at first: what is too long for its place, Open MPI writes beyond it, and the
+        process crashes before anybody sees the error.
         """
+        if all(recv is None or recv.nbytes <= _SHORT for _, _, recv in moves):
+            self._exchange_short(moves)
+        else:
+            self.prepare(moves)()
+
+    def _exchange_short(self, moves: Sequence[Move]) -> None:
         status = self._mpi.Status()
         try:
             sends = [self._comm.Isend(self._message(send), peer) for peer, send, _ in moves if send is not None]
