@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quadrants._version import __version_str__
-from quadrants.distributed import agreement, arrays, transfer, under_way
+from quadrants.distributed import agreement, arrays, locks, transfer, under_way
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.pieces import Spans, common, piece
 from quadrants.errors import QuadrantsRuntimeError
 
 _MANIFEST = "manifest.json"
+_LOCK = "lock"
 _FORMAT = 1
 _KINDS = {"format": int, "step": int, "shape": list, "arrays": dict, "parts": list}
 _CHUNK = 1 << 22  # bytes that are hashed at once
@@ -34,26 +37,30 @@ def save(folder: Any, grid: Grid, content: Mapping[str, Any], step: int = 0) -> 
 
         qdist.save("checkpoint", grid, {"u": u}, step=100)
 
-    A program that is killed meanwhile leaves the old checkpoint. ValueError for arrays of another grid and another
-    step, QuadrantsRuntimeError where ranks save other arrays or steps, OSError where a file cannot be written: the same
-    on all ranks.
+    A program that is killed meanwhile leaves the old checkpoint. Of two that save to one folder the second waits for
+    the first, by a lock on a file there, where the file system has locks. ValueError for arrays of another grid and
+    another step, QuadrantsRuntimeError where ranks save other arrays or steps, OSError where a file cannot be written:
+    the same on all ranks.
     """
     path, number, parts = agreed(grid, "save", folder, content, step)
     world = grid.world
     # Names that no earlier checkpoint has.
     token = world.bcast(uuid.uuid4().hex[:12])
-    with agreement.together(world.engine):
-        if world.rank == 0:
-            path.mkdir(parents=True, exist_ok=True)
-    file = f"part-{token}-{world.rank}.npz"
-    with agreement.together(world.engine):
-        digest = _write_part(path / file, {name: block_values(grid, part) for name, part in parts.items()})
-    spans = [list(span) for span in grid.blocks.spans_of(world.rank)]
-    written = world.gather({"file": file, "sha256": digest, "block": spans})
-    with agreement.together(world.engine):
-        if written is not None:
-            kinds = {name: {"dtype": part.dtype.str, "element": list(part.element)} for name, part in parts.items()}
-            _replace_manifest(path, {**_about(grid, number), "arrays": kinds, "parts": written})
+    with ExitStack() as stack:
+        with agreement.together(world.engine):
+            if world.rank == 0:
+                path.mkdir(parents=True, exist_ok=True)
+                # Before the first part is there: another program clears away what its manifest does not name.
+                stack.enter_context(locks.held(path / _LOCK))
+        file = f"part-{token}-{world.rank}.npz"
+        with agreement.together(world.engine):
+            digest = _write_part(path / file, {name: block_values(grid, part) for name, part in parts.items()})
+        spans = [list(span) for span in grid.blocks.spans_of(world.rank)]
+        written = world.gather({"file": file, "sha256": digest, "block": spans})
+        with agreement.together(world.engine):
+            if written is not None:
+                kinds = {name: {"dtype": part.dtype.str, "element": list(part.element)} for name, part in parts.items()}
+                _replace_manifest(path, token, {**_about(grid, number), "arrays": kinds, "parts": written})
 
 
 def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
@@ -150,22 +157,23 @@ def _digest(file: Path) -> str:
     return found.hexdigest()
 
 
-def _replace_manifest(path: Path, manifest: dict[str, Any]) -> None:
+def _replace_manifest(path: Path, token: str, manifest: dict[str, Any]) -> None:
     """From one moment to the next the new checkpoint is the valid one. Files of older ones go then."""
-    beside = path / f"{_MANIFEST}.part"
+    beside = path / f"{_MANIFEST}.{token}.part"
     with open(beside, "w", encoding="utf-8") as out:
         json.dump(manifest, out, indent=1)
         out.flush()
         os.fsync(out.fileno())
     os.replace(beside, path / _MANIFEST)
     kept = {part["file"] for part in manifest["parts"]}
-    for file in _old_parts(path):
+    for file in _parts_in(path):
         if file.name not in kept:
-            file.unlink()
+            file.unlink(missing_ok=True)
 
 
-def _old_parts(path: Path) -> Iterator[Path]:
-    return path.glob("part-*-*.npz")
+def _parts_in(path: Path) -> Iterator[Path]:
+    """Of checkpoints, and manifests of programs that were killed."""
+    return itertools.chain(path.glob("part-*-*.npz"), path.glob(f"{_MANIFEST}*.part"))
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

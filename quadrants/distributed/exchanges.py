@@ -1,4 +1,4 @@
-"""Plans of a grid, found again for the same arrays, and compared with those of the neighbours when they are new."""
+"""Plans of a grid, found again for the same arrays, and compared with those of the neighbours where arrays are new."""
 
 from __future__ import annotations
 
@@ -15,11 +15,19 @@ import numpy as np
 from quadrants import _logging
 from quadrants.distributed import agreement, arrays, halo, spaces, under_way
 from quadrants.distributed.blocks import Blocks
+from quadrants.distributed.compared import Compared
 from quadrants.distributed.engines.interface import Engine
 from quadrants.errors import QuadrantsRuntimeError
 
 # Bytes. Few faces have as many, so where one rank compares and another does not, they get an error of lengths.
 _DESCRIPTION = 1021
+_HASH = 8  # bytes of it
+_BEGINNING = "exchange "
+_ALIKE = (
+    "Every rank has to make the same exchanges in the same order, and those of new arrays at the same time: at the "
+    "first one of an array neighbours compare, and send no values. Where debug=True finds no difference, an array is "
+    "new on one rank, and known to another."
+)
 _MAKERS = {"forward": halo.forward, "backward": halo.backward}
 
 
@@ -48,13 +56,17 @@ class Exchanges:
     def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
         self._name, self._blocks, self._engine = name, blocks, engine
         self._plans: dict[tuple[Any, ...], halo.Plan] = {}
-        self._agreed: set[tuple[Any, ...]] = set()  # what ranks found to be alike
+        self._compared = Compared()
         self.count = 0
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
         """Exchange now. kind: "forward" or "backward"; axes: None for all."""
         if given:
-            self._plan(kind, given, axes, corners).run()
+            plan = self._plan(kind, given, axes, corners)
+            try:
+                plan.run()
+            except QuadrantsRuntimeError as error:
+                raise self._failed(plan, self.count, error) from error
 
     def start(
         self, kind: str, given: Sequence[Any], axes: Any, corners: bool, behind: Callable[[], None] | None = None
@@ -63,15 +75,29 @@ class Exchanges:
         if not given:
             return Pending(given, None)
         plan = self._plan(kind, given, axes, corners)
-        rest = plan.start()
+        try:
+            rest = plan.start()
+        except QuadrantsRuntimeError as error:
+            raise self._failed(plan, self.count, error) from error
         under_way.begin(plan.cells)
-        return Pending(given, partial(self._finish, plan.cells, rest, behind))
+        return Pending(given, partial(self._finish, plan, self.count, rest, behind))
 
-    def _finish(self, cells: frozenset[int], rest: Callable[[], None], behind: Callable[[], None] | None) -> None:
-        under_way.end(cells)
-        rest()
+    def _finish(
+        self, plan: halo.Plan, number: int, rest: Callable[[], None], behind: Callable[[], None] | None
+    ) -> None:
+        under_way.end(plan.cells)
+        try:
+            rest()
+        except QuadrantsRuntimeError as error:
+            raise self._failed(plan, number, error) from error
         if behind is not None:
             behind()
+
+    def _failed(self, plan: halo.Plan, number: int, error: Exception) -> QuadrantsRuntimeError:
+        """The error of an engine, with what was under way."""
+        text = f"{_BEGINNING}{number} of {self._name}{plan.about}"
+        advice = f"\n{_ALIKE}" if self._engine.size > 1 else ""
+        return QuadrantsRuntimeError(f"Rank {self._engine.rank} was in {text}: {error}{advice}")
 
     def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
         """Its arrays have memory, and are in no exchange that goes on."""
@@ -86,7 +112,7 @@ class Exchanges:
             forget = partial(_forget, self._plans, key)
             plan.watched = [weakref.ref(array, forget) for array in given]
         elif plan.compared_always:
-            self._compare(kind, _shown(plan.parts), axes, corners)
+            self._compare(plan.about)
         under_way.refuse(plan.parts)
         plan.check()
         return plan
@@ -96,15 +122,18 @@ class Exchanges:
             parts = self._parts(found)
         except (TypeError, ValueError, QuadrantsRuntimeError) as error:
             with suppress(QuadrantsRuntimeError):  # neighbours are at a comparison, and must not wait
-                self._compare(kind, f"{type(error).__name__}: {error}", axes, corners)
+                self._compare(_about(kind, f"{type(error).__name__}: {error}", axes, corners))
             raise
-        # Not by the arrays: some ranks may have new ones where others exchange what they know.
-        alike = kind, _shown(parts), axes, corners
-        if agreement.in_debug() or alike not in self._agreed:
-            self._compare(*alike)
-            self._agreed.add(alike)
+        about = _about(kind, _shown(parts), axes, corners)
+        # By what is behind tensors, of which new ones may be made of a known array at any time.
+        inner = [part.array for part in parts]
+        if agreement.in_debug() or not self._compared.has((kind, axes, corners), inner):
+            self._compare(about)
+            self._compared.add((kind, axes, corners), inner)
         stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
-        return _MAKERS[kind](parts, stages, self._engine)
+        plan = _MAKERS[kind](parts, stages, self._engine)
+        plan.about = about
+        return plan
 
     def _parts(self, found: Sequence[Any]) -> list[arrays.Part]:
         parts = arrays.all_parts(found, spaces.of(self._engine))
@@ -140,28 +169,46 @@ class Exchanges:
             )
         return tuple(sorted(set(wanted)))
 
-    def _compare(self, kind: str, shown: str, axes: Any, corners: bool) -> None:
+    def _compare(self, about: str) -> None:
         """QuadrantsRuntimeError on every rank that has a neighbour which exchanges something else."""
         if self._engine.size == 1:
             return
+        me = self._engine.rank
         peers = self._blocks.neighbours(range(len(self._blocks.shape)))
-        which = "" if kind == "forward" else " (adjoint)"
-        along = "all axes" if axes is None else f"axes {list(axes)}"
-        text = f"exchange {self.count} of {self._name}{which}: {shown}; {along}, corners {corners}"
+        text = f"{_BEGINNING}{self.count} of {self._name}{about}"
         mine = _message(text)
         theirs = [np.zeros_like(mine) for _ in peers]
-        self._engine.exchange([(peer, mine, room) for peer, room in zip(peers, theirs)])
+        try:
+            self._engine.exchange([(peer, mine, room) for peer, room in zip(peers, theirs)])
+        except QuadrantsRuntimeError as error:
+            raise QuadrantsRuntimeError(
+                f"Rank {me} was comparing {text}, which is new for it: {error}\nIf a neighbour sent something else, it "
+                f"is at another exchange, or exchanges an array that it has exchanged before. {_ALIKE}"
+            ) from error
+        strange = next((peer for peer, room in zip(peers, theirs) if not _text(room).startswith(_BEGINNING)), None)
+        if strange is not None:  # that rank is not at the sum that follows
+            raise QuadrantsRuntimeError(
+                f"Rank {me} was comparing {text}, which is new for it, and rank {strange} sent values: it is at "
+                f"another exchange, or exchanges an array that it has exchanged before. {_ALIKE}"
+            )
         other = next((k for k, room in enumerate(theirs) if not np.array_equal(mine, room)), None)
         differs = np.array([other is not None], np.int64)
         self._engine.allreduce(differs, "max")  # an error is one of all ranks: nobody waits for one that has raised it
         if other is not None:
             raise QuadrantsRuntimeError(
-                f"Ranks {self._engine.rank} and {peers[other]} do not exchange the same.\n"
-                f"  rank {self._engine.rank}: {text}\n  rank {peers[other]}: {_text(theirs[other])}\n"
+                f"Ranks {me} and {peers[other]} do not exchange the same.\n"
+                f"  rank {me}: {text}\n  rank {peers[other]}: {_text(theirs[other])}\n"
                 "Every rank has to make the same exchanges in the same order."
             )
         if differs[0]:
-            raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {self._engine.rank} is at {text}.")
+            raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {me} is at {text}.")
+
+
+def _about(kind: str, shown: str, axes: Any, corners: bool) -> str:
+    """What is exchanged, as it follows the name of the grid."""
+    which = "" if kind == "forward" else " (adjoint)"
+    along = "all axes" if axes is None else f"axes {list(axes)}"
+    return f"{which}: {shown}; {along}, corners {corners}"
 
 
 def _shown(parts: Sequence[arrays.Part]) -> str:
@@ -175,10 +222,10 @@ def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> 
 def _message(text: str) -> np.ndarray[Any, Any]:
     """A hash and the text, at a size that every rank knows."""
     encoded = text.encode()
-    filled = (hashlib.sha256(encoded).digest()[:8] + encoded)[:_DESCRIPTION].ljust(_DESCRIPTION, b"\0")
+    filled = (hashlib.sha256(encoded).digest()[:_HASH] + encoded)[:_DESCRIPTION].ljust(_DESCRIPTION, b"\0")
     message: np.ndarray[Any, Any] = np.frombuffer(filled, np.uint8).copy()
     return message
 
 
 def _text(message: np.ndarray[Any, Any]) -> str:
-    return message.tobytes()[8:].rstrip(b"\0").decode("utf-8", "replace")
+    return message.tobytes()[_HASH:].rstrip(b"\0").decode("utf-8", "replace")

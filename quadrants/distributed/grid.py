@@ -193,8 +193,9 @@ class Grid:
         cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
         gradients are constants. What an earlier kernel of the tape read of the halo, and its derivative needs, must not
         be overwritten: debug mode tells, as of kernels. At the first use of an array, and with `debug=True` each time,
-        neighbours compare what they exchange: QuadrantsRuntimeError with both sides. ValueError for an array of another
-        shape, and for one that is given twice, as a member of a struct say.
+        neighbours compare what they exchange: QuadrantsRuntimeError with both sides, and where an array is new on one
+        rank alone. ValueError for an array of another shape, and for one that is given twice, as a member of a struct
+        say.
 
             grid.exchange_halo(u)
         """

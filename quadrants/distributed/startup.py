@@ -99,7 +99,7 @@ def _connected(name: str | None, timeout: float) -> Engine:
 
 def _threads(engine: Engine) -> int | None:
     """Threads of the CPU for this rank: its share of the processors that it may run on. None leaves it to `qd.init`."""
-    if engine.size == 1 or environment(OPTIONS["cpu_max_num_threads"])[0] is not None:
+    if environment(OPTIONS["cpu_max_num_threads"])[0] is not None:
         return None
     mine = (socket.gethostname(), tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ())
     share = max(1, hardware_threads() // engine.allgather(mine).count(mine))

@@ -113,8 +113,11 @@ class World:
     def bcast(self, value: Any, root: int = 0) -> Any:
         """The object of rank `root`, on every rank.
 
-        name = world.bcast("run 7")
+        `root` is that of all ranks: with `debug=True` a QuadrantsRuntimeError where it differs, also of `gather`.
+
+            name = world.bcast("run 7")
         """
+        self._compare_root("bcast", root)
         return self.engine.bcast(value, root)
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
@@ -122,7 +125,12 @@ class World:
 
         hosts = world.gather(world.host)
         """
+        self._compare_root("gather", root)
         return self.engine.gather(value, root)
+
+    def _compare_root(self, what: str, root: int) -> None:
+        if agreement.in_debug():
+            agreement.agree(self.engine, f"{what} by the same rank", f"{what} with root={root!r}")
 
     def allgather(self, value: Any) -> list[Any]:
         """The objects of all ranks, in their order, on every rank.

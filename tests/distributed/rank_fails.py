@@ -54,6 +54,18 @@ def send(cells: int):
     return move
 
 
+def known(dtype, cells: int):
+    """Rank 1 exchanges a new array, and compares, where rank 0 has one that it exchanged before, and sends values."""
+
+    def exchange():
+        grid = qdist.Grid((4 * world.size, cells), (1, 0), periodic=(True, False), dims=(world.size, 1))
+        kept, new = grid.ndarray(dtype), grid.ndarray(dtype)
+        grid.exchange_halo(kept)
+        grid.exchange_halo(new if world.rank == 1 else kept)
+
+    return exchange
+
+
 def absent():
     """Rank 0 is at an exchange between devices to which this one does not come."""
     time.sleep(60)
@@ -68,6 +80,9 @@ WAYS = {
     "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "more": send(100),
     "fewer": send(25),
+    "known_fewer": known(qd.f32, 3),
+    "known_as_many": known(qd.i8, 1021),
+    "known_more": known(qd.f64, 4000),
     "sum": lambda: world.sum(np.ones(3 + world.rank)),
     "thread": in_thread,
     "silent": lambda: time.sleep(60),
@@ -87,7 +102,7 @@ if way == "absent":
     if world.rank == 0:
         grid.exchange_halo(shared)
         qd.sync()
-if world.rank == 1 or way in ("more", "fewer", "sum"):
+if world.rank == 1 or way in ("more", "fewer", "sum") or way.startswith("known"):
     print(f"fails at {time.time()}", flush=True)
     WAYS[way]()
 if way != "well":

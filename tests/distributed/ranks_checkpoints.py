@@ -65,6 +65,9 @@ def test_a_checkpoint_is_loaded_on_these_ranks_and_on_others(world):
 def test_the_next_checkpoint_takes_the_place_of_the_last(world):
     grid = qdist.Grid(SHAPE)
     arrays = arrays_of(grid)
+    if world.rank == 0:
+        Path("again").mkdir()
+        Path("again/manifest.json.0123456789ab.part").touch()  # of a program that was killed
     for step in range(3):
         wholes = fill(grid, arrays, step)
         qdist.save("again", grid, arrays, step=step)
@@ -72,7 +75,7 @@ def test_the_next_checkpoint_takes_the_place_of_the_last(world):
     assert_holds(grid, arrays, wholes)
     files = sorted(path.name for path in Path("again").iterdir())
     manifest = json.loads(Path("again/manifest.json").read_text())
-    assert files == sorted(["manifest.json", *(part["file"] for part in manifest["parts"])])
+    assert files == sorted(["lock", "manifest.json", *(part["file"] for part in manifest["parts"])])
     assert len(manifest["parts"]) == world.size and manifest["seed"] == 7 and manifest["step"] == 2
 
 

@@ -126,6 +126,8 @@ def test_ranks_that_combine_other_things_are_told_in_debug_mode(world):
         (lambda: world.sum(np.ones(4, np.int64 if last else np.float64)), "array of int64", "array of float64"),
         (lambda: world.sum(np.ones((2, 3) if last else (3, 2))), "(2, 3)", "(3, 2)"),
         (lambda: world.sum(field), "float32 (3,)", "float32 (4,)"),
+        (lambda: world.bcast(1, root=int(last)), "bcast with root=1", "bcast with root=0"),
+        (lambda: world.gather(1, root=int(last)), "gather with root=1", "gather with root=0"),
     ]
     for call, mine, other in calls:
         refused(qd.QuadrantsRuntimeError, mine, call)

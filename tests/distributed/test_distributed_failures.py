@@ -16,8 +16,10 @@ SAID = {
     "exit": "sys.exit(3)",
     "exit_text": "no such file",
     "kill": "",
-    "more": ("a rank sent more than is expected", "If it is about lengths"),
+    "more": ("Rank 1 sent 800 bytes where 400 are expected", "If it is about lengths"),
     "fewer": "Rank 1 sent 200 bytes where 400 are expected",
+    "known_fewer": "or exchanges an array that it has exchanged before",
+    "known_as_many": "and rank 0 sent values: it is at another exchange",
     "thread": "ZeroDivisionError",
 }
 
@@ -45,10 +47,16 @@ def test_sums_of_other_lengths_are_no_bare_error_of_mpi(mpi: Mpi):
     assert done.code != 0 and "is done" not in done.out and said in done.out, done.out
 
 
+def test_long_faces_where_a_rank_compares_are_told(mpi: Mpi):
+    """gloo ends the process itself, in its own words."""
+    ended(mpi.run(2, PROGRAM, "known_more", limit=30), "or exchanges an array that it has exchanged before")
+
+
 def test_a_rank_that_says_nothing_is_given_up_under_torchrun():
     pytest.importorskip("torch", reason="needs torch (pip install torch)")
     done = Torchrun().run(2, PROGRAM, "silent", limit=50)
     ended(done, "rank 0 of 2", 4 + SECONDS)
+    assert "torch.distributed says of a barrier" in done.out, done.out
 
 
 def test_a_traceback_of_a_rank_behind_the_first_is_short(any_mpi: Mpi):

@@ -14,6 +14,7 @@ import pytest
 import quadrants as qd
 from quadrants import distributed as qdist
 from quadrants import launched
+from quadrants.config import hardware_threads
 from quadrants.distributed import decomposition, engines, rows
 from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Asked
@@ -234,6 +235,21 @@ def test_launchers_are_known_by_their_variables(monkeypatch, variables, launch, 
         monkeypatch.setenv(name, value)
     assert launched.found() == launch and engines.chosen(launch) == engine
     assert launched.is_first() == (launch is None or launch.rank == 0)
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "threads"),
+    [({"OMP_NUM_THREADS": "1"}, {}, 1), ({"OMP_NUM_THREADS": "1"}, {"cpu_max_num_threads": 3}, 3),
+     ({"OMP_NUM_THREADS": "1", "QD_NUM_THREADS": "2"}, {}, 2), ({"OMP_NUM_THREADS": "1000"}, {}, None), ({}, {}, None)],
+)  # fmt: skip
+def test_one_rank_has_the_threads_that_it_is_given(monkeypatch, variables, options, threads):
+    for name in ("OMP_NUM_THREADS", "QD_NUM_THREADS", "QD_CPU_MAX_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    qdist.init(arch=qd.cpu, **options)
+    assert qd.cfg.cpu_max_num_threads == (threads or hardware_threads())
+    qd.reset()
 
 
 def test_engines_are_registered_and_found_by_name():

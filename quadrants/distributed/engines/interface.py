@@ -83,7 +83,7 @@ class Engine(Protocol):
 Start = Callable[[Asked], Engine]
 
 
-def short_message(got: int, expected: int, peer: int) -> QuadrantsRuntimeError:
+def other_length(got: int, expected: int, peer: int) -> QuadrantsRuntimeError:
     """The error of a message that is not as long as its receiver was told."""
     return QuadrantsRuntimeError(
         f"Rank {peer} sent {got} bytes where {expected} are expected: the ranks are not at the same exchange, or their "

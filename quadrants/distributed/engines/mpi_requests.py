@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quadrants.distributed.engines.interface import short_message
+from quadrants.distributed.engines.interface import other_length
 from quadrants.errors import QuadrantsRuntimeError
 
 
@@ -42,7 +42,7 @@ class Repeated:
             raise failed("exchange", error) from error
         for status, nbytes in zip(self._statuses, self._expected):
             if status.Get_elements(self._mpi.BYTE) != nbytes:
-                raise short_message(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
+                raise other_length(status.Get_elements(self._mpi.BYTE), nbytes, status.source)
 
     def __del__(self) -> None:
         if not self._mpi.Is_finalized():

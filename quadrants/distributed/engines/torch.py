@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from quadrants.distributed.engines.interface import Asked, Move, short_message
+from quadrants.distributed.engines.interface import Asked, Move, other_length
 from quadrants.errors import QuadrantsRuntimeError
 
 _NO_PACKAGE = "Engine 'torch' is for programs of torchrun, and torch is not there ({error}): `pip install torch`."
 _FAILED = (
-    "torch.distributed says of an {what}: {error}. If it is about lengths, arrays or exchanges of the ranks differ; "
+    "torch.distributed says of {what}: {error}. If it is about lengths, arrays or exchanges of the ranks differ; "
     "if about time, a rank did not come. qdist.init(debug=True) compares what they exchange."
 )
 _TURN = -(1 << 63)
@@ -35,7 +36,7 @@ class Torch:
     def exchange(self, moves: Sequence[Move], stream: Any = None) -> None:
         """Messages are copies with their length in front, as gloo takes shorter ones for whole. Tags count them."""
         sent, got, works, rooms = [0] * self.size, [0] * self.size, [], []
-        try:
+        with _told("an exchange"):
             for peer, send, recv in moves:
                 if recv is not None:
                     room = np.empty(_HEAD + recv.nbytes, np.uint8)
@@ -47,11 +48,9 @@ class Torch:
                     sent[peer] += 1
             for work in works:
                 work.wait()
-        except RuntimeError as error:
-            raise QuadrantsRuntimeError(_FAILED.format(what="exchange", error=error)) from error
         for peer, recv, room in rooms:
             if (length := int(room[:_HEAD].view(np.int64)[0])) != recv.nbytes:
-                raise short_message(length, recv.nbytes, peer)
+                raise other_length(length, recv.nbytes, peer)
             recv[...] = room[_HEAD:].view(recv.dtype).reshape(recv.shape)
 
     def prepare(self, moves: Sequence[Move]) -> Callable[[], None]:
@@ -63,10 +62,8 @@ class Torch:
         turned = np.int64(_TURN if array.dtype.str[1:] == "u8" and op in ("min", "max") else 0)
         values = array if array.dtype.str[1:] in _KINDS else array.astype(np.int64) ^ turned
         operation = getattr(self._dist.ReduceOp, "PRODUCT" if op == "prod" else op.upper())
-        try:
+        with _told(f"an allreduce, {op!r} of {array.dtype} {array.shape}"):
             self._dist.all_reduce(self._torch.from_numpy(values), operation)
-        except RuntimeError as error:
-            raise QuadrantsRuntimeError(_FAILED.format(what="allreduce", error=error)) from error
         if values is not array:
             array[...] = values ^ turned
 
@@ -78,23 +75,27 @@ class Torch:
     def bcast(self, value: Any, root: int = 0) -> Any:
         """By pickle."""
         found = [value]
-        self._dist.broadcast_object_list(found, root)
+        with _told("a bcast"):
+            self._dist.broadcast_object_list(found, root)
         return found[0]
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
         """By pickle."""
         found: list[Any] | None = [None] * self.size if self.rank == root else None
-        self._dist.gather_object(value, found, root)
+        with _told("a gather"):
+            self._dist.gather_object(value, found, root)
         return found
 
     def allgather(self, value: Any) -> list[Any]:
         """By pickle."""
-        self._dist.all_gather_object(found := [None] * self.size, value)
+        with _told("an allgather"):
+            self._dist.all_gather_object(found := [None] * self.size, value)
         return found
 
     def barrier(self) -> None:
         """That of the group."""
-        self._dist.barrier()
+        with _told("a barrier"):
+            self._dist.barrier()
 
     def abort(self, code: int) -> None:
         """torchrun ends the others."""
@@ -103,6 +104,15 @@ class Torch:
     def close(self) -> None:
         """Leave the group."""
         self._dist.destroy_process_group()
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """gloo's errors say nothing of what was under way."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise QuadrantsRuntimeError(_FAILED.format(what=what, error=error)) from error
 
 
 def _message(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
