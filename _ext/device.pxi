@@ -16,7 +16,7 @@ cdef dict _attributes = {
 # Kept for ever: C reads them.
 cdef dict _arch_names = {"hip": b"amdgpu", "opencl": b"opencl", "metal": b"metal", "vulkan": b"vulkan"}
 cdef int _forks = 0  # devices of the parent process are out of reach in a forked child
-cdef dict _first_used = {}  # vendor: `_forks` when a device of it was first opened
+cdef dict _first_used = {}  # vendor: `_forks` when its driver was first used
 
 
 def device_count(str vendor, /):
@@ -264,6 +264,16 @@ def emulated_device(str vendor, launch, describe, shared_bytes, compute_capabili
     )
     made.start(vendor)
     return made
+
+
+def refuse_fork(str vendor, /):
+    """QuadrantsRuntimeError in a process that was forked from one that had used this vendor's driver, which is called
+    behind this: its threads and locks are those of that process, and would be waited for without end."""
+    if _first_used.setdefault(vendor, _forks) != _forks:
+        raise QuadrantsRuntimeError(
+            f"arch {vendor} cannot be used in this process: it was forked from one that had used it. Start it by spawn, "
+            "or let the first qd.init() with this arch be one in the child"
+        )
 
 
 def device_of_table(str vendor, table, context=0, /):

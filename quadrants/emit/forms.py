@@ -10,7 +10,7 @@ from quadrants.emit.layout import ArgsLayout
 from quadrants.emit.tiles import tile_of
 from quadrants.emit.trip_counts import count_of
 from quadrants.ir import cost, walk
-from quadrants.ir.nodes import Intrinsic, Task
+from quadrants.ir.nodes import Builtin, If, Intrinsic, Task
 
 if TYPE_CHECKING:
     from quadrants.emit.dialects import Dialect
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from quadrants.launch.tasks import Program
 
 _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
+# A device starts a block in 0.6 ns, whatever its size. Threads of blocks that are small, and the work of an iteration
+# of those, in units of `ir.cost`, that takes no longer; work before a condition that may leave a thread nothing to do.
+_SMALL, _BRIEF, _LOOK = 64, 256, 32
+_FEW = 1 << 18  # iterations: as many as a device has threads
+_OF_GRID = ("thread_index", "block.global_thread_idx")  # with a thread for each iteration this is its number
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -76,8 +81,22 @@ def form_of(
     most = _MOST if len(loop.vars) == 1 else _MOST * block_dim
     if count is None or isinstance(count, int) and count > most:
         return Form("stride", block_dim, count, count)
+    if dialect.batches and _starts_longer_than_it_runs(task, chosen, count):
+        return Form("stride", block_dim, count, count)
     batch = batch_of(task, loop, count) if dialect.batches else None
     return Form("flat", block_dim, count, count if batch is None else _shared(count, batch.times), batch=batch)
+
+
+def _starts_longer_than_it_runs(task: Task, chosen: int | None, count: int | Program | None) -> bool:
+    """Whether a device that has many iterations would mostly start blocks, so that fewer of them do several rounds."""
+    if isinstance(count, int) and count < _FEW:
+        return False
+    if chosen is None:
+        brief = any(isinstance(s, If) for s in task.body) and cost.before_conditions(task) <= _LOOK
+    else:
+        brief = chosen <= _SMALL and cost.of_task(task)[0] <= _BRIEF
+    found = walk.with_functions(task.body, (Builtin,)) if brief else ()
+    return brief and not any(isinstance(node, Builtin) and node.name in _OF_GRID for node in found)
 
 
 def _sees_threads(task: Task) -> bool:

@@ -63,13 +63,13 @@ class Estimate:
             elif isinstance(stmt, If):
                 times, parts = 1, (max(self.body(stmt.then), self.body(stmt.orelse)), (1, 0))
             else:
-                times, parts = 1, [self._node(node) for node in walk.only([stmt], _COSTLY)]
+                times, parts = 1, [self.node(node) for node in walk.only([stmt], _COSTLY)]
             for w, a in parts:
                 work += times * w
                 atomics += times * a
         return min(work, 10**12), min(atomics, 10**12)
 
-    def _node(self, node: Node) -> tuple[int, int]:
+    def node(self, node: Node) -> tuple[int, int]:
         return self._call(node.func) if isinstance(node, Call) else _alone(node)
 
     def _call(self, func: Function) -> tuple[int, int]:
@@ -96,6 +96,14 @@ def of_task(task: Task) -> tuple[int, int]:
     note_costs([task])
     assert task.cost is not None
     return task.cost
+
+
+def before_conditions(task: Task) -> int:
+    """What an iteration costs at least: what it does outside of conditions, and that it looks at these."""
+    outside = [stmt for stmt in task.body if not isinstance(stmt, If)]
+    looks = [node for stmt in task.body if isinstance(stmt, If) for node in walk.only([stmt.cond], _COSTLY)]
+    estimate = Estimate()
+    return estimate.body(outside)[0] + sum(estimate.node(node)[0] for node in looks)
 
 
 # Nodes that cost something by themselves.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from quadrants import session
 from quadrants._ext import opencl as native
-from quadrants._ext.core import Plan, device_of_table
+from quadrants._ext.core import Plan, device_of_table, refuse_fork
 from quadrants.backends import registry
 from quadrants.errors import QuadrantsRuntimeError
 from quadrants.ir.lacks import Lacks, all_atomics
@@ -85,6 +85,7 @@ class OpenClBackend(BinaryBackend):
     polls = False  # nothing that host and device both see while a kernel runs
 
     def __init__(self) -> None:
+        refuse_fork("opencl")
         found, queue = _given() if session.cfg_in_force().external_opencl_command_queue else (_chosen(), None)
         self.place = found.place
         opencl.take(self.place)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrants import _logging, session
 from quadrants._ext import vulkan as native
-from quadrants._ext.core import Plan, device_of_table
+from quadrants._ext.core import Plan, device_of_table, refuse_fork
 from quadrants.backends import registry
 from quadrants.emit import environment
 from quadrants.emit.dialects import glsl as dialect
@@ -135,6 +135,7 @@ class VulkanBackend(BinaryBackend):
     dlpack_device = None  # no other package can address this memory
 
     def __init__(self) -> None:
+        refuse_fork("vulkan")
         self.found = _chosen()
         about = self.found.about
         glslang.prepare()

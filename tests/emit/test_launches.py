@@ -229,3 +229,53 @@ def test_launches_survive_the_disk():
         ),
     )  # fmt: skip
     assert entry.decode(entry.Entry([], [], recipe, "key").encode()).recipe == recipe
+
+
+@qd.kernel
+def loops_of_many(x: qd.types.ndarray(qd.f32, 1), y: qd.types.ndarray(qd.f32, 2)):
+    qd.loop_config(block_dim=32)
+    for i in range(32 * x.shape[0]):  # brief
+        total = qd.simt.subgroup.reduce_all_add_tiled(y[i // 32, i % 32], 5)
+        if i % 32 == 0:
+            x[i // 32] = total
+    qd.loop_config(block_dim=32)
+    for i in range(32 * x.shape[0]):  # long
+        for k in range(1000):
+            y[i // 32, i % 32] += qd.sin(x[i // 32] * k)
+    qd.loop_config(block_dim=32)
+    for i in range(32 * x.shape[0]):  # the number of the thread is that of the iteration
+        y[i // 32, i % 32] = qd.simt.block.global_thread_idx()
+    qd.loop_config(block_dim=32)
+    for i in range(6400):  # few
+        x[i % 10] = 1.0
+    for i, j in qd.ndrange(y.shape[0], y.shape[1]):  # mostly nothing to do
+        if y[i, j] > 3.0:
+            y[i, j] = qd.sin(y[i, j])
+    for i, j in qd.ndrange(y.shape[0], y.shape[1]):
+        y[i, j] = qd.sin(y[i, j])
+
+
+def test_blocks_that_are_brief_do_several_rounds(launches):
+    found, _, _ = launches(loops_of_many, np.zeros(10, np.float32), np.zeros((10, 32), np.float32))
+    assert [launch.form for launch in found] == ["stride", "flat", "flat", "flat", "stride", "flat"]
+    assert found[0].blocks * 32 == found[4].blocks * found[4].block_dim == 2048
+
+
+@pytest.mark.parametrize("words", [1, 9000])
+def test_brief_blocks_and_conditions_reach_all_iterations(arch, words):
+    """More iterations than a device has threads, and fewer."""
+
+    @qd.kernel
+    def sums(y: qd.types.ndarray(qd.f32, 2), x: qd.types.ndarray(qd.f32, 1)):
+        qd.loop_config(block_dim=32)
+        for i in range(32 * x.shape[0]):
+            qd.atomic_add(x[i // 32], y[i // 32, i % 32])
+        for i, j in qd.ndrange(y.shape[0], y.shape[1]):
+            if y[i, j] > 3.0:
+                y[i, j] = -y[i, j]
+
+    y = (np.arange(32 * words) % 7).astype(np.float32).reshape(words, 32)
+    wanted, x = np.where(y > 3, -y, y), np.zeros(words, np.float32)
+    total = y.sum(1)
+    sums(y, x)
+    assert (x == total).all() and (y == wanted).all()
