@@ -25,15 +25,16 @@ _WRAPPING = (_PACKAGE + "algorithms" + os.sep, os.path.join(_PACKAGE, "distribut
 class Positions:
     """The frames of the functions under translation, from the kernel inwards.
 
-    frame: the innermost one. def_lines: name of a function -> the line of its `def`.
+    frame: the innermost one. statements: how many were begun. def_lines: name of a function -> the line of its `def`.
     """
 
-    __slots__ = ("frames", "frame", "def_lines")
+    __slots__ = ("frames", "frame", "statements", "def_lines")
 
     frame: Frame  # unset until the kernel is entered
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
+        self.statements = 0
         self.def_lines: dict[str, int] = {}
 
     def enter(self, frame: Frame) -> None:

@@ -55,6 +55,7 @@ class Walker:
 
     def exec(self, node: ast.stmt) -> None:
         """Translate one statement."""
+        self.positions.statements += 1
         frame = self.positions.frame
         previous, frame.node = frame.node, node
         method = self.statements.get(type(node))

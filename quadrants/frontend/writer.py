@@ -17,9 +17,11 @@ from quadrants.lang.value import Value
 
 
 class Writer:
-    """Appends statements to a block. `sites`: what each check that may fail at run time says then."""
+    """Appends statements to a block. sites: what each check that may fail at run time says then. newest: the last
+    temporary, and how many statements of the user had been begun.
+    """
 
-    __slots__ = ("options", "names", "positions", "flow", "block", "sites")
+    __slots__ = ("options", "names", "positions", "flow", "block", "sites", "newest")
 
     def __init__(self, options: Options, names: Names, positions: Positions, flow: Flow) -> None:
         self.options = options
@@ -28,6 +30,7 @@ class Writer:
         self.flow = flow
         self.block: list = []
         self.sites: list[tuple] = []
+        self.newest: tuple[Var | None, int] = None, 0
 
     def emit(self, stmt) -> None:
         if stmt.loc is None:
@@ -73,10 +76,13 @@ class Writer:
             return v
         held = self.declare(name, e, mutable=False)
         held.place.var.temporary = True
+        self.newest = held.place.var, self.positions.statements
         return held
 
     def named(self, expr, name: str) -> Value:
-        """Declare a user's variable; takes over a temporary that was made for this very value."""
+        """Declare a user's variable; takes over a temporary that was made for this very value, by the same statement:
+        what another one has made may be an item of a list.
+        """
         last = self.block[-1] if self.block else None
         if (
             isinstance(last, Declare)
@@ -84,6 +90,7 @@ class Writer:
             and isinstance(expr.place, VarPlace)
             and expr.place.var is last.var
             and last.var.temporary
+            and self.newest == (last.var, self.positions.statements)
         ):
             last.var.temporary = False
             last.var.name = self.names.unique_name(name)
