@@ -267,12 +267,12 @@ def emulated_device(str vendor, launch, describe, shared_bytes, compute_capabili
 
 
 def refuse_fork(str vendor, /):
-    """QuadrantsRuntimeError in a process that was forked from one that had used this vendor's driver, which is called
-    behind this: its threads and locks are those of that process, and would be waited for without end."""
+    """QuadrantsRuntimeError in a process that was forked from one that had used this vendor's driver, whose threads and
+    locks are those of that process: they would be waited for without end. Called before anything of the driver is."""
     if _first_used.setdefault(vendor, _forks) != _forks:
         raise QuadrantsRuntimeError(
-            f"arch {vendor} cannot be used in this process: it was forked from one that had used it. Start it by spawn, "
-            "or let the first qd.init() with this arch be one in the child"
+            f"arch {vendor} cannot be used in this process: it was forked from one that had used it. Start it by "
+            "spawn, or let the first qd.init() with this arch be one in the child"
         )
 
 
@@ -282,12 +282,6 @@ def device_of_table(str vendor, table, context=0, /):
     cdef Device made = Device.__new__(Device)
     cdef const qd_device_api *functions = <const qd_device_api *> <size_t> table
     made.api = new NativeDevice(functions, <void *> <size_t> context)
-    # Threads and locks of the driver are those of the process that loaded it: here it would wait for them for ever.
-    if _first_used.setdefault(vendor, _forks) != _forks:
-        raise QuadrantsRuntimeError(
-            f"arch {vendor} cannot be used in this process: it was forked from one that had used it. Start it by spawn, "
-            "or let the first qd.init() with this arch be one in the child"
-        )
     made.start(vendor)
     return made
 
