@@ -81,9 +81,9 @@ def form_of(
     most = _MOST if len(loop.vars) == 1 else _MOST * block_dim
     if count is None or isinstance(count, int) and count > most:
         return Form("stride", block_dim, count, count)
-    if dialect.batches and _starts_longer_than_it_runs(task, chosen, count):
-        return Form("stride", block_dim, count, count)
     batch = batch_of(task, loop, count) if dialect.batches else None
+    if dialect.batches and batch is None and _starts_longer_than_it_runs(task, chosen, count):
+        return Form("stride", block_dim, count, count)
     return Form("flat", block_dim, count, count if batch is None else _shared(count, batch.times), batch=batch)
 
 

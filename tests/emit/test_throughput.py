@@ -51,11 +51,18 @@ def test_bytes_decide_how_many_iterations_a_thread_does():
     assert "qd_y_in" not in text_of(shapes.filled, floats())
 
 
-@pytest.mark.parametrize("kernel", [shapes.guarded, shapes.gathered, shapes.twice, shapes.chosen])
+@pytest.mark.parametrize("kernel", [shapes.gathered, shapes.twice])
 def test_one_iteration_a_thread(kernel):
-    # Loads that are not done in any case, that wait for others or for stores; blocks that the user asked for.
+    # Loads that wait for others or for stores.
     text = text_of(kernel, floats(), floats())
     assert "#pragma unroll" not in text and "if (i >= y_shape0) return;" in text
+
+
+@pytest.mark.parametrize("kernel", [shapes.guarded, shapes.chosen])
+def test_several_rounds_of_a_block(kernel):
+    # Loads that are not done in any case, and small blocks that the user asked for: brief ones.
+    text = text_of(kernel, floats(), floats())
+    assert "qd_p < qd_count; qd_p += qd_threads)" in text
 
 
 @pytest.mark.parametrize(("count", "threads"), [(0, 0), (1, 1), (4, 1), (5, 2), (2**31 - 1, 2**29)])
