@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quadrants.emit.batches import Batch, batch_of
+from quadrants.emit.batches import FEWEST, Batch, batch_of
 from quadrants.emit.layout import ArgsLayout
 from quadrants.emit.tiles import tile_of
 from quadrants.emit.trip_counts import count_of
@@ -21,7 +21,6 @@ _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 # A device starts a block in 0.6 ns, whatever its size. Threads of blocks that are small, and the work of an iteration
 # of those, in units of `ir.cost`, that takes no longer; work before a condition that may leave a thread nothing to do.
 _SMALL, _BRIEF, _LOOK = 64, 256, 32
-_FEW = 1 << 18  # iterations: as many as a device has threads
 _OF_GRID = ("thread_index", "block.global_thread_idx")  # with a thread for each iteration this is its number
 
 
@@ -89,7 +88,7 @@ def form_of(
 
 def _starts_longer_than_it_runs(task: Task, chosen: int | None, count: int | Program | None) -> bool:
     """Whether a device that has many iterations would mostly start blocks, so that fewer of them do several rounds."""
-    if isinstance(count, int) and count < _FEW:
+    if isinstance(count, int) and count < FEWEST:
         return False
     if chosen is None:
         brief = any(isinstance(s, If) for s in task.body) and cost.before_conditions(task) <= _LOOK
