@@ -37,14 +37,14 @@ class Carrier:
 
     def exchange(self, moves: Sequence[Move], stream: Any = None) -> None:
         """Of a device: behind the launches so far; the host does not wait."""
-        self.prepare(moves)()
+        if _of_host(moves):
+            self.control.exchange(moves)
+        else:
+            self._messages(moves)()
 
     def prepare(self, moves: Sequence[Move]) -> Callable[[], None]:
         """One group of messages, run many times."""
-        given = [array for _, *both in moves for array in both if array is not None]
-        if all(isinstance(array, np.ndarray) for array in given):
-            return self.control.prepare(moves)
-        return self._messages(moves)
+        return self.control.prepare(moves) if _of_host(moves) else self._messages(moves)
 
     def _messages(self, moves: Sequence[Move]) -> Callable[[], None]:
         """Of arrays of the device."""
@@ -77,3 +77,7 @@ class Carrier:
     def close(self) -> None:
         """The communicator is kept for the next runtime."""
         self.control.close()
+
+
+def _of_host(moves: Sequence[Move]) -> bool:
+    return all(array is None or isinstance(array, np.ndarray) for _, *both in moves for array in both)

@@ -70,7 +70,8 @@ class Watch:
             elif time.monotonic() - since > self._timeout:
                 failures.fail(
                     f"exchange {self._ended} of the devices did not end in {self._timeout:g} s: a rank did not come "
-                    "to it, or works longer on something else. Give qdist.init a larger timeout in that case.",
+                    "to it, or compares an array that is new for it and known to this rank, or works longer on "
+                    "something else. Give qdist.init a larger timeout in that case.",
                     self._control,
                 )
                 return
