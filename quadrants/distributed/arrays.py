@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,21 +91,26 @@ def is_struct(array: Any) -> bool:
     return isinstance(unwrapped(array), StructField)
 
 
+def leaves_of(array: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields or ndarrays of numbers, vectors or matrices that an array is made of, with the names of members."""
+    inner = unwrapped(array)
+    if not isinstance(inner, StructField):
+        yield name, inner
+        return
+    for key in inner.keys:
+        member = inner.get_member_field(key)
+        if member is not None:  # an integer member of a gradient
+            yield from leaves_of(member, f"{name}.{key}" if name else key)
+
+
 def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:
     """The parts of a field (of a struct: of its members), ndarray or tensor. TypeError for anything else."""
-    inner = unwrapped(array)
-    if isinstance(inner, StructField):
-        found = [(key, inner.get_member_field(key)) for key in inner.keys]
-        return [
-            part
-            for key, member in found
-            if member is not None  # an integer member of a gradient
-            for part in parts_of(member, f"{name}.{key}" if name else key, space)
-        ]
-    if not is_array(inner):
+    if not is_array(array):
         raise TypeError(f"a field, an ndarray or a tensor is needed, not {type(array).__name__}: {array!r:.60}")
-    _refuse_special(inner)
-    return [Part(inner, name or getattr(inner, "_name", ""), space)]
+    found = [*leaves_of(array, name)]
+    for _, leaf in found:
+        _refuse_special(leaf)
+    return [Part(leaf, key or getattr(leaf, "_name", ""), space) for key, leaf in found]
 
 
 def all_parts(arrays: Sequence[Any], space: Space = HOST) -> list[Part]:

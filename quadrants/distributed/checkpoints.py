@@ -24,8 +24,8 @@ from quadrants.errors import QuadrantsRuntimeError
 
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
-_FORMAT = 1
-_KINDS = {"format": int, "step": int, "shape": list, "arrays": dict, "parts": list}
+_FORMAT = 2
+_KINDS = {"format": int, "step": int, "shape": list, "arrays": dict, "parts": list, "sha256": str}
 _CHUNK = 1 << 22  # bytes that are hashed at once
 
 
@@ -157,11 +157,16 @@ def _digest(file: Path) -> str:
     return found.hexdigest()
 
 
+def _digest_of(manifest: dict[str, Any]) -> str:
+    """Of all that a manifest says, in whatever order."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
 def _replace_manifest(path: Path, token: str, manifest: dict[str, Any]) -> None:
     """From one moment to the next the new checkpoint is the valid one. Files of older ones go then."""
     beside = path / f"{_MANIFEST}.{token}.part"
     with open(beside, "w", encoding="utf-8") as out:
-        json.dump(manifest, out, indent=1)
+        json.dump({**manifest, "sha256": _digest_of(manifest)}, out, indent=1)
         out.flush()
         os.fsync(out.fileno())
     os.replace(beside, path / _MANIFEST)
@@ -181,7 +186,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} has no checkpoint: {_MANIFEST} is not in it") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: {error}") from error
     found = manifest if isinstance(manifest, dict) else {}
     if found.get("format", _FORMAT) != _FORMAT:
@@ -192,6 +197,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     wrong = sorted(name for name, kind in _KINDS.items() if not isinstance(found.get(name), kind))
     if wrong:
         raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it has no {', '.join(wrong)} that can be read")
+    if manifest.pop("sha256") != _digest_of(manifest):
+        raise QuadrantsRuntimeError(f"{path / _MANIFEST} is damaged: it is not what was written")
     return manifest
 
 

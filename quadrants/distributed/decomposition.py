@@ -113,8 +113,8 @@ def least_surface(
     found = [dims for dims in factorisations(ranks, len(shape)) if thin_axis(shape, dims, halo, periodic) is None]
     if not found:
         raise ValueError(
-            f"shape {tuple(shape)} cannot be cut for {ranks} ranks: blocks would be thinner than the halo {halo}. "
-            "Use fewer ranks, a larger grid or a smaller halo."
+            f"shape {tuple(shape)} cannot be cut for {ranks} ranks: blocks would be empty, or thinner than the halo "
+            f"{halo}. Use fewer ranks, a larger grid or a smaller halo."
         )
     slab = (ranks, *(1 for _ in shape[1:]))
     if slabs and slab in found and shape[0] // ranks > _SLAB:

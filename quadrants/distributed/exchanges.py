@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -15,8 +14,9 @@ import numpy as np
 from quadrants import _logging
 from quadrants.distributed import agreement, arrays, halo, spaces, under_way
 from quadrants.distributed.blocks import Blocks
-from quadrants.distributed.compared import Compared
 from quadrants.distributed.engines.interface import Engine
+from quadrants.distributed.labels import Labels
+from quadrants.distributed.remembered import Remembered
 from quadrants.errors import QuadrantsRuntimeError
 
 # Bytes. Few faces have as many, so where one rank compares and another does not, they get an error of lengths.
@@ -51,12 +51,13 @@ class Pending:
 
 
 class Exchanges:
-    """All exchanges of one grid. `count`: how many there were."""
+    """All exchanges of one grid. `count`: how many there were; `labels`: what its arrays are called."""
 
     def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
         self._name, self._blocks, self._engine = name, blocks, engine
-        self._plans: dict[tuple[Any, ...], halo.Plan] = {}
-        self._compared = Compared()
+        self._plans: Remembered[halo.Plan] = Remembered()
+        self._compared: Remembered[bool] = Remembered()
+        self.labels = Labels()
         self.count = 0
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
@@ -104,13 +105,11 @@ class Exchanges:
         self.count += 1
         if axes is not None:
             axes = self.read_axes(axes)
-        key = (kind, axes, corners, *map(id, given))
-        plan = self._plans.get(key)
+        use = (kind, axes, corners)
+        plan = self._plans.get(use, given)
         if plan is None:
-            plan = self._plans[key] = self._made(kind, given, axes, corners)
-            # Whoever dies takes the plans with it, and their views of its memory, before its id is used again.
-            forget = partial(_forget, self._plans, key)
-            plan.watched = [weakref.ref(array, forget) for array in given]
+            plan = self._made(kind, given, axes, corners)
+            self._plans.put(use, given, plan)  # an array that dies takes its plans with it, and their views
         elif plan.compared_always:
             self._compare(plan.about)
         under_way.refuse(plan.parts)
@@ -124,12 +123,13 @@ class Exchanges:
             with suppress(QuadrantsRuntimeError):  # neighbours are at a comparison, and must not wait
                 self._compare(_about(kind, f"{type(error).__name__}: {error}", axes, corners))
             raise
-        about = _about(kind, _shown(parts), axes, corners)
+        about = _about(kind, self.labels.about(parts), axes, corners)
         # By what is behind tensors, of which new ones may be made of a known array at any time.
         inner = [part.array for part in parts]
-        if agreement.in_debug() or not self._compared.has((kind, axes, corners), inner):
+        if agreement.in_debug() or not self._compared.get((kind, axes, corners), inner):
             self._compare(about)
-            self._compared.add((kind, axes, corners), inner)
+            self._compared.put((kind, axes, corners), inner, True)
+            self.labels.meet(parts)
         stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
         plan = _MAKERS[kind](parts, stages, self._engine)
         plan.about = about
@@ -158,7 +158,7 @@ class Exchanges:
             )
 
     def read_axes(self, axes: Any) -> tuple[int, ...] | None:
-        """The axes in order, once each; None stands for all. ValueError for what is no axis."""
+        """The axes in order, once each; None stands for all, and for each of them. ValueError for what is no axis."""
         if axes is None:
             return None
         ndim = len(self._blocks.shape)
@@ -167,7 +167,8 @@ class Exchanges:
             raise ValueError(
                 f"axes={axes!r}: axes of {self._name} are numbers from 0 to {ndim - 1}, and None stands for all"
             )
-        return tuple(sorted(set(wanted)))
+        found = tuple(sorted(set(wanted)))
+        return None if len(found) == ndim else found
 
     def _compare(self, about: str) -> None:
         """QuadrantsRuntimeError on every rank that has a neighbour which exchanges something else."""
@@ -198,7 +199,8 @@ class Exchanges:
             raise QuadrantsRuntimeError(
                 f"Ranks {me} and {peers[other]} do not exchange the same.\n"
                 f"  rank {me}: {text}\n  rank {peers[other]}: {_text(theirs[other])}\n"
-                "Every rank has to make the same exchanges in the same order."
+                "Every rank has to make the same arrays of a grid, and the same exchanges, in the same order. An array "
+                "of one rank alone is made by qd.ndarray or qd.field."
             )
         if differs[0]:
             raise QuadrantsRuntimeError(f"Other ranks do not exchange the same; rank {me} is at {text}.")
@@ -209,14 +211,6 @@ def _about(kind: str, shown: str, axes: Any, corners: bool) -> str:
     which = "" if kind == "forward" else " (adjoint)"
     along = "all axes" if axes is None else f"axes {list(axes)}"
     return f"{which}: {shown}; {along}, corners {corners}"
-
-
-def _shown(parts: Sequence[arrays.Part]) -> str:
-    return ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''}" for part in parts)
-
-
-def _forget(plans: dict[tuple[Any, ...], Any], key: tuple[Any, ...], _: Any) -> None:
-    plans.pop(key, None)
 
 
 def _message(text: str) -> np.ndarray[Any, Any]:

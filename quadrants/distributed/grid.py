@@ -75,7 +75,7 @@ class Grid:
     # -- arrays
 
     def field(self, dtype: Any, needs_grad: bool = False, offset: bool = False, **more: Any) -> Any:
-        """A field over the block of this rank and its halo, zeroed.
+        """A field over the block of this rank and its halo, zeroed. All ranks make arrays of a grid in the same order.
 
         dtype: of numbers, or a type of vectors, matrices or structs. offset: kernels index it by global cells, from
         `origin` on; else by local ones, from 0. more: `layout` and `name` as of `qd.field`, and
@@ -92,14 +92,19 @@ class Grid:
         options: dict[str, Any] = {"shape": self.local, "needs_grad": needs_grad, **more}
         if offset:
             options["offset"] = self.origin
-        return dtype.field(**options) if of_struct else qd.field(dtype, **options)
+        return self._made(dtype.field(**options) if of_struct else qd.field(dtype, **options))
 
     def ndarray(self, dtype: Any, needs_grad: bool = False) -> Any:
-        """An ndarray over the block of this rank and its halo, zeroed. dtype: as in `qd.ndarray`.
+        """An ndarray over the block of this rank and its halo, zeroed. dtype: as in `qd.ndarray`. All ranks make arrays
+        of a grid in the same order.
 
         u = grid.ndarray(qd.f32)
         """
-        return qd.ndarray(dtype, self.local, needs_grad=needs_grad)
+        return self._made(qd.ndarray(dtype, self.local, needs_grad=needs_grad))
+
+    def _made(self, array: Any) -> Any:
+        self._exchanges.labels.made(array)
+        return array
 
     def box(self, inner: int = 0, closed: bool = False, offset: bool = False) -> tuple[int, ...]:
         """The cells that a stencil computes: begin and end of each axis, one after the other, to be kernel arguments.

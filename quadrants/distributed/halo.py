@@ -63,14 +63,12 @@ def _region(blocks: Blocks, axis: int, span: tuple[int, int], done: Sequence[int
 class Plan:
     """Steps that run in order. Empty ones are left out when the plan is made.
 
-    compared_always: whether ranks compare what they exchange each time. watched: who forgets the plan with its arrays.
-    about: what it exchanges, in words.
+    compared_always: whether ranks compare what they exchange each time. about: what it exchanges, in words.
     """
 
     def __init__(self, parts: Sequence[Part], engine: Engine) -> None:
         self.parts = parts
         self.compared_always = agreement.in_debug()
-        self.watched: Sequence[Any] = ()
         self.about = ""
         self.cells = frozenset(cell for part in parts for cell in part.cells)
         self._engine = engine

@@ -49,7 +49,7 @@ def allreduce(engine: Engine, x: Any, op: str) -> Any:
         )
     parts = arrays.parts_of(x)
     shown = ", ".join(f"{part.name or 'array'} {part.dtype}{list(part.element) or ''} {part.shape}" for part in parts)
-    _compare(engine, op, shown)
+    _compare(engine, op, shown + (" with gradients" if arrays.unwrapped(x).has_grad() else ""))
     under_way.refuse(parts)
     reduce(engine, x, op, [])
     return x

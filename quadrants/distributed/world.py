@@ -39,8 +39,8 @@ class World:
 
         x: an int or float, of which the combined number is returned, integers of any size exactly; a NumPy array, of
         which a combined copy is returned; or a field, ndarray or tensor, which is overwritten and returned. op: "sum",
-        "min", "max" or "prod". Integers of arrays wrap as NumPy's; of truth values the sum is or and the product and.
-        NaN of any rank is NaN.
+        "min", "max" or "prod". Integers of arrays wrap as NumPy's; of arrays of truth values the sum is or and the
+        product and, while True and False are the ints 1 and 0. NaN of any rank is NaN.
 
         Shapes, dtypes and `op` are those of all ranks. With `debug=True` they are compared, and where they differ all
         ranks raise a QuadrantsRuntimeError with both sides; else the result may be wrong, or ranks may wait for ever.
@@ -114,10 +114,11 @@ class World:
         """The object of rank `root`, on every rank.
 
         `root` is that of all ranks: with `debug=True` a QuadrantsRuntimeError where it differs, also of `gather`.
+        ValueError for what is no rank.
 
             name = world.bcast("run 7")
         """
-        self._compare_root("bcast", root)
+        self._check_root("bcast", root)
         return self.engine.bcast(value, root)
 
     def gather(self, value: Any, root: int = 0) -> list[Any] | None:
@@ -125,12 +126,14 @@ class World:
 
         hosts = world.gather(world.host)
         """
-        self._compare_root("gather", root)
+        self._check_root("gather", root)
         return self.engine.gather(value, root)
 
-    def _compare_root(self, what: str, root: int) -> None:
+    def _check_root(self, what: str, root: int) -> None:
         if agreement.in_debug():
             agreement.agree(self.engine, f"{what} by the same rank", f"{what} with root={root!r}")
+        if not hasattr(root, "__index__") or not 0 <= root < self.size:
+            raise ValueError(f"{what} with root={root!r}: ranks are whole numbers from 0 to {self.size - 1}")
 
     def allgather(self, value: Any) -> list[Any]:
         """The objects of all ranks, in their order, on every rank.

@@ -122,13 +122,41 @@ def test_a_manifest_of_other_kinds_is_damaged(world):
     qdist.save("kinds", grid, {"u": u})
     path = Path("kinds/manifest.json")
     whole = json.loads(path.read_text())
-    for name in ("step", "shape", "arrays", "parts"):
+    for name in ("step", "shape", "arrays", "parts", "sha256"):
         world.barrier()
         if world.rank == 0:
             path.write_text(json.dumps({**whole, name: None}))
         world.barrier()
         assert f"no {name} that can be read" in refused(
             lambda: qdist.load("kinds", grid, {"u": u}), qd.QuadrantsRuntimeError
+        )
+
+
+def test_a_manifest_that_says_something_else_is_damaged(world):
+    """Also where it leaves cells out, of which nothing else would tell."""
+    grid = qdist.Grid(SHAPE)
+    u = grid.field(qd.f32)
+    qdist.save("changed", grid, {"u": u})
+    path = Path("changed/manifest.json")
+    whole = path.read_text()
+    changes = [
+        lambda x: x["parts"].pop(),
+        lambda x: x["parts"].clear(),
+        lambda x: x["parts"].append(x["parts"][0]),
+        lambda x: x["parts"][-1]["block"][0].reverse(),
+        lambda x: x["parts"][0].pop("sha256"),
+        lambda x: x["arrays"]["u"].update(dtype="<f8"),
+        lambda x: x.update(step=8),
+        lambda x: x.update(sha256=""),
+    ]
+    for change in changes:
+        world.barrier()
+        if world.rank == 0:
+            change(other := json.loads(whole))
+            path.write_text(json.dumps(other))
+        world.barrier()
+        assert "it is not what was written" in refused(
+            lambda: qdist.load("changed", grid, {"u": u}), qd.QuadrantsRuntimeError
         )
 
 
@@ -165,7 +193,8 @@ def test_a_manifest_that_is_none_is_damaged(world):
     for text, said in (
         ("{", "is damaged"),
         ("[]", "it has no arrays, format"),
-        ('{"format": 1}', "it has no arrays, parts"),
+        ('{"format": 2}', "it has no arrays, parts"),
+        ("[" * 100_000, "is damaged"),
     ):
         if world.rank == 0:
             Path("torn/manifest.json").write_text(text)

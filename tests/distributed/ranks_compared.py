@@ -121,7 +121,7 @@ def test_known_arrays_are_not_compared_again(world):
         lambda: grid.exchange_halo(s.b),
         lambda: grid.exchange_halo(qd.wrap(x)),
         lambda: grid.exchange_halo.grad(x, m),
-        lambda: grid.accumulate_halo(x.grad, m.grad, axes=(0, 1)),
+        lambda: grid.accumulate_halo(x.grad, m.grad, axes=1),
         lambda: grid.exchange_halo(m.get_scalar_field(1)),
     ]
     for turn in range(3):
@@ -129,6 +129,43 @@ def test_known_arrays_are_not_compared_again(world):
             call()
             gc.collect()
         assert len(compared) == len(calls), (turn, compared)
+
+
+def test_equal_arrays_in_another_order_are_not_the_same(world):
+    """Nor an array and its gradient: what one halo gets would be of the other one."""
+    if world.size == 1:
+        return
+    grid = grid_of(world)
+    made = [lambda: grid.ndarray(qd.f64), lambda: grid.field(qd.f64), lambda: grid.field(qd.types.struct(a=qd.f64))]
+    for make in made:
+        u, w = make(), make()
+        refused(qd.QuadrantsRuntimeError, OTHERS, lambda u=u, w=w: grid.exchange_halo(own(world, (u, w))))
+        refused(qd.QuadrantsRuntimeError, OTHERS, lambda u=u, w=w: grid.exchange_halo(*own(world, ((u, w), (w, u)))))
+    x = grid.ndarray(qd.f64, needs_grad=True)
+    refused(qd.QuadrantsRuntimeError, OTHERS, lambda: grid.exchange_halo(own(world, (x, x.grad))))
+    uneven = grid.ndarray(qd.f64, needs_grad=world.rank == 1)
+    refused(qd.QuadrantsRuntimeError, OTHERS, lambda: grid.exchange_halo(uneven))
+
+
+def test_arrays_that_the_grid_did_not_make_are_known_by_their_first_exchange(world):
+    """Of these each rank may have made others before."""
+    grid = grid_of(world)
+    kept = [qd.ndarray(qd.f64, grid.local) for _ in range(world.rank)]
+    u, w = (qd.ndarray(qd.f64, grid.local) for _ in range(2))
+    for array in (u, w, u, w):
+        grid.exchange_halo(array)
+    if world.size > 1:
+        refused(qd.QuadrantsRuntimeError, OTHERS, lambda: grid.accumulate_halo(own(world, (u, w))))
+    grid.exchange_halo(u, w)
+    assert len(kept) == world.rank
+
+
+def test_all_axes_are_all_axes(world):
+    grid = grid_of(world)
+    u = grid.ndarray(qd.f64)
+    for axes in (own(world, (None, (0, 1))), own(world, ([1, 0], (0, 1, 1)))):
+        grid.exchange_halo(u, axes=axes)
+        grid.accumulate_halo(u, axes=axes)
 
 
 @qd.kernel

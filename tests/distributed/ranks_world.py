@@ -354,6 +354,28 @@ def test_exchanges_in_another_order_are_told_in_debug_mode(world):
         said = str(error)
     neighbours = world.rank in (0, 1, world.size - 1)
     assert ("float32[2]" in said and "exchange 3 of grid" in said) == neighbours, said
+    equal = [grid.field(qd.f32), grid.field(qd.f32), *(qd.field(qd.f32, grid.local) for _ in range(2))]
+    for array in equal:
+        grid.exchange_halo(array)
+    for one, other in ((0, 1), (2, 3)):
+        grid.exchange_halo(equal[one])
+        refused(
+            qd.QuadrantsRuntimeError,
+            "not exchange the same",
+            lambda k=one + (world.rank == 1): grid.exchange_halo(equal[k]),
+        )
+        refused(
+            qd.QuadrantsRuntimeError, "not exchange the same",
+            lambda k=other if world.rank else one: grid.exchange_halo(equal[k], equal[one + other - k]),
+        )  # fmt: skip
+
+
+def test_a_root_that_is_no_rank_is_refused(world):
+    for call in (world.bcast, world.gather):
+        for root in (world.size, -1, "x", 0.5):
+            refused(
+                ValueError, f"root={root!r}: ranks are whole numbers from 0 to", lambda c=call, r=root: c(1, root=r)
+            )
 
 
 def test_arrays_of_an_earlier_runtime_are_refused(world):

@@ -1,0 +1,57 @@
+"""What ranks call an array when they compare: its number, which is the same on all ranks that do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from quadrants.distributed import arrays
+from quadrants.distributed.remembered import Remembered
+
+
+class Labels:
+    """Those of one grid. Its own arrays are counted as they are made, others as they are first exchanged."""
+
+    def __init__(self) -> None:
+        self._labels: Remembered[str] = Remembered()
+        self._made = self._met = 0
+
+    def made(self, array: Any) -> None:
+        """The grid has made an array."""
+        whole = f"array {self._made}{_shown(getattr(arrays.unwrapped(array), '_name', ''))}"
+        self._made += 1
+        for member, leaf in arrays.leaves_of(array):
+            label = f"{member} of {whole}" if member else whole
+            self._labels.put((), [leaf], label)
+            if leaf.has_grad():
+                self._labels.put((), [leaf.grad], f"gradient of {label}")
+
+    def about(self, parts: Sequence[arrays.Part]) -> str:
+        """The parts, in words. Two ranks have the same where they mean the same."""
+        return ", ".join(_about(part, label) for part, label in zip(parts, self._labels_of(parts)))
+
+    def meet(self, parts: Sequence[arrays.Part]) -> None:
+        """Ranks agree about these: from now on they are known by what `about` has called them."""
+        for part, label in [*zip(parts, self._labels_of(parts))]:
+            if self._labels.get((), [part.array]) is None:
+                self._met += 1
+                self._labels.put((), [part.array], label)
+
+    def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[str]:
+        number = self._met
+        for part in parts:
+            label = self._labels.get((), [part.array])
+            if label is None:
+                label = f"array {number} of those that the grid did not make{_shown(part.name)}"
+                number += 1
+            yield label
+
+
+def _about(part: arrays.Part, label: str) -> str:
+    grad = " with gradients" if part.array.has_grad() else ""
+    return f"{label}: {part.dtype}{list(part.element) or ''}{grad}"
+
+
+def _shown(name: str) -> str:
+    """A name that a user has given."""
+    return f" ({name})" if name.isidentifier() else ""
