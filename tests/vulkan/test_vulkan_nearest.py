@@ -11,7 +11,13 @@ from quadrants.emit.environment import builtin_folder
 pytestmark = pytest.mark.cpu_only
 COUNT = 1 << 17
 FLOAT = "glsl/prelude/float.j2"
-ESTIMATES = ("dividend / divisor", "float(n) / float(d) * 16777216.0", "sqrt(float(n) * 8388608.0)")
+ESTIMATES = (
+    "dividend / divisor",
+    "float(n) / float(d) * 16777216.0",
+    "float(r) / float(d)",
+    "sqrt(float(n) * 8388608.0)",
+    "float(r) / float(2u * q)",
+)
 BITS = {qd.f16: np.uint16, qd.f32: np.uint32}
 
 
@@ -58,7 +64,7 @@ def assert_equal(found, wanted, *operands):
     assert normal.sum() > COUNT / 2 and same[normal].all(), [x[normal & ~same][:4] for x in (*operands, found, wanted)]
 
 
-@pytest.fixture(params=[1.0, 1 + 5 * 2.0**-24, 1 - 5 * 2.0**-24])
+@pytest.fixture(params=[1.0, *(1 + off * 2.0**-24 for off in (-30, -5, 5, 30))])
 def templates(request, tmp_path):
     """Of a device whose quotients and roots are off by that."""
     text = (builtin_folder() / FLOAT).read_text()
