@@ -40,7 +40,7 @@ class Leaf:
 
     __slots__ = (
         "dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site",
-        "quant", "packing", "field_class",
+        "quant", "packing", "field_class", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, dtype, name: str, order: tuple | None = None, quant: QuantType | None = None):

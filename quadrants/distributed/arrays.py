@@ -36,7 +36,7 @@ class Part:
         self.dtype = np.dtype(dtypes.numpy_dtype(array.dtype))
         self.space = space
         self.shown = self.element[:1] if isinstance(array, Field) and self.element[1:] == (1,) else self.element
-        self.cells = frozenset(map(id, getattr(array, "_leaves", (array,))))
+        self.cells = frozenset(map(id, components_of(array)))
         self.view = _with_column(space.view(array), len(self.shape) + len(self.element))
 
     @property
@@ -101,6 +101,11 @@ def leaves_of(array: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         member = inner.get_member_field(key)
         if member is not None:  # an integer member of a gradient
             yield from leaves_of(member, f"{name}.{key}" if name else key)
+
+
+def components_of(array: Any) -> Sequence[Any]:
+    """What a field or ndarray is known by, in common with other objects for it: views are made anew at each use."""
+    return getattr(array, "_leaves", ()) or (array,)
 
 
 def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:

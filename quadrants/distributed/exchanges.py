@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -51,13 +52,12 @@ class Pending:
 
 
 class Exchanges:
-    """All exchanges of one grid. `count`: how many there were; `labels`: what its arrays are called."""
+    """All exchanges of one grid. `count`: how many there were."""
 
-    def __init__(self, name: str, blocks: Blocks, engine: Engine) -> None:
-        self._name, self._blocks, self._engine = name, blocks, engine
+    def __init__(self, name: str, blocks: Blocks, engine: Engine, labels: Labels) -> None:
+        self._name, self._blocks, self._engine, self._labels = name, blocks, engine, labels
         self._plans: Remembered[halo.Plan] = Remembered()
         self._compared: Remembered[bool] = Remembered()
-        self.labels = Labels()
         self.count = 0
 
     def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
@@ -123,13 +123,14 @@ class Exchanges:
             with suppress(QuadrantsRuntimeError):  # neighbours are at a comparison, and must not wait
                 self._compare(_about(kind, f"{type(error).__name__}: {error}", axes, corners))
             raise
-        about = _about(kind, self.labels.about(parts), axes, corners)
-        # By what is behind tensors, of which new ones may be made of a known array at any time.
-        inner = [part.array for part in parts]
-        if agreement.in_debug() or not self._compared.get((kind, axes, corners), inner):
+        about = _about(kind, self._labels.about(parts), axes, corners)
+        # By what is behind tensors and views, of which new ones may be made of a known array at any time.
+        known_by = [arrays.components_of(part.array) for part in parts]
+        use, inner = (kind, axes, corners, *map(len, known_by)), [*itertools.chain(*known_by)]
+        if agreement.in_debug() or not self._compared.get(use, inner):
             self._compare(about)
-            self._compared.put((kind, axes, corners), inner, True)
-            self.labels.meet(parts)
+            self._compared.put(use, inner, True)
+            self._labels.meet(parts)
         stages = halo.stages(self._blocks, range(len(self._blocks.shape)) if axes is None else axes, corners)
         plan = _MAKERS[kind](parts, stages, self._engine)
         plan.about = about

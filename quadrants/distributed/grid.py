@@ -13,6 +13,7 @@ from quadrants.distributed.blocks import Blocks
 from quadrants.distributed.engines.interface import Engine
 from quadrants.distributed.exchanges import Exchanges, Pending
 from quadrants.distributed.idle import idle
+from quadrants.distributed.labels import Labels
 from quadrants.distributed.replaced import grad_replaced
 from quadrants.distributed.world import World
 
@@ -65,7 +66,8 @@ class Grid:
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
         self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
         self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine)
+        self.labels = Labels()
+        self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine, self.labels)
         if not self.blocks.is_met():
             self.__dict__.update(exchange_halo=idle(self.exchange_halo), accumulate_halo=idle(self.accumulate_halo))
 
@@ -103,7 +105,7 @@ class Grid:
         return self._made(qd.ndarray(dtype, self.local, needs_grad=needs_grad))
 
     def _made(self, array: Any) -> Any:
-        self._exchanges.labels.made(array)
+        self.labels.made(array)
         return array
 
     def box(self, inner: int = 0, closed: bool = False, offset: bool = False) -> tuple[int, ...]:

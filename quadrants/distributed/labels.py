@@ -22,9 +22,9 @@ class Labels:
         self._made += 1
         for member, leaf in arrays.leaves_of(array):
             label = f"{member} of {whole}" if member else whole
-            self._labels.put((), [leaf], label)
+            self._put(leaf, label)
             if leaf.has_grad():
-                self._labels.put((), [leaf.grad], f"gradient of {label}")
+                self._put(leaf.grad, f"gradient of {label}")
 
     def about(self, parts: Sequence[arrays.Part]) -> str:
         """The parts, in words. Two ranks have the same where they mean the same."""
@@ -33,14 +33,25 @@ class Labels:
     def meet(self, parts: Sequence[arrays.Part]) -> None:
         """Ranks agree about these: from now on they are known by what `about` has called them."""
         for part, label in [*zip(parts, self._labels_of(parts))]:
-            if self._labels.get((), [part.array]) is None:
+            if self._label_of(part.array) is None:
                 self._met += 1
-                self._labels.put((), [part.array], label)
+                self._put(part.array, label)
+
+    def _put(self, array: Any, label: str) -> None:
+        """Also for views of its components, which are fields of their own."""
+        components = arrays.components_of(array)
+        self._labels.put((), components, label)
+        for number, component in enumerate(components if len(components) > 1 else ()):
+            if self._labels.get((), [component]) is None:
+                self._labels.put((), [component], f"component {number} of {label}")
+
+    def _label_of(self, array: Any) -> str | None:
+        return self._labels.get((), arrays.components_of(array))
 
     def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[str]:
         number = self._met
         for part in parts:
-            label = self._labels.get((), [part.array])
+            label = self._label_of(part.array)
             if label is None:
                 label = f"array {number} of those that the grid did not make{_shown(part.name)}"
                 number += 1

@@ -70,11 +70,19 @@ class Particles:
         if not (self.spacing > 0).all():
             raise ValueError(f"spacing={spacing!r} must be positive: it is the edge of a cell")
         self.arrays = {name: self._made(dtype, needs_grad) for name, dtype in arrays.items()}
+        agreement.agree(grid.world.engine, "make the same particles", self._about(needs_grad))
         self._space = spaces.of(grid.world.engine)
         self._moves = 0  # how often entries got another meaning
 
     def _made(self, dtype: Any, needs_grad: bool) -> Any:
         return qd.ndarray(dtype, (self.capacity,), needs_grad=needs_grad and _is_real(dtype))
+
+    def _about(self, needs_grad: bool) -> str:
+        shown = (f"{name}={a.dtype}{list(a._element_shape) or ''}" for name, a in self.arrays.items())
+        return (
+            f"Particles of grid {self.grid.number}, spacing={self.spacing.tolist()}, low={self.low.tolist()}, "
+            f"needs_grad={needs_grad}: {', '.join(shown)}"
+        )
 
     def __getattr__(self, name: str) -> Any:
         found = self.__dict__.get("arrays", {})
@@ -164,6 +172,8 @@ class Particles:
             name, grid = self._name_of(positions), self.grid if to is None else to
             if grid.shape != self.grid.shape:
                 raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
+        if agreement.in_debug():
+            agreement.agree(engine, "migrate by the same positions", f"migrate(p.{name}) to grid {grid.number}")
         came: int = _migrated(self, name, grid, [], Kept())
         return came
 

@@ -41,7 +41,7 @@ def gather(grid: Grid, array: Any, every: Any) -> Any:
     _refuse_many(grid, "gather", "qdist.save")
     with agreement.together(grid.world.engine):
         found, steps = parts(grid, array), _read_steps(grid, every)
-    agreement.agree(grid.world.engine, "gather the same cells", f"every={steps}")
+    agreement.agree(grid.world.engine, "gather the same cells", f"{_about(grid, found)}; every={steps}")
     return _gather(grid, array, found, [(0, extent) for extent in grid.shape], steps)
 
 
@@ -54,7 +54,7 @@ def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
         if not hasattr(index, "__index__") or not 0 <= index < grid.shape[axis]:
             raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
         found = parts(grid, array)
-    agreement.agree(engine, "ask for the same plane", f"axis {axis}, index {int(index)}")
+    agreement.agree(engine, "ask for the same plane", f"{_about(grid, found)}; axis {axis}, index {int(index)}")
     window = [(0, extent) for extent in grid.shape]
     window[axis] = int(index), int(index) + 1
     whole = _gather(grid, array, found, window, (1,) * ndim)
@@ -70,6 +70,7 @@ def scatter(grid: Grid, whole: Any, array: Any) -> None:
         found, of_struct = parts(grid, array), arrays.is_struct(array)
         under_way.refuse(found)
         given = [_read_whole(grid, whole, of_struct, part) if grid.world.rank == 0 else None for part in found]
+    agreement.agree(grid.world.engine, "scatter to the same array", _about(grid, found))
     for part, values in zip(found, given):
         _scatter_part(grid, values, part)
 
@@ -84,6 +85,8 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
         given, wanted = _elements(array, sources), _elements(target, targets)
         if given != wanted:
             raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
+    text = f"{_about(grid, sources)} to {_about(other, targets)}"
+    agreement.agree(grid.world.engine, "transfer the same", text)
     for source, sink in zip(sources, targets):
         _between(grid, source, other, sink)
 
@@ -102,6 +105,11 @@ def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
             redistribute(grid.world.engine, given.values[0], _boxes(other), added.values, _boxes(grid))
             added.add()
         given.clear()
+
+
+def _about(grid: Grid, found: list[arrays.Part]) -> str:
+    """Which arrays, as ranks have to agree about: else one would read what another one has as something else."""
+    return f"grid {grid.number}, {grid.labels.about(found)}"
 
 
 def _boxes(grid: Grid) -> list[Spans]:

@@ -131,6 +131,12 @@ def test_what_does_not_fit_is_refused(world):
     refused(
         ValueError, "exchange arrays with offset=True and others apart", lambda: grid.exchange_halo(u, v, boundary=hold)
     )
+    one_sided = qdist.Grid((8, 8), halo=((0, 1), 0))  # some blocks begin at the global cell 0, with and without offset
+    u, v = one_sided.field(qd.f64), one_sided.field(qd.f64, offset=True)
+    u.fill(world.rank)
+    refused(ValueError, "offset=True and others apart", lambda: one_sided.exchange_halo(u, v, boundary=hold))
+    assert (u.to_numpy() == world.rank).all(), "refused before anything is exchanged"
+    u = grid.field(qd.f64, needs_grad=True)
     refused(
         qd.QuadrantsRuntimeError, "@qd.ad.grad_replaced",
         lambda: grid.exchange_halo.grad(u, boundary=lambda *face: None),

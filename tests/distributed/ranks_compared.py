@@ -147,6 +147,33 @@ def test_equal_arrays_in_another_order_are_not_the_same(world):
     refused(qd.QuadrantsRuntimeError, OTHERS, lambda: grid.exchange_halo(uneven))
 
 
+def test_components_are_told_apart(world):
+    """Views of them are made anew at each use, or kept."""
+    grid = grid_of(world)
+    pair = qd.types.vector(2, qd.f64)
+    s, t = grid.field(pair, needs_grad=True), grid.field(pair, layout=qd.Layout.SOA)
+    others = [qd.Vector.field(2, qd.f64, grid.local) for _ in range(2)]
+    kept = [f.get_scalar_field(1) for f in (s, others[0])] if world.rank == 1 else []
+    compared = counted(grid)
+    for _ in range(3):
+        for field in (s, t, s.grad, *others):
+            grid.exchange_halo(field)
+            grid.exchange_halo(field.get_scalar_field(1))
+        for k, field in enumerate((s, others[0])):
+            grid.exchange_halo(kept[k] if kept else field.get_scalar_field(1))
+    assert len(compared) == 10 and len(set(compared)) == 10, compared
+    if world.size == 1:
+        return
+    pairs = [
+        (lambda: s.get_scalar_field(0), lambda: t.get_scalar_field(0)),
+        (lambda: s.get_scalar_field(0), lambda: s.grad.get_scalar_field(0)),
+        (lambda: s.get_scalar_field(0), lambda: s.get_scalar_field(1)),
+        (lambda: others[0].get_scalar_field(0), lambda: others[1].get_scalar_field(0)),
+    ]
+    for pair in pairs:
+        refused(qd.QuadrantsRuntimeError, OTHERS, lambda p=pair: grid.accumulate_halo(own(world, p)()))
+
+
 def test_arrays_that_the_grid_did_not_make_are_known_by_their_first_exchange(world):
     """Of these each rank may have made others before."""
     grid = grid_of(world)

@@ -370,6 +370,34 @@ def test_exchanges_in_another_order_are_told_in_debug_mode(world):
         )  # fmt: skip
 
 
+def test_whole_arrays_and_particles_of_other_kinds_are_told(world):
+    """Without debug mode, too: one rank would read what another one has as something else."""
+    if world.size == 1:
+        return
+    grid = qdist.Grid((4 * world.size, 8), dims=(world.size, 1))
+    other = qdist.Grid((4 * world.size, 8), dims=(1, world.size))
+    odd = world.rank == 1
+    kinds = [(grid.field(qd.i64), grid.field(qd.f64)), (grid.ndarray(qd.f64), grid.ndarray(qd.f64))]
+    targets = [other.field(qd.i64), other.field(qd.f64)]
+    whole = np.ones(grid.shape)
+    error = qd.QuadrantsRuntimeError
+    for pair in kinds:
+        mine = pair[odd]
+        refused(error, "gather the same cells", lambda u=mine: grid.gather(u))
+        refused(error, "ask for the same plane", lambda u=mine: grid.slice(u, 0, 1))
+        refused(error, "scatter to the same array", lambda u=mine: grid.scatter(whole, u))
+    refused(error, "transfer the same", lambda: grid.transfer(kinds[0][odd], other, targets[odd]))
+    refused(error, "transfer the same", lambda: grid.transfer(kinds[1][odd], other, targets[1]))
+    vector = qd.types.vector(2, qd.f64)
+    made = "make the same particles"
+    refused(error, made, lambda: qdist.Particles(grid, 9, x=vector, a=qd.i64 if odd else qd.f64))
+    refused(error, made, lambda: qdist.Particles(grid, 9, spacing=1.0 + odd, x=vector))
+    names = ("b", "a") if odd else ("a", "b")
+    refused(error, made, lambda: qdist.Particles(grid, 9, x=vector, **dict.fromkeys(names, qd.f64)))
+    p = qdist.Particles(grid, 9 + world.rank, x=vector)
+    assert p.migrate(p.x) == 0
+
+
 def test_a_root_that_is_no_rank_is_refused(world):
     for call in (world.bcast, world.gather):
         for root in (world.size, -1, "x", 0.5):
