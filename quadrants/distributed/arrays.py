@@ -91,8 +91,8 @@ def is_struct(array: Any) -> bool:
     return isinstance(unwrapped(array), StructField)
 
 
-def leaves_of(array: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The fields or ndarrays of numbers, vectors or matrices that an array is made of, with the names of members."""
+def members_of(array: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """The members of a struct that are none themselves, by name; anything else is its own, without a name."""
     inner = unwrapped(array)
     if not isinstance(inner, StructField):
         yield name, inner
@@ -100,7 +100,7 @@ def leaves_of(array: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     for key in inner.keys:
         member = inner.get_member_field(key)
         if member is not None:  # an integer member of a gradient
-            yield from leaves_of(member, f"{name}.{key}" if name else key)
+            yield from members_of(member, f"{name}.{key}" if name else key)
 
 
 def components_of(array: Any) -> Sequence[Any]:
@@ -112,10 +112,10 @@ def parts_of(array: Any, name: str = "", space: Space = HOST) -> list[Part]:
     """The parts of a field (of a struct: of its members), ndarray or tensor. TypeError for anything else."""
     if not is_array(array):
         raise TypeError(f"a field, an ndarray or a tensor is needed, not {type(array).__name__}: {array!r:.60}")
-    found = [*leaves_of(array, name)]
-    for _, leaf in found:
-        _refuse_special(leaf)
-    return [Part(leaf, key or getattr(leaf, "_name", ""), space) for key, leaf in found]
+    found = [*members_of(array, name)]
+    for _, member in found:
+        _refuse_special(member)
+    return [Part(member, key or getattr(member, "_name", ""), space) for key, member in found]
 
 
 def all_parts(arrays: Sequence[Any], space: Space = HOST) -> list[Part]:

@@ -66,8 +66,8 @@ class Grid:
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
         self.origin = tuple(begin - low for begin, (low, _) in zip(self.begin, self.halo))
         self._boxes: dict[tuple[Any, ...], tuple[int, ...]] = {}
-        self.labels = Labels()
-        self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine, self.labels)
+        self._labels = Labels()
+        self._exchanges = Exchanges(f"grid {self.number}", self.blocks, self.world.engine, self._labels)
         if not self.blocks.is_met():
             self.__dict__.update(exchange_halo=idle(self.exchange_halo), accumulate_halo=idle(self.accumulate_halo))
 
@@ -105,7 +105,7 @@ class Grid:
         return self._made(qd.ndarray(dtype, self.local, needs_grad=needs_grad))
 
     def _made(self, array: Any) -> Any:
-        self.labels.made(array)
+        self._labels.made(array)
         return array
 
     def box(self, inner: int = 0, closed: bool = False, offset: bool = False) -> tuple[int, ...]:

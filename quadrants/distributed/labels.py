@@ -20,11 +20,11 @@ class Labels:
         """The grid has made an array."""
         whole = f"array {self._made}{_shown(getattr(arrays.unwrapped(array), '_name', ''))}"
         self._made += 1
-        for member, leaf in arrays.leaves_of(array):
-            label = f"{member} of {whole}" if member else whole
-            self._put(leaf, label)
-            if leaf.has_grad():
-                self._put(leaf.grad, f"gradient of {label}")
+        for name, member in arrays.members_of(array):
+            label = f"{name} of {whole}" if name else whole
+            self._put(member, label)
+            if member.has_grad():
+                self._put(member.grad, f"gradient of {label}")
 
     def about(self, parts: Sequence[arrays.Part]) -> str:
         """The parts, in words. Two ranks have the same where they mean the same."""

@@ -109,7 +109,7 @@ def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
 
 def _about(grid: Grid, found: list[arrays.Part]) -> str:
     """Which arrays, as ranks have to agree about: else one would read what another one has as something else."""
-    return f"grid {grid.number}, {grid.labels.about(found)}"
+    return f"grid {grid.number}, {grid._labels.about(found)}"
 
 
 def _boxes(grid: Grid) -> list[Spans]:
