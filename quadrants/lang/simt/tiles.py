@@ -117,9 +117,9 @@ class Tile(KernelObject):
         place = ElemPlace(self.var.place, (k.expr,), self.dtype)
         return Value(Load(place, self.dtype), place)
 
-    def each(self, visit, begin: Any = 0, unroll: str = "full") -> None:
+    def each(self, visit, begin: Any = 0) -> None:
         """`visit(k)` for the registers from `begin` on."""
-        scope.require().repeat(begin, self.SIZE, visit, unroll=unroll)
+        scope.require().repeat(begin, self.SIZE, visit, unroll="full")
 
     def of_lane(self, value: Value, lane: Any) -> Value:
         """`value` of a lane."""
@@ -209,24 +209,19 @@ class Tile(KernelObject):
             raise QuadrantsTypeError(f"solve_triangular_ takes another {type(self).__name__}, got {type_name(B)}")
         tracer = self._tracer()
 
-        def column(j):
-            """X[i, j] = (B[i, j] - sum of X[i, k] L[j, k] for k < j) / L[j, j]"""
-            rest = tracer.declare("rest", self.number(0.0).expr)
-            diagonal = tracer.declare("diagonal", self.number(1.0).expr)
+        def column(k):
+            """Column k of X; then what it contributes to the columns behind it, which do not wait for one another."""
+            own, factor = B.register(k), self.register(k)
+            solved = tracer.temp(typed.binary("truediv", own, self.of_lane(factor, k)), "solved")
+            B.set(own, solved)
+            held = tracer.temp(Value(factor.expr), "held")
+            self.each(lambda j: update(solved, held, j), begin=typed.binary("add", k, 1))
 
-            def term(k):
-                other = self.of_lane(self.register(k), j)
-                known = typed.binary("sub", rest, typed.binary("mul", B.register(k), other))
-                here = typed.binary("eq", k, j)
-                first = typed.select(here, typed.binary("add", rest, B.register(k)), rest)
-                tracer.assign_to(rest, typed.select(typed.binary("lt", k, j), known, first))
-                tracer.assign_to(diagonal, typed.select(here, other, diagonal))
+        def update(solved, held, j):
+            other = self.of_lane(held, j)
+            B.set(B.register(j), typed.binary("sub", B.register(j), typed.binary("mul", solved, other)))
 
-            self.each(term)
-            solved = tracer.temp(typed.binary("truediv", rest, diagonal), "solved")
-            B.each(lambda k: B.set(B.register(k), typed.select(typed.binary("eq", k, j), solved, B.register(k))))
-
-        self.each(column, unroll="never")
+        self.each(column)
 
 
 class Tile16x16(Tile):
