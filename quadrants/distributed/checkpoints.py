@@ -96,6 +96,7 @@ def agreed(
             raise ValueError(f"qdist.{what}: step={step!r} must be a whole number")
         target, number, parts = Path(path), int(step), named_parts(grid, content)
         shown = ", ".join(f"{name} {part.dtype}{list(part.element) or ''}" for name, part in parts.items())
+        shown += f", which are {grid._labels.about([*parts.values()])}"
     agreement.agree(grid.world.engine, f"{what} the same", f"{target} of grid {grid.number}, step {number}: {shown}")
     return target, number, parts
 

@@ -54,6 +54,16 @@ class Particles:
         needs_grad: bool = False,
         **arrays: Any,
     ) -> None:
+        with agreement.together(grid.world.engine):
+            self._make(grid, capacity, spacing, low, needs_grad, arrays)
+        agreement.agree(grid.world.engine, "make the same particles", self._about(needs_grad))
+        self._space = spaces.of(grid.world.engine)
+        self._moves = 0  # how often entries got another meaning
+
+    def _make(
+        self, grid: Grid, capacity: Any, spacing: Any, low: Any, needs_grad: Any, arrays: Mapping[str, Any]
+    ) -> None:
+        """What this rank does by itself. ValueError for what cannot be."""
         if isinstance(capacity, bool) or not hasattr(capacity, "__index__") or capacity < 1:
             raise ValueError(f"capacity={capacity!r} must be a whole number of particles, at least 1")
         if not isinstance(needs_grad, bool):
@@ -70,9 +80,6 @@ class Particles:
         if not (self.spacing > 0).all():
             raise ValueError(f"spacing={spacing!r} must be positive: it is the edge of a cell")
         self.arrays = {name: self._made(dtype, needs_grad) for name, dtype in arrays.items()}
-        agreement.agree(grid.world.engine, "make the same particles", self._about(needs_grad))
-        self._space = spaces.of(grid.world.engine)
-        self._moves = 0  # how often entries got another meaning
 
     def _made(self, dtype: Any, needs_grad: bool) -> Any:
         return qd.ndarray(dtype, (self.capacity,), needs_grad=needs_grad and _is_real(dtype))

@@ -232,6 +232,9 @@ def test_what_ranks_save_is_compared(world):
     ):
         said = refused(call, qd.QuadrantsRuntimeError)
         assert "do not save the same" in said and (mine in said) and (other in said), said
+    equal = grid.field(qd.f32)
+    said = refused(lambda: qdist.save("steps", grid, {"u": u if first else equal}), qd.QuadrantsRuntimeError)
+    assert "array 0: float32" in said and "array 2: float32" in said, said
     assert "whole number" in refused(lambda: qdist.save("steps", grid, {"u": u}, step=1 if first else 1.5), ValueError)
     assert qdist.load("steps", grid, {"u": u}) == 3
 

@@ -394,6 +394,7 @@ def test_whole_arrays_and_particles_of_other_kinds_are_told(world):
     refused(error, made, lambda: qdist.Particles(grid, 9, spacing=1.0 + odd, x=vector))
     names = ("b", "a") if odd else ("a", "b")
     refused(error, made, lambda: qdist.Particles(grid, 9, x=vector, **dict.fromkeys(names, qd.f64)))
+    refused(ValueError, "at least 1", lambda: qdist.Particles(grid, 0 if odd else 9, x=vector))
     p = qdist.Particles(grid, 9 + world.rank, x=vector)
     assert p.migrate(p.x) == 0
 
