@@ -18,8 +18,8 @@ class PoorerDialect(Dialect):
 
 
 def dialects() -> list:
-    """(module, record) of every dialect without jumps, choices and references by pointers, ends of a thread, and
-    arithmetic of f16."""
+    """(module, record) of every dialect without jumps, choices and references by pointers, ends of a thread, loops
+    that do nothing, and arithmetic of f16."""
     from quadrants.emit.dialects import c, cuda, hip
 
     return [(module, _poorer(module.DIALECT)) for module in (c, cuda, hip)]
@@ -28,7 +28,8 @@ def dialects() -> list:
 def _poorer(dialect):
     spelling = replace(dialect.spelling, leave="", leave_needs=())
     same = {field.name: getattr(dialect, field.name) for field in fields(dialect)}
-    return PoorerDialect(**{**same, "spelling": spelling, "goto": False, "pointers": False, "references": False})
+    lacking = dict.fromkeys(("goto", "pointers", "references", "idle_loops"), False)
+    return PoorerDialect(**{**same, "spelling": spelling, **lacking})
 
 
 def apply() -> None:

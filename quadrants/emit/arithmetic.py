@@ -78,6 +78,8 @@ class SignedArithmetic:
         """
         if t.bits < 8:
             return False
+        if isinstance(count, n.Const):
+            return not 0 <= count.value < max(t.bits, 32)
         if count is None or self.ranges is None:
             return True
         low, high = self.ranges.of(count)

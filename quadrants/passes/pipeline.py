@@ -20,6 +20,7 @@ from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.helped_negatives import helped_negatives
 from quadrants.passes.hidden_bits import hidden_bits
+from quadrants.passes.idle_loops import idle_loops
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
 from quadrants.passes.lower_places import lower_places
@@ -27,6 +28,7 @@ from quadrants.passes.narrowed_loops import narrow_loops
 from quadrants.passes.neighbours import find_neighbours
 from quadrants.passes.own_cells import use_own_cells
 from quadrants.passes.packed_places import lower_packed_places, lower_packed_sizes
+from quadrants.passes.powers_of_two import powers_of_two
 from quadrants.passes.reductions import recognise_reductions
 from quadrants.passes.references_by_copy import references_by_copy
 from quadrants.passes.refuse_lacking import refuse_lacking, refuse_wide_words
@@ -80,6 +82,8 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield _told(refuse_recursion, arch=able.arch)
     elif not able.device:  # whose drivers say so themselves
         yield watch_recursion
+    if not able.idle_loops:
+        yield idle_loops
     if not able.long_loops:
         yield watch_loops
     yield _told(lower_packed_places, device=able.device)
@@ -107,6 +111,7 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
+    yield powers_of_two
     if not able.known_bits:
         yield hidden_bits
     yield distinct_names

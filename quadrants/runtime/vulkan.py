@@ -155,7 +155,7 @@ class VulkanBackend(BinaryBackend):
         if about["name"].startswith(_CUTS_LOOPS):
             self.dialect = replace(self.dialect, long_loops=False, known_zeros=False, typed_bits=False)
         if about["vendor"] == _NVIDIA:
-            self.dialect = replace(self.dialect, known_bits=False)
+            self.dialect = replace(self.dialect, known_bits=False, idle_loops=False)
         self.arch = self.found.chip
 
     @property

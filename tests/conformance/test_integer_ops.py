@@ -74,6 +74,32 @@ def test_division(arch, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTS)
+def test_division_by_powers_of_two(arch, dtype: str) -> None:
+    """// and % by each constant that is a power of two, of numbers and of vectors, at edges and around multiples."""
+    bits, low = np.iinfo(np_dtype(dtype)).bits, np.iinfo(np_dtype(dtype)).min
+    exponents = sorted({0, 1, 2, 5, bits // 2 - 1, bits // 2, bits - 3, bits - 2, bits - 1 - (low < 0)})
+    near = [s * 2**k + d for k in exponents for s in (-1, 1) for d in (-1, 0, 1) if s * 2**k + d >= low]
+    values = [*int_edges(dtype).tolist(), *(v for v in near if v <= np.iinfo(np_dtype(dtype)).max)]
+    x, t = np.array(values, np_dtype(dtype)), getattr(qd, dtype)
+
+    @qd.kernel
+    def divide(x: qd.types.ndarray(), found: qd.types.ndarray()):
+        for i in x:
+            for k in qd.static(range(len(exponents))):
+                found[i, k, 0] = x[i] // t(2 ** exponents[k])
+                found[i, k, 1] = x[i] % t(2 ** exponents[k])
+                both = qd.Vector([x[i], x[0]])
+                found[i, k, 2] = (both // t(2 ** exponents[k]))[0]
+                found[i, k, 3] = (both % t(2 ** exponents[k]))[0]
+
+    found = np.zeros((len(x), len(exponents), 4), np_dtype(dtype))
+    divide(x, found)
+    assert ">>" in divide.source(x, found)
+    expected = [[[v // 2**k, v % 2**k] * 2 for k in exponents] for v in values]
+    np.testing.assert_array_equal(found, np.array(expected, np_dtype(dtype)))
+
+
+@pytest.mark.parametrize("dtype", INTS)
 def test_shifts(arch, dtype: str) -> None:
     """<<, >> and bit_shr by every legal count."""
     x, y = pairs(int_edges(dtype), np.arange(np.iinfo(np_dtype(dtype)).bits).astype(np_dtype(dtype)))

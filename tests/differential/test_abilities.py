@@ -212,3 +212,40 @@ def test_halves_are_rounded_after_each_operation(poor):
     x, out = np.linspace(-3, 3, 100, dtype=np.float16), np.zeros((2, 100), np.float16)
     assert products(x, out) == 50
     assert (out[0] == x * x + x).all() and (out[1] == x * x - x).all()
+
+
+def test_loops_that_do_nothing(poor):
+    poor()
+
+    @qd.func
+    def bumped(x: qd.template()):
+        x += 1
+
+    @qd.kernel
+    def run(n: qd.i32, x: qd.types.ndarray(qd.i32, ndim=1)):
+        for k in range(4):
+            for idle_1, idle_2 in qd.ndrange(n, (1, n)):
+                for idle_3 in range(idle_1):
+                    if idle_3 == 2:
+                        break
+                    lost = x[k] + idle_2
+                    lost += 1
+            found = 0
+            for busy_1 in range(n):
+                for idle_4 in range(n):
+                    lost = idle_4 * busy_1
+                bumped(found)
+            for busy_2, busy_3 in qd.ndrange(n, n):
+                for busy_4 in range(2):
+                    if busy_2 == 1:
+                        found = found * 10 + busy_3 + busy_4
+                if busy_2 == 2:
+                    break
+            x[k] = found
+
+    x = np.arange(4, dtype=np.int32)
+    run(3, x)
+    # Three calls; then the digits j + l of i = 1, of j in 0, 1, 2 and l in 0, 1.
+    assert x.tolist() == [3_01_12_23] * 4
+    text = run.source(3, x)
+    assert "idle" not in text and all(f"busy_{k}" in text for k in range(1, 5))
