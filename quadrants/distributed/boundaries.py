@@ -20,14 +20,18 @@ Boundary = Callable[..., Any]
 _fitting: weakref.WeakKeyDictionary[Any, set[int]] = weakref.WeakKeyDictionary()
 
 
-def check(grid: Grid, given: Sequence[Any], boundary: Any) -> None:
-    """TypeError for what cannot be called so, on all ranks: some have no closed face, and would wait for the others."""
+def check(grid: Grid, given: Sequence[Any], boundary: Any, backward: bool = False) -> None:
+    """TypeError for what cannot be called so, also where there is no closed face. QuadrantsRuntimeError for what has no
+    gradient, if that is what is called.
+    """
     if not callable(boundary):
         raise TypeError(
             f"boundary={boundary!r} must be a kernel or function of the arrays, axis, high and the box of halo cells, "
             "as grid.closed_faces() gives them"
         )
     _has_offset(given)
+    if backward:
+        _gradient_of(boundary)
     count = len(given) + 2 + 2 * len(grid.shape)
     function = getattr(boundary, "__func__", boundary)  # methods, kernels too, have what they are bound to first
     fitting = _known(function)
@@ -61,16 +65,20 @@ def apply(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> No
 
 def apply_gradient(grid: Grid, given: Sequence[Any], axes: Any, boundary: Boundary) -> None:
     """Its gradient, faces in reverse."""
-    gradient = getattr(boundary, "grad", None)
+    with recording.paused():
+        for face in reversed([*_faces(grid, given, axes)]):
+            _gradient_of(boundary)(*given, *face)
+
+
+def _gradient_of(boundary: Boundary) -> Callable[..., Any]:
+    gradient: Callable[..., Any] | None = getattr(boundary, "grad", None)
     if gradient is None:
         name = getattr(boundary, "__qualname__", repr(boundary))
         raise QuadrantsRuntimeError(
             f"boundary={name} of an exchange is a Python function, and what its gradient is nobody knows. Pass a "
             "kernel, or decorate it with @qd.ad.grad_replaced and write its gradient with @qd.ad.grad_for."
         )
-    with recording.paused():
-        for face in reversed([*_faces(grid, given, axes)]):
-            gradient(*given, *face)
+    return gradient
 
 
 def _faces(grid: Grid, given: Sequence[Any], axes: Any) -> Iterator[tuple[int, ...]]:
@@ -81,7 +89,7 @@ def _faces(grid: Grid, given: Sequence[Any], axes: Any) -> Iterator[tuple[int, .
 
 
 def _has_offset(given: Sequence[Any]) -> bool:
-    """Whether kernels index the arrays by global cells. ValueError where some do, on all ranks: some begin at 0."""
+    """Whether kernels index the arrays by global cells. ValueError where some alone do."""
     found = {getattr(arrays.unwrapped(array), "_offset", None) is not None for array in given}
     if len(found) > 1:
         raise ValueError(

@@ -74,13 +74,15 @@ def load(folder: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     FileNotFoundError where no checkpoint is, ValueError for another shape, name or dtype, QuadrantsRuntimeError for a
     damaged file: the same on all ranks. What arrays have then is not said.
     """
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         path = Path(folder)
         manifest = _read_manifest(path)
         parts = named_parts(grid, content)
         _check(manifest, grid, parts)
         under_way.refuse([*parts.values()])
         faces = _read_block(path, manifest, grid, parts)
+        rank.says("load the same", f"{_digest_of(manifest)[:12]} into {told(grid, parts)}")
+    grid._labels.meet([*parts.values()])
     for face in faces:
         face.store()
     step: int = manifest["step"]
@@ -91,14 +93,18 @@ def agreed(
     grid: Grid, what: str, path: Any, content: Mapping[str, Any], step: Any
 ) -> tuple[Path, int, dict[str, arrays.Part]]:
     """The path, step and parts of what all ranks are to write, checked and compared."""
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         if isinstance(step, bool) or not hasattr(step, "__index__"):
             raise ValueError(f"qdist.{what}: step={step!r} must be a whole number")
         target, number, parts = Path(path), int(step), named_parts(grid, content)
-        shown = ", ".join(f"{name} {part.dtype}{list(part.element) or ''}" for name, part in parts.items())
-        shown += f", which are {grid._labels.about([*parts.values()])}"
-    agreement.agree(grid.world.engine, f"{what} the same", f"{target} of grid {grid.number}, step {number}: {shown}")
+        rank.says(f"{what} the same", f"{os.path.abspath(target)}, step {number}: {told(grid, parts)}")
+    grid._labels.meet([*parts.values()])
     return target, number, parts
+
+
+def told(grid: Grid, parts: Mapping[str, arrays.Part]) -> str:
+    """Which array has which name, as ranks have to agree about."""
+    return f"{', '.join(parts)}, which are {transfer.about(grid, [*parts.values()])}"
 
 
 def _read_block(path: Path, manifest: dict[str, Any], grid: Grid, parts: dict[str, arrays.Part]) -> list[Faces]:
@@ -118,11 +124,14 @@ def _about(grid: Grid, step: int) -> dict[str, Any]:
 
 
 def named_parts(grid: Grid, content: Mapping[str, Any]) -> dict[str, arrays.Part]:
-    """Name to part; members of structs are `name.member`. ValueError for arrays of another grid, and a name twice."""
+    """Name to part, by name: ranks may write them in any order. Members of structs are `name.member`. ValueError for
+    arrays of another grid, and a name twice.
+    """
     found: dict[str, arrays.Part] = {}
-    for name, array in content.items():
+    for name in content:
         if not isinstance(name, str):
             raise TypeError(f"the name of an array must be a text, not {name!r}")
+    for name, array in sorted(content.items()):
         for part in transfer.parts(grid, array):
             key = f"{name}.{part.name}" if arrays.is_struct(array) else name
             if key in found:

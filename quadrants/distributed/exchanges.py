@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -60,22 +60,40 @@ class Exchanges:
         self._compared: Remembered[bool] = Remembered()
         self.count = 0
 
-    def run(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> None:
-        """Exchange now. kind: "forward" or "backward"; axes: None for all."""
+    def run(
+        self,
+        kind: str,
+        given: Sequence[Any],
+        axes: Any,
+        corners: bool,
+        check: Callable[[], None] | None = None,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """Exchange now. kind: "forward" or "backward"; axes: None for all. check: raises what else is wrong of them on
+        this rank. before: what comes before values are sent.
+        """
         if given:
-            plan = self._plan(kind, given, axes, corners)
+            plan = self._plan(kind, given, axes, corners, check)
+            if before is not None:
+                before()
             try:
                 plan.run()
             except QuadrantsRuntimeError as error:
                 raise self._failed(plan, self.count, error) from error
 
     def start(
-        self, kind: str, given: Sequence[Any], axes: Any, corners: bool, behind: Callable[[], None] | None = None
+        self,
+        kind: str,
+        given: Sequence[Any],
+        axes: Any,
+        corners: bool,
+        check: Callable[[], None] | None = None,
+        behind: Callable[[], None] | None = None,
     ) -> Pending:
-        """Begin to exchange. behind: what follows once the halos are there."""
+        """Begin to exchange. behind: what follows once the halos are there; check: as of `run`."""
         if not given:
             return Pending(given, None)
-        plan = self._plan(kind, given, axes, corners)
+        plan = self._plan(kind, given, axes, corners, check)
         try:
             rest = plan.start()
         except QuadrantsRuntimeError as error:
@@ -100,7 +118,9 @@ class Exchanges:
         advice = f"\n{_ALIKE}" if self._engine.size > 1 else ""
         return QuadrantsRuntimeError(f"Rank {self._engine.rank} was in {text}: {error}{advice}")
 
-    def _plan(self, kind: str, given: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
+    def _plan(
+        self, kind: str, given: Sequence[Any], axes: Any, corners: bool, check: Callable[[], None] | None
+    ) -> halo.Plan:
         """Its arrays have memory, and are in no exchange that goes on."""
         self.count += 1
         if axes is not None:
@@ -108,21 +128,26 @@ class Exchanges:
         use = (kind, axes, corners)
         plan = self._plans.get(use, given)
         if plan is None:
-            plan = self._made(kind, given, axes, corners)
+            plan = self._made(kind, given, axes, corners, check)
             self._plans.put(use, given, plan)  # an array that dies takes its plans with it, and their views
         elif plan.compared_always:
+            with self._told(kind, axes, corners):
+                if check is not None:
+                    check()
             self._compare(plan.about)
+        elif check is not None:
+            check()
         under_way.refuse(plan.parts)
         plan.check()
         return plan
 
-    def _made(self, kind: str, found: Sequence[Any], axes: Any, corners: bool) -> halo.Plan:
-        try:
+    def _made(
+        self, kind: str, found: Sequence[Any], axes: Any, corners: bool, check: Callable[[], None] | None
+    ) -> halo.Plan:
+        with self._told(kind, axes, corners):
             parts = self._parts(found)
-        except (TypeError, ValueError, QuadrantsRuntimeError) as error:
-            with suppress(QuadrantsRuntimeError):  # neighbours are at a comparison, and must not wait
-                self._compare(_about(kind, f"{type(error).__name__}: {error}", axes, corners))
-            raise
+            if check is not None:
+                check()
         about = _about(kind, self._labels.about(parts), axes, corners)
         # By what is behind tensors and views, of which new ones may be made of a known array at any time.
         known_by = [arrays.components_of(part.array) for part in parts]
@@ -135,6 +160,16 @@ class Exchanges:
         plan = _MAKERS[kind](parts, stages, self._engine)
         plan.about = about
         return plan
+
+    @contextmanager
+    def _told(self, kind: str, axes: Any, corners: bool) -> Iterator[None]:
+        """An error is told to the neighbours, who are at a comparison, and must not wait."""
+        try:
+            yield
+        except (TypeError, ValueError, QuadrantsRuntimeError) as error:
+            with suppress(QuadrantsRuntimeError):
+                self._compare(_about(kind, f"{type(error).__name__}: {error}", axes, corners))
+            raise
 
     def _parts(self, found: Sequence[Any]) -> list[arrays.Part]:
         parts = arrays.all_parts(found, spaces.of(self._engine))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,8 +43,8 @@ class Ghosts:
     particles, by the rank they are of, and there by image and by the order of their owners.
     """
 
-    def __init__(self, particles: Particles, positions: str, within: float) -> None:
-        self._particles, self._positions = particles, positions
+    def __init__(self, particles: Particles, positions: str, within: float, label: str) -> None:
+        self._particles, self._positions, self._label = particles, positions, label
         particles._moves += 1  # earlier ghosts lie where these will
         self._made = particles._moves
         with particles._seen(particles._chosen(positions), written=False) as (space, views):
@@ -113,12 +112,13 @@ class Ghosts:
 
     def _names(self, what: str, arrays: Sequence[Any]) -> list[str]:
         """Of arrays of the particles, which debug mode compares."""
-        engine, debug = self._particles.grid.world.engine, agreement.in_debug()
-        with agreement.together(engine) if debug else nullcontext():
+        if not agreement.in_debug():
+            self._check_made()
+            return [self._particles._array_name(array) for array in arrays]
+        with agreement.together(self._particles.grid.world.engine) as rank:
             self._check_made()
             names = [self._particles._array_name(array) for array in arrays]
-        if debug:
-            agreement.agree(engine, f"{what} the same ghosts", ", ".join(names) or "all arrays")
+            rank.says(f"{what} the same ghosts", f"{', '.join(names) or 'all arrays'} of {self._label}")
         return names
 
     def _check_made(self) -> None:

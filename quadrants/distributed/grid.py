@@ -53,14 +53,14 @@ class Grid:
         cuts: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
         self.world = current.world() if world is None else world
-        self.number = self.world.count_grid()
-        with agreement.together(self.world.engine):
+        self.number, self._particles = self.world.count_grid(), 0
+        with agreement.together(self.world.engine) as rank:
             self.shape = decomposition.read_shape(shape)
             ndim = len(self.shape)
             self.halo = decomposition.read_halo(halo, ndim)
             self.periodic = tuple(bool(p) for p in decomposition.per_axis(periodic, ndim, "periodic"))
-        text = f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims}, cuts={cuts})"
-        agreement.agree(self.world.engine, "make the same grid", f"grid {self.number} = {text}")
+            text = f"Grid({self.shape}, halo={self.halo}, periodic={self.periodic}, dims={dims}, cuts={cuts})"
+            rank.says("make the same grid", f"grid {self.number} = {text}")
         self.dims = self._cut(dims)
         self.blocks = Blocks(self.shape, self.dims, self.halo, self.periodic, self.world.rank, self._cuts(cuts or {}))
         self.begin, self.size, self.local = self.blocks.begin, self.blocks.size, self.blocks.local
@@ -103,6 +103,10 @@ class Grid:
         u = grid.ndarray(qd.f32)
         """
         return self._made(qd.ndarray(dtype, self.local, needs_grad=needs_grad))
+
+    def _count_particles(self) -> int:
+        self._particles += 1
+        return self._particles - 1
 
     def _made(self, array: Any) -> Any:
         self._labels.made(array)
@@ -193,8 +197,8 @@ class Grid:
 
         boundary: what sets the cells behind closed faces, once the halos are there: a kernel or function that is called
         as `boundary(*arrays, axis, high, *box)`, all arrays at once, for each of the `closed_faces` of this rank, of
-        these axes; TypeError on all ranks if it does not take as many arguments. Without, those cells keep their
-        values.
+        these axes; TypeError if it does not take as many arguments, at the first use of the arrays an error on all
+        ranks. Without, those cells keep their values.
 
         It is differentiated in tapes, and by `exchange_halo.grad` with the same arguments, which adds gradients of halo
         cells to those of their owners, and sets them to 0, after `boundary.grad`, which a kernel has; arrays without
@@ -206,13 +210,13 @@ class Grid:
 
             grid.exchange_halo(u)
         """
-        behind = None
+        check = behind = None
         if boundary is not None and arrays:
-            boundaries.check(self, arrays, boundary)
+            check = partial(boundaries.check, self, arrays, boundary)
             behind = partial(boundaries.apply, self, arrays, axes, boundary)
         if not wait:
-            return self._exchanges.start("forward", arrays, axes, corners, behind)
-        self._exchanges.run("forward", arrays, axes, corners)
+            return self._exchanges.start("forward", arrays, axes, corners, check, behind)
+        self._exchanges.run("forward", arrays, axes, corners, check)
         if behind is not None:
             behind()
         return None
@@ -330,9 +334,16 @@ def _exchange_grad(
     wait: bool = True,
     boundary: boundaries.Boundary | None = None,
 ) -> None:
+    check = before = None
     if boundary is not None and given:
-        boundaries.apply_gradient(grid, given, axes, boundary)
-    grid._exchanges.run("backward", _gradients(given), axes, corners)
+        check = partial(boundaries.check, grid, given, boundary, backward=True)
+        before = partial(boundaries.apply_gradient, grid, given, axes, boundary)
+    gradients = _gradients(given)
+    if gradients or check is None or before is None:
+        grid._exchanges.run("backward", gradients, axes, corners, check, before)
+    else:
+        check()
+        before()
 
 
 @ad.grad_for(Grid.accumulate_halo)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from quadrants.distributed import arrays
+from quadrants.distributed import arrays, lineage
 from quadrants.distributed.remembered import Remembered
 
 
 class Labels:
-    """Those of one grid. Its own arrays are counted as they are made, others as they are first exchanged."""
+    """Those of one grid. Its own arrays are counted as they are made, others as they are first used; their parts,
+    gradients and duals are called by what they are of.
+    """
 
     def __init__(self) -> None:
         self._labels: Remembered[str] = Remembered()
@@ -18,44 +20,43 @@ class Labels:
 
     def made(self, array: Any) -> None:
         """The grid has made an array."""
-        whole = f"array {self._made}{_shown(getattr(arrays.unwrapped(array), '_name', ''))}"
+        whole = arrays.unwrapped(array)
+        self._put(whole, f"array {self._made}{_shown(whole)}")
         self._made += 1
-        for name, member in arrays.members_of(array):
-            label = f"{name} of {whole}" if name else whole
-            self._put(member, label)
-            if member.has_grad():
-                self._put(member.grad, f"gradient of {label}")
 
     def about(self, parts: Sequence[arrays.Part]) -> str:
         """The parts, in words. Two ranks have the same where they mean the same."""
-        return ", ".join(_about(part, label) for part, label in zip(parts, self._labels_of(parts)))
+        return ", ".join(_about(part, label) for part, (label, _) in zip(parts, self._labels_of(parts)))
 
     def meet(self, parts: Sequence[arrays.Part]) -> None:
         """Ranks agree about these: from now on they are known by what `about` has called them."""
-        for part, label in [*zip(parts, self._labels_of(parts))]:
-            if self._label_of(part.array) is None:
+        for _, new in [*self._labels_of(parts)]:
+            if new is not None and self._label_of(new) is None:
+                self._put(new, self._next(new, self._met))
                 self._met += 1
-                self._put(part.array, label)
 
-    def _put(self, array: Any, label: str) -> None:
-        """Also for views of its components, which are fields of their own."""
-        components = arrays.components_of(array)
-        self._labels.put((), components, label)
-        for number, component in enumerate(components if len(components) > 1 else ()):
-            if self._labels.get((), [component]) is None:
-                self._labels.put((), [component], f"component {number} of {label}")
+    def _put(self, whole: Any, label: str) -> None:
+        self._labels.put((), arrays.components_of(whole), label)
 
-    def _label_of(self, array: Any) -> str | None:
-        return self._labels.get((), arrays.components_of(array))
+    def _label_of(self, whole: Any) -> str | None:
+        return self._labels.get((), arrays.components_of(whole))
 
-    def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[str]:
-        number = self._met
+    def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[tuple[str, Any]]:
+        """The label of each part, and the whole that it is of where that is not known yet."""
+        new: dict[int, str] = {}
         for part in parts:
-            label = self._label_of(part.array)
-            if label is None:
-                label = f"array {number} of those that the grid did not make{_shown(part.name)}"
-                number += 1
-            yield label
+            names: list[str] = []
+            for name, array in lineage.of(part.array):
+                label = self._label_of(array)
+                if label is None and not name:
+                    label = new.setdefault(id(array), self._next(array, self._met + len(new)))
+                if label is not None:
+                    yield " of ".join([*names, label]), None if name or self._label_of(array) else array
+                    break
+                names.append(name)
+
+    def _next(self, whole: Any, number: int) -> str:
+        return f"array {number} of those that the grid did not make{_shown(whole)}"
 
 
 def _about(part: arrays.Part, label: str) -> str:
@@ -63,6 +64,7 @@ def _about(part: arrays.Part, label: str) -> str:
     return f"{label}: {part.dtype}{list(part.element) or ''}{grad}"
 
 
-def _shown(name: str) -> str:
+def _shown(array: Any) -> str:
     """A name that a user has given."""
+    name = getattr(array, "_name", "")
     return f" ({name})" if name.isidentifier() else ""

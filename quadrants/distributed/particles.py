@@ -54,9 +54,11 @@ class Particles:
         needs_grad: bool = False,
         **arrays: Any,
     ) -> None:
-        with agreement.together(grid.world.engine):
+        self._label = f"particles {grid._count_particles()} of grid {grid.number}"
+        self._lists = 0  # how often ghosts were made
+        with agreement.together(grid.world.engine) as rank:
             self._make(grid, capacity, spacing, low, needs_grad, arrays)
-        agreement.agree(grid.world.engine, "make the same particles", self._about(needs_grad))
+            rank.says("make the same particles", self._about(needs_grad))
         self._space = spaces.of(grid.world.engine)
         self._moves = 0  # how often entries got another meaning
 
@@ -87,7 +89,7 @@ class Particles:
     def _about(self, needs_grad: bool) -> str:
         shown = (f"{name}={a.dtype}{list(a._element_shape) or ''}" for name, a in self.arrays.items())
         return (
-            f"Particles of grid {self.grid.number}, spacing={self.spacing.tolist()}, low={self.low.tolist()}, "
+            f"{self._label}, spacing={self.spacing.tolist()}, low={self.low.tolist()}, "
             f"needs_grad={needs_grad}: {', '.join(shown)}"
         )
 
@@ -147,8 +149,9 @@ class Particles:
             counts = p.histogram(p.x)
         """
         engine = self.grid.world.engine
-        with agreement.together(engine):
+        with agreement.together(engine) as rank:
             name = self._name_of(positions)
+            rank.says("count the same particles", f"histogram(p.{name}, {axis}) of {self._label}")
             if not isinstance(axis, int) or not 0 <= axis < len(self.grid.shape):
                 raise ValueError(f"histogram: axis={axis!r} is none of the numbers 0 to {len(self.grid.shape) - 1}")
         with self._seen(self._chosen(name), written=False) as (space, views):
@@ -175,12 +178,11 @@ class Particles:
             p.migrate(p.x)
         """
         engine = self.grid.world.engine
-        with agreement.together(engine):
+        with agreement.together(engine) as rank:
             name, grid = self._name_of(positions), self.grid if to is None else to
             if grid.shape != self.grid.shape:
                 raise ValueError(f"migrate: particles of a grid of shape {self.grid.shape} do not fit {grid!r}")
-        if agreement.in_debug():
-            agreement.agree(engine, "migrate by the same positions", f"migrate(p.{name}) to grid {grid.number}")
+            rank.says("migrate the same", f"migrate(p.{name}) of {self._label} to grid {grid.number}")
         came: int = _migrated(self, name, grid, [], Kept())
         return came
 
@@ -196,10 +198,11 @@ class Particles:
             ghosts = p.ghosts(p.x, within=0.05)
         """
         engine = self.grid.world.engine
-        with agreement.together(engine):
+        with agreement.together(engine) as rank:
             name, reach = self._name_of(positions), read_within(self, within)
-        agreement.agree(engine, "make the same ghosts", f"ghosts(p.{name}, within={reach!r})")
-        return Ghosts(self, name, reach)
+            rank.says("make the same ghosts", f"ghosts(p.{name}, within={reach!r}) of {self._label}")
+        self._lists += 1
+        return Ghosts(self, name, reach, f"ghosts {self._lists - 1} of {self._label}")
 
     def _array_name(self, array: Any) -> str:
         name = next((name for name, own in self.arrays.items() if own is arrays.unwrapped(array)), None)

@@ -36,25 +36,32 @@ def parts(grid: Grid, array: Any) -> list[arrays.Part]:
     return found
 
 
+def about(grid: Grid, found: list[arrays.Part]) -> str:
+    """Which arrays, as ranks have to agree about: else one would read what another one has as something else."""
+    return f"grid {grid.number}, {grid._labels.about(found) or 'no arrays'}"
+
+
 def gather(grid: Grid, array: Any, every: Any) -> Any:
     """As `Grid.gather`."""
     _refuse_many(grid, "gather", "qdist.save")
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         found, steps = parts(grid, array), _read_steps(grid, every)
-    agreement.agree(grid.world.engine, "gather the same cells", f"{_about(grid, found)}; every={steps}")
+        rank.says("gather the same cells", f"{about(grid, found)}; every={steps}")
+    grid._labels.meet(found)
     return _gather(grid, array, found, [(0, extent) for extent in grid.shape], steps)
 
 
 def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
     """As `Grid.slice`."""
     ndim, engine = len(grid.shape), grid.world.engine
-    with agreement.together(engine):
+    with agreement.together(engine) as rank:
         if not isinstance(axis, int) or not 0 <= axis < ndim:
             raise ValueError(f"slice: axis={axis!r} is none of the numbers 0 to {ndim - 1}")
         if not hasattr(index, "__index__") or not 0 <= index < grid.shape[axis]:
             raise ValueError(f"slice: index={index!r} is no cell of axis {axis}, which has 0 to {grid.shape[axis] - 1}")
         found = parts(grid, array)
-    agreement.agree(engine, "ask for the same plane", f"{_about(grid, found)}; axis {axis}, index {int(index)}")
+        rank.says("ask for the same plane", f"{about(grid, found)}; axis {axis}, index {int(index)}")
+    grid._labels.meet(found)
     window = [(0, extent) for extent in grid.shape]
     window[axis] = int(index), int(index) + 1
     whole = _gather(grid, array, found, window, (1,) * ndim)
@@ -66,18 +73,19 @@ def plane(grid: Grid, array: Any, axis: int, index: int) -> Any:
 def scatter(grid: Grid, whole: Any, array: Any) -> None:
     """As `Grid.scatter`."""
     _refuse_many(grid, "scatter", "qdist.load")
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         found, of_struct = parts(grid, array), arrays.is_struct(array)
         under_way.refuse(found)
         given = [_read_whole(grid, whole, of_struct, part) if grid.world.rank == 0 else None for part in found]
-    agreement.agree(grid.world.engine, "scatter to the same array", _about(grid, found))
+        rank.says("scatter to the same array", about(grid, found))
+    grid._labels.meet(found)
     for part, values in zip(found, given):
         _scatter_part(grid, values, part)
 
 
 def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     """As `Grid.transfer`."""
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         if grid.shape != other.shape:
             raise ValueError(f"transfer: a grid of shape {other.shape} has not the cells of one of shape {grid.shape}")
         sources, targets = parts(grid, array), parts(other, target)
@@ -85,19 +93,23 @@ def between(grid: Grid, array: Any, other: Grid, target: Any) -> None:
         given, wanted = _elements(array, sources), _elements(target, targets)
         if given != wanted:
             raise ValueError(f"transfer: elements of {given} do not fit those of the target, {wanted}")
-    text = f"{_about(grid, sources)} to {_about(other, targets)}"
-    agreement.agree(grid.world.engine, "transfer the same", text)
+        rank.says("transfer the same", f"{about(grid, sources)} to {about(other, targets)}")
+    grid._labels.meet(sources)
+    other._labels.meet(targets)
     for source, sink in zip(sources, targets):
         _between(grid, source, other, sink)
 
 
 def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
     """The adjoint of `between`: gradients of the target's cells are added to those of the array, and become 0."""
-    before, after = arrays.gradient_of(array), arrays.gradient_of(target)
-    if after is None:
-        return
-    sinks = [] if before is None else parts(grid, before)
-    for gone, sink in zip_longest(parts(other, after), sinks):
+    with agreement.together(grid.world.engine) as rank:
+        before, after = arrays.gradient_of(array), arrays.gradient_of(target)
+        sources = [] if after is None else parts(other, after)
+        sinks = [] if after is None or before is None else parts(grid, before)
+        rank.says("transfer the same gradients", f"{about(other, sources)} to {about(grid, sinks)}")
+    other._labels.meet(sources)
+    grid._labels.meet(sinks)
+    for gone, sink in zip_longest(sources, sinks):
         given = Faces(gone, [block(other)])
         given.load()
         if sink is not None:
@@ -105,11 +117,6 @@ def back(grid: Grid, array: Any, other: Grid, target: Any) -> None:
             redistribute(grid.world.engine, given.values[0], _boxes(other), added.values, _boxes(grid))
             added.add()
         given.clear()
-
-
-def _about(grid: Grid, found: list[arrays.Part]) -> str:
-    """Which arrays, as ranks have to agree about: else one would read what another one has as something else."""
-    return f"grid {grid.number}, {grid._labels.about(found)}"
 
 
 def _boxes(grid: Grid) -> list[Spans]:

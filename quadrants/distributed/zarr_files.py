@@ -13,7 +13,7 @@ import numpy as np
 from quadrants._version import __version_str__
 from quadrants.distributed import agreement, transfer, under_way
 from quadrants.distributed.arrays import Part
-from quadrants.distributed.checkpoints import agreed, block_values, named_parts
+from quadrants.distributed.checkpoints import agreed, block_values, named_parts, told
 from quadrants.distributed.faces import Faces
 from quadrants.distributed.grid import Grid
 from quadrants.distributed.pieces import Spans, redistribute
@@ -68,7 +68,7 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
     it, another shape or dtype, QuadrantsRuntimeError without the package (pip install zarr) and for a store that cannot
     be read: the same on all ranks. zarr fills a chunk that is missing with zeros, and does not notice other digits.
     """
-    with agreement.together(grid.world.engine):
+    with agreement.together(grid.world.engine) as rank:
         zarr = _zarr("qdist.read_zarr")
         parts = named_parts(grid, content)
         under_way.refuse([*parts.values()])
@@ -79,6 +79,9 @@ def read_zarr(path: Any, grid: Grid, content: Mapping[str, Any]) -> int:
             step = int(group.attrs.get("step", 0))
         for name, part in parts.items():
             _check(path, group, name, part, grid)
+        rank.says("read the same", f"step {step} into {told(grid, parts)}")
+    grid._labels.meet([*parts.values()])
+    with agreement.together(grid.world.engine):
         for name, part in parts.items():
             with _readable(path, name):
                 _read(grid, group[name], part)

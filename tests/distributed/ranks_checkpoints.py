@@ -225,10 +225,10 @@ def test_what_ranks_save_is_compared(world):
         return
     first = world.rank == 0
     for call, mine, other in (
-        (lambda: qdist.save("steps", grid, {"u" if first else "w": u}), "step 0: u float32", "step 0: w float32"),
-        (lambda: qdist.save("steps", grid, {"u": u if first else v}), "u float32", "u float64"),
-        (lambda: qdist.save("steps", grid, {"u": u}, step=min(world.rank, 1)), "step 0: u", "step 1: u"),
-        (lambda: qdist.save("steps" if first else "other", grid, {"u": u}), "steps of grid", "other of grid"),
+        (lambda: qdist.save("steps", grid, {"u" if first else "w": u}), "step 0: u, which", "step 0: w, which"),
+        (lambda: qdist.save("steps", grid, {"u": u if first else v}), "array 0: float32", "array 1: float64"),
+        (lambda: qdist.save("steps", grid, {"u": u}, step=min(world.rank, 1)), "step 0: u,", "step 1: u,"),
+        (lambda: qdist.save("steps" if first else "other", grid, {"u": u}), "/steps, step 0", "/other, step 0"),
     ):
         said = refused(call, qd.QuadrantsRuntimeError)
         assert "do not save the same" in said and (mine in said) and (other in said), said

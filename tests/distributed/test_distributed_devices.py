@@ -9,7 +9,7 @@ from test_distributed_ranks import names_in, passed
 
 from quadrants._ext import core
 
-NAMES = "devices halo overlap checkpoints particles ghosts gradients recorded boundary dam compared mistakes"
+NAMES = "devices halo overlap checkpoints particles ghosts gradients recorded boundary dam compared mistakes which"
 PROGRAMS = [f"ranks_{name}.py" for name in NAMES.split()]
 pytestmark = [pytest.mark.cpu_only, pytest.mark.slow]  # once, whatever the arch of the others
 
