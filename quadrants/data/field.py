@@ -46,7 +46,6 @@ class Field(FieldMethods, TokenBase):
 
     _is_primal = True
     _role = ""  # "grad" or "dual" of one that was declared with another field
-    _primal: Any = None  # ("grad" or "dual", weak reference to the field that it is the companion of)
 
     def __init__(self, leaves: tuple, name: str):
         self._leaves = leaves
@@ -211,7 +210,6 @@ class Field(FieldMethods, TokenBase):
         if found is None:
             found = self._companions[which] = self._make_companion(which)
             found._is_primal = False
-            found._primal = which, weakref.ref(self)
             for leaf in found._leaves:
                 leaf.role = which
             if self._dead:

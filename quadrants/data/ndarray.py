@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import weakref
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     grad: Any  # kept by the launch core, like the next
     shape: Any
-    _primal: Any = None  # of gradients: ("grad", weak reference to the array that they are of)
 
     __iter__ = None  # else Python would iterate by index for ever; this gives a TypeError
 
@@ -57,8 +55,6 @@ class Ndarray(NumpyExchange, ArrayBase):
         physical = tuple(shape[axis] for axis in layout) if layout else shape
         buffer = memory.allocate(math.prod(physical) * dtypes.element_bytes(dtype, element_shape))
         grad = type(self)._blank(dtype, element_shape, shape, False, layout) if needs_grad else None
-        if grad is not None:
-            grad._primal = "grad", weakref.ref(self)
         self.shape = shape
         self.dtype = dtype
         self.element_type = tensor_type(element_shape, dtype) if element_shape else dtype

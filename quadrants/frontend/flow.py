@@ -39,6 +39,12 @@ class Flow:
         """0 for variables that all threads of a kernel share, else 1."""
         return 1 if (self.parallel_depth or self.in_function) else 0
 
+    @property
+    def block_dim(self) -> int | None:
+        """Threads of a block, where the parallel loop around is known and says so."""
+        task = next((loop for loop in self.loops if isinstance(loop, For) and loop.parallel), None)
+        return task.config.block_dim if task is not None and task.config is not None else None
+
     @contextmanager
     def runtime_control(self) -> Iterator[None]:
         """Inside a run-time if, for or while: no tasks, no returns."""

@@ -346,3 +346,42 @@ def test_what_tiles_refuse(arch, case, tmp_path):
     with pytest.raises(qd.QuadrantsCompilationError, match=message) as caught:
         names["run"](kit.array(np.zeros((1, 16, 16), np.float32)))
     assert isinstance(caught.value, kind)
+
+
+@pytest.mark.parametrize("tiles", [None, 1, 2, 4])
+@pytest.mark.parametrize("Tile", BOTH)
+def test_tiles_side_by_side(arch, Tile, tiles):
+    """A block has as many tiles as fit, of which some are in a branch that others do not take."""
+    n, count = Tile.SIZE, 8
+    block_dim = None if tiles is None else tiles * n
+    a = np.stack([spd(n, "f32", k) for k in range(count)])
+    b = np.random.default_rng(3).normal(size=(count, n, n)).astype(np.float32)
+    factors, solved, rest = kit.array(a), kit.array(b), kit.array(b.copy())
+
+    @qd.kernel
+    def work(factors: qd.types.ndarray(), solved: qd.types.ndarray(), rest: qd.types.ndarray()):
+        qd.loop_config(block_dim=qd.static(block_dim))
+        for i in range(count * n):
+            k = i // n
+            if k % 3 != 1:
+                L = Tile.eye()
+                L[:] = factors[k, 0:n, 0:n]
+                L.cholesky_(qd.cast(0.0, qd.f32) * i)
+                factors[k, 0:n, 0:n] = L
+                X = Tile.zeros()
+                X[:] = solved[k, 0:n, 0:n]
+                L.solve_triangular_(X)
+                solved[k, 0:n, 0:n] = X
+            R = Tile.zeros()
+            R[:] = rest[k, 0:n, 0:n]
+            column = rest[k, 0:n, 2]
+            R -= qd.outer(column, qd.cast(i % n, qd.f32))
+            rest[k, 0:n, 0:n] = R
+
+    work(factors, solved, rest)
+    for k in range(count):
+        L = np.linalg.cholesky(a[k].astype(float)) if k % 3 != 1 else None
+        expected = b[k] if L is None else np.linalg.solve(L, b[k].T.astype(float)).T
+        np.testing.assert_allclose(np.tril(factors.to_numpy()[k]), np.tril(a[k] if L is None else L), atol=2e-5)
+        np.testing.assert_allclose(solved.to_numpy()[k], expected, atol=1e-4)
+        np.testing.assert_allclose(rest.to_numpy()[k], b[k] - np.outer(b[k][:, 2], np.arange(n)), rtol=1e-5, atol=1e-5)

@@ -14,7 +14,21 @@ from quadrants.ir.types import DType, i32
 from quadrants.lang import access, scope, structs, typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.simt import kernel_scope as at
+from quadrants.lang.simt.lanes import group_size
 from quadrants.lang.value import Value
+
+
+def log2_of(size: int) -> int | None:
+    """Which lanes shuffle among themselves: 2**this many, None for all of a subgroup, where a tile has no other beside
+    it."""
+    alone = size == group_size() or scope.require().flow.block_dim == size
+    return None if alone else size.bit_length() - 1
+
+
+def lane_of(size: int) -> Value:
+    """The number of this lane in its tile."""
+    lane: Value = scope.require().builtin("subgroup.invocation_id", i32)
+    return lane if log2_of(size) is None else typed.binary("bit_and", lane, at.const(size - 1, i32))
 
 
 class ArraySlice(KernelObject):
@@ -38,11 +52,10 @@ class ArraySlice(KernelObject):
             return at.const(min(wanted.value, extent.value), i32)
         return typed.binary("min", Value(wanted), Value(extent))
 
-    def own_row(self) -> tuple:
-        """(the row of this lane, whether the slice has it)"""
+    def own_row(self, size: int) -> tuple:
+        """(the row of this lane of a tile, whether the slice has it)"""
         tracer = scope.require()
-        lane = tracer.builtin("subgroup.invocation_id", i32)
-        first = Value(self.rows[0])
+        lane, first = lane_of(size), Value(self.rows[0])
         row = tracer.temp(lane if _is_zero(first) else typed.binary("add", first, lane), "row")
         return row, typed.binary("lt", row, self.end(self.rows[1], -2))
 
@@ -76,7 +89,7 @@ class BlockSlice(ArraySlice):
     def each(self, size: int, visit) -> None:
         """`visit(k, cell)` for the elements that this lane has: element k of the tile and its place in the array."""
         tracer = scope.require()
-        row, inside = self.own_row()
+        row, inside = self.own_row(size)
         first, end = Value(self.columns[0]), tracer.temp(self.end(self.columns[1], -1), "stop")
         known = isinstance(first.expr, Const) and isinstance(end.expr, Const)
         whole = known and end.expr.value - first.expr.value >= size
@@ -107,11 +120,11 @@ class ColumnSlice(ArraySlice):
         super().__init__(decl, batch, rows)
         self.column = column
 
-    def read(self) -> Value:
-        """The element of this lane, read here."""
+    def read(self, size: int) -> Value:
+        """The element of this lane of a tile, read here."""
         tracer = scope.require()
         result = tracer.declare("element", structs.zero(self.dtype))
-        row, inside = self.own_row()
+        row, inside = self.own_row(size)
         with tracer.when(inside):
             cell = self.cell(row.expr, self.column)
             tracer.emit(Store(result.place, Load(cell, self.dtype)))

@@ -1,4 +1,4 @@
-"""Register tiles: an N x N matrix spread over N lanes, of which lane t holds row t in N registers.
+"""Register tiles: an N x N matrix spread over N neighbouring lanes, of which lane t holds row t in N registers.
 
         lane 0    r[0] r[1] ... r[N-1]
         lane 1    r[0] r[1] ... r[N-1]          column k of row t: register r[k] of lane t
@@ -21,7 +21,7 @@ from quadrants.lang.described import type_name
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.simt import kernel_scope as at
 from quadrants.lang.simt.lanes import group_size
-from quadrants.lang.simt.tile_slices import BlockSlice, ColumnSlice
+from quadrants.lang.simt.tile_slices import BlockSlice, ColumnSlice, lane_of, log2_of
 from quadrants.lang.value import Value
 
 
@@ -125,7 +125,9 @@ class Tile(KernelObject):
         """`value` of a lane."""
         tracer = scope.require()
         index = typed.cast(typed.to_value(lane), u32)
-        return tracer.intrinsic("subgroup.shuffle", (value, index), value.type, (value.type,))
+        log2 = log2_of(self.SIZE)
+        params = (value.type,) if log2 is None else (value.type, log2)
+        return tracer.intrinsic("subgroup.shuffle", (value, index), value.type, params)
 
     def set(self, register: Value, value: Value) -> None:
         scope.require().emit(Store(register.place, typed.cast_expr(value.expr, self.dtype)))
@@ -133,10 +135,8 @@ class Tile(KernelObject):
     def number(self, x: float) -> Value:
         return Value(Const(x, self.dtype))
 
-    @staticmethod
-    def lane() -> Value:
-        tracer = scope.require()
-        return tracer.temp(tracer.builtin("subgroup.invocation_id", i32), "lane_id")
+    def lane(self) -> Value:
+        return scope.require().temp(lane_of(self.SIZE), "lane_id")
 
     # ------------------------------------------------------------ operations
 
@@ -165,7 +165,7 @@ class Tile(KernelObject):
 
     def _subtract(self, product: OuterProduct) -> None:
         """t[i, j] -= a_i b_j"""
-        a, b = product.factors(self.dtype)
+        a, b = product.factors(self.dtype, self.SIZE)
 
         def element(k):
             other = self.of_lane(b, k)
@@ -283,10 +283,10 @@ class OuterProduct(KernelObject):
     def __init__(self, a: Any, b: Any):
         self.a, self.b = a, b
 
-    def factors(self, t: DType) -> tuple:
-        """The two values of this lane, read here; one read where both are the same."""
-        a = _factor(self.a, t)
-        return a, a if self.b is self.a else _factor(self.b, t)
+    def factors(self, t: DType, size: int) -> tuple:
+        """The two values of this lane of a tile, read here; one read where both are the same."""
+        a = _factor(self.a, t, size)
+        return a, a if self.b is self.a else _factor(self.b, t, size)
 
     def __add__(self, other: Any):
         raise QuadrantsTypeError("OuterProduct does not support composition: write one `t -= qd.outer(a, b)` for each")
@@ -297,8 +297,8 @@ class OuterProduct(KernelObject):
         return self + self
 
 
-def _factor(x: Any, t: DType) -> Value:
-    value = x.read() if isinstance(x, ColumnSlice) else typed.to_value(x)
+def _factor(x: Any, t: DType, size: int) -> Value:
+    value = x.read(size) if isinstance(x, ColumnSlice) else typed.to_value(x)
     if not isinstance(value.type, DType):
         raise QuadrantsTypeError(f"qd.outer takes scalars of each lane or columns a[r0:r1, c], got {value.type}")
     return scope.require().temp(typed.cast(value, t), "factor")
