@@ -210,8 +210,8 @@ class Field(FieldMethods, TokenBase):
         if found is None:
             found = self._companions[which] = self._make_companion(which)
             found._is_primal = False
-            for leaf in found._leaves:
-                leaf.role = which
+            for leaf, own in zip(found._leaves, self._leaves):
+                leaf.role, leaf.primal = which, own
             if self._dead:
                 found._kill(self._why_dead)
         return found

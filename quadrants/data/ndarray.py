@@ -24,6 +24,12 @@ class NdarrayTypeMetadata:
         self.element_type, self.shape, self.needs_grad = element_type, shape, needs_grad
 
 
+class Family:
+    """What an ndarray and its gradient have in common, as long as one of them lives."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Ndarray(NumpyExchange, ArrayBase):
     """Base of `ScalarNdarray`, `VectorNdarray` and `MatrixNdarray`.
 
@@ -38,6 +44,7 @@ class Ndarray(NumpyExchange, ArrayBase):
 
     grad: Any  # kept by the launch core, like the next
     shape: Any
+    _role = ""  # "grad" of gradients
 
     __iter__ = None  # else Python would iterate by index for ever; this gives a TypeError
 
@@ -55,6 +62,9 @@ class Ndarray(NumpyExchange, ArrayBase):
         physical = tuple(shape[axis] for axis in layout) if layout else shape
         buffer = memory.allocate(math.prod(physical) * dtypes.element_bytes(dtype, element_shape))
         grad = type(self)._blank(dtype, element_shape, shape, False, layout) if needs_grad else None
+        self._family = Family()
+        if grad is not None:
+            grad._role, grad._family = "grad", self._family
         self.shape = shape
         self.dtype = dtype
         self.element_type = tensor_type(element_shape, dtype) if element_shape else dtype

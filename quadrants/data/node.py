@@ -32,14 +32,14 @@ class Leaf:
 
     `order` lists the canonical axis of each storage axis (None: equal). `group` holds all components of the field.
     `owners` are weak references to the field objects that show this component; they die with the storage. `role` is
-    "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal". `writes` counts the
-    writes of integers, for all components of a field together. `site` is where a large field was declared. `quant` is
-    the quantised type, whose computing type `dtype` is then, and `packing` which bits of a word it has.
-    `field_class`: that of the scalar field of this component alone.
+    "grad" or "dual" for a component of such a companion, "flags" for `check_flags`, else "primal"; `primal` is what it
+    is the companion of, or None. `writes` counts the writes of integers, for all components of a field together. `site`
+    is where a large field was declared. `quant` is the quantised type, whose computing type `dtype` is then, and
+    `packing` which bits of a word it has. `field_class`: that of the scalar field of this component alone.
     """
 
     __slots__ = (
-        "dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "writes", "site",
+        "dtype", "name", "snode", "cell", "order", "offset", "group", "owners", "role", "primal", "writes", "site",
         "quant", "packing", "field_class", "__weakref__",
     )  # fmt: skip
 
@@ -56,6 +56,7 @@ class Leaf:
         self.group: tuple = ()
         self.owners: list = []
         self.role = "primal"
+        self.primal: Leaf | None = None
         self.site: Site | None = None
         self.writes = Writes() if dtype.is_integral else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrants import session
 from quadrants.distributed.engines.interface import Engine
@@ -45,22 +45,28 @@ def agree(engine: Engine, what: str, text: str) -> None:
 
 class _Word(NamedTuple):
     error: Exception | None
+    what: str
     text: str
 
 
 def _decide(engine: Engine, own: Exception | None, saying: Saying) -> None:
-    words = engine.allgather(_Word(_portable(own), saying.text))
-    words = [word if isinstance(word, _Word) else _Word(None, f"something else, with {word!r:.60}") for word in words]
-    first = next((rank for rank, word in enumerate(words) if word.error is not None), None)
-    if first is not None:
-        raise own if own is not None and first == engine.rank else words[first].error
-    other = next((rank for rank, word in enumerate(words) if word.text != saying.text), None)
-    if other is not None:
-        raise QuadrantsRuntimeError(
-            f"Ranks {engine.rank} and {other} do not {saying.what or 'do the same'}.\n"
-            f"  rank {engine.rank}: {saying.text}\n  rank {other}: {words[other].text}\n"
-            "Every rank has to make the same grids, arrays and particles, and the same calls, in the same order."
-        )
+    mine = _Word(_portable(own), saying.what, saying.text)
+    words = [_read(word) for word in engine.allgather(mine)]
+    for rank, word in enumerate(words):
+        if word.error is not None:
+            raise own if own is not None and rank == engine.rank else word.error
+    for rank, word in enumerate(words):
+        if (word.what, word.text) != (mine.what, mine.text):
+            instead = "" if word.what == mine.what else f"is to {word.what}: "
+            raise QuadrantsRuntimeError(
+                f"Ranks {engine.rank} and {rank} do not {mine.what or 'do the same'}.\n"
+                f"  rank {engine.rank}: {mine.text}\n  rank {rank}: {instead}{word.text}\n"
+                "Every rank has to make the same grids, arrays and particles, and the same calls, in the same order."
+            )
+
+
+def _read(word: Any) -> _Word:
+    return word if isinstance(word, _Word) else _Word(None, "do something else", f"{word!r:.60}")
 
 
 def in_debug() -> bool:

@@ -10,8 +10,8 @@ from quadrants.distributed.remembered import Remembered
 
 
 class Labels:
-    """Those of one grid. Its own arrays are counted as they are made, others as they are first used; their parts,
-    gradients and duals are called by what they are of.
+    """Those of one grid. Its own arrays are counted as they are made, with their members, others as they are first
+    used; components, gradients and duals are called by what they are of.
     """
 
     def __init__(self) -> None:
@@ -20,43 +20,34 @@ class Labels:
 
     def made(self, array: Any) -> None:
         """The grid has made an array."""
-        whole = arrays.unwrapped(array)
-        self._put(whole, f"array {self._made}{_shown(whole)}")
+        whole = f"array {self._made}{_shown(getattr(arrays.unwrapped(array), '_name', ''))}"
         self._made += 1
+        for name, member in arrays.members_of(array):
+            self._put(lineage.of(member)[0], f"{name} of {whole}" if name else whole)
 
     def about(self, parts: Sequence[arrays.Part]) -> str:
         """The parts, in words. Two ranks have the same where they mean the same."""
-        return ", ".join(_about(part, label) for part, (label, _) in zip(parts, self._labels_of(parts)))
+        return ", ".join(_about(part, label) for part, label in zip(parts, self._labels_of(parts)))
 
     def meet(self, parts: Sequence[arrays.Part]) -> None:
         """Ranks agree about these: from now on they are known by what `about` has called them."""
-        for _, new in [*self._labels_of(parts)]:
-            if new is not None and self._label_of(new) is None:
-                self._put(new, self._next(new, self._met))
+        for part in parts:
+            whole, _ = lineage.of(part.array)
+            if self._labels.get((), [whole]) is None:
+                self._put(whole, _unknown(whole, self._met))
                 self._met += 1
 
     def _put(self, whole: Any, label: str) -> None:
-        self._labels.put((), arrays.components_of(whole), label)
+        self._labels.put((), [whole], label)
 
-    def _label_of(self, whole: Any) -> str | None:
-        return self._labels.get((), arrays.components_of(whole))
-
-    def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[tuple[str, Any]]:
-        """The label of each part, and the whole that it is of where that is not known yet."""
+    def _labels_of(self, parts: Sequence[arrays.Part]) -> Iterator[str]:
         new: dict[int, str] = {}
         for part in parts:
-            names: list[str] = []
-            for name, array in lineage.of(part.array):
-                label = self._label_of(array)
-                if label is None and not name:
-                    label = new.setdefault(id(array), self._next(array, self._met + len(new)))
-                if label is not None:
-                    yield " of ".join([*names, label]), None if name or self._label_of(array) else array
-                    break
-                names.append(name)
-
-    def _next(self, whole: Any, number: int) -> str:
-        return f"array {number} of those that the grid did not make{_shown(whole)}"
+            whole, names = lineage.of(part.array)
+            label = self._labels.get((), [whole])
+            if label is None:
+                label = new.setdefault(id(whole), _unknown(whole, self._met + len(new)))
+            yield " of ".join([*names, label])
 
 
 def _about(part: arrays.Part, label: str) -> str:
@@ -64,7 +55,10 @@ def _about(part: arrays.Part, label: str) -> str:
     return f"{label}: {part.dtype}{list(part.element) or ''}{grad}"
 
 
-def _shown(array: Any) -> str:
+def _unknown(whole: Any, number: int) -> str:
+    return f"array {number} of those that the grid did not make{_shown(getattr(whole, 'name', ''))}"
+
+
+def _shown(name: str) -> str:
     """A name that a user has given."""
-    name = getattr(array, "_name", "")
     return f" ({name})" if name.isidentifier() else ""

@@ -17,12 +17,18 @@ def arrays_of(grid) -> list:
     """Groups of arrays that an exchange cannot tell apart by their elements."""
     struct = qd.types.struct(a=qd.f32, b=qd.f32)
     with_gradient = grid.ndarray(qd.f64, needs_grad=True)
-    one = grid.field(struct)
+    one, shape = grid.field(struct), tuple(grid.local)
+    # Parts of arrays that the grid did not make are known by their wholes, and need no exchange before.
+    own = qd.field(qd.f64, shape, needs_grad=True, needs_dual=True)
+    vector = qd.Vector.field(2, qd.f32, shape=shape, needs_grad=True)
+    components = [v.get_scalar_field(k) for v in (vector, vector.grad) for k in (0, 1)]
     return [
         [grid.ndarray(qd.f64), grid.field(qd.f64), with_gradient, with_gradient.grad, qd.wrap(grid.ndarray(qd.f64))],
         [qd.ndarray(qd.i32, grid.local), qd.field(qd.i32, grid.local), qd.ndarray(qd.i32, grid.local)],
         [one.a, one.b, grid.field(struct).a],
         [grid.field(qd.types.vector(2, qd.f32), layout=qd.Layout.SOA), grid.ndarray(qd.types.vector(2, qd.f32))],
+        [own, own.grad, own.dual],
+        components,
     ]
 
 

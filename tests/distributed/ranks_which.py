@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 
 import numpy as np
@@ -70,11 +71,54 @@ def test_parts_of_an_array_that_the_grid_did_not_make(world):
         parts = [vector.get_scalar_field(k), vector.get_scalar_field(k + 1)]
         told(world, SAME, parts, grid.exchange_halo, f"component {k + 1} of array 0 of those")
     struct = qd.types.struct(a=qd.f64, b=qd.f64).field(shape=shape, needs_grad=True)
-    told(world, SAME, [struct.a, struct.b], grid.exchange_halo, "b of array 1 of those")
+    grid.exchange_halo(struct)
     gradients = [struct.a.grad, struct.grad.b]
-    told(world, SAME, gradients, grid.exchange_halo, "gradient of b of array 1 of those")
+    told(world, SAME, gradients, grid.exchange_halo, "gradient of array 2 of those")
     single = qd.field(qd.f64, shape, needs_grad=True)
-    told(world, SAME, [single, single.grad], grid.exchange_halo, "gradient of array 2 of those")
+    told(world, SAME, [single, single.grad], grid.exchange_halo, "gradient of array 3 of those")
+
+
+def parts_of_wholes(grid) -> list:
+    """Pairs of parts, and what they are of."""
+    shape = tuple(grid.local)
+    struct = grid.field(qd.types.struct(a=qd.f64, b=qd.f64), needs_grad=True)
+    vectors = [make(qd.types.vector(2, qd.f64)) for make in (grid.field, lambda t: qd.field(t, shape))]
+    singles = [make(qd.f64, needs_grad=True) for make in (grid.field, grid.ndarray)]
+    known = [qd.ndarray(qd.f64, shape, needs_grad=True) for _ in "ab"]
+    for array in known:
+        grid.exchange_halo(array)
+    return [
+        ([struct.a, struct.b], struct),
+        ([struct.a.grad, struct.b.grad], struct),
+        *(([v.get_scalar_field(0), v.get_scalar_field(1)], v) for v in vectors),
+        ([array.grad for array in singles], singles),
+        ([array.grad for array in known], known),
+    ]
+
+
+def test_wholes_live_as_long_as_each_rank_likes(world):
+    for kept in ("on the last rank", "nowhere"):
+        grid = ring(world)
+        pairs = parts_of_wholes(grid)
+        wholes = [whole for _, whole in pairs] if kept != "nowhere" and world.rank == world.size - 1 else []
+        pairs = [pair for pair, _ in pairs]
+        if world.rank == 0:
+            gc.collect()
+        for pair in pairs:
+            told(world, SAME, pair, grid.exchange_halo)
+            told(world, "not gather the same", pair, grid.gather)
+        del wholes
+        for pair in pairs:
+            grid.exchange_halo(*pair)
+
+
+def test_structs_of_one_rank_alone_mean_nothing(world):
+    grid = ring(world)
+    x, y = (qd.field(qd.f64, shape=tuple(grid.local)) for _ in "xy")
+    shown = qd.StructField({"x": x, "y": y}, {}) if world.rank == 0 else None
+    told(world, SAME, [x, y], lambda array: grid.exchange_halo(array, x) if array is y else grid.exchange_halo(array))
+    del shown
+    grid.gather(x)
 
 
 def test_what_whole_arrays_are_moved(world):
@@ -140,6 +184,8 @@ def test_ghosts_in_debug_mode(world):
         k = swapped(world, [0, 1])[0]
         use = partial(getattr(lists[k], what), pair[k].x)
         refused(WRONG, f"not {what} the same ghosts", use)
+        other = "accumulate" if what == "refresh" and world.rank == 0 else "refresh" if world.rank == 0 else what
+        refused(WRONG, f"not {other} the same ghosts", partial(getattr(lists[0], other), pair[0].x))
 
 
 def test_a_boundary_that_is_wrong_on_one_rank(world):

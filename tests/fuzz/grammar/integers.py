@@ -71,7 +71,8 @@ class Integers:
         """An integer that is not 0 and no -1."""
         choice = self.draw.number(0, 3)
         if choice < 2:
-            return self.g.indices.literal(self.draw.pick((1, 2, 3, 5, 7, 10, -2, -3, -7)))
+            divisors = (1, 2, 3, 5, 7, 10, -2, -3, -7) if choice else (2, 4, 8, 32, 128, 1024, 1 << 30, -4)
+            return self.g.indices.literal(self.draw.pick(divisors))
         return self.g.indices.within(1, self.draw.pick((4, 8)), depth)
 
     def division(self, depth) -> Expr | None:

@@ -183,7 +183,7 @@ class Statements:
         if op in ("<<", ">>"):
             return [f"{text} {op}= {self.g.indices.within(0, 7, 1).text}"]
         if op in ("//", "%"):
-            return [f"{text} {op}= {self.g.indices.literal(self.draw.pick((2, 3, 7))).text}"]
+            return [f"{text} {op}= {self.g.indices.literal(self.draw.pick((2, 3, 7, 8, 64))).text}"]
         if type_.shape and self.draw.chance(0.5):
             value = self.g.tensors.value(type_, 2)
         else:
