@@ -100,6 +100,8 @@ class Assignment:
             return self.writer.temp(value.as_value())
         if isinstance(value, Value) and not isinstance(value.expr, Const):
             return self.writer.temp(value)
+        if isinstance(value, KernelObject):
+            return value.snapshot()
         if type(value) in (list, tuple):
             return type(value)([self.snapshot(v) for v in value])
         return value

@@ -23,6 +23,10 @@ class KernelObject:
         """What `name = self` binds."""
         return self
 
+    def snapshot(self) -> KernelObject:
+        """What it is now, where an assignment to several names may change it before it is assigned itself."""
+        return self
+
     def passed(self, name: str) -> KernelObject:
         """What a func receives for a parameter that is no template."""
         return self

@@ -385,3 +385,113 @@ def test_tiles_side_by_side(arch, Tile, tiles):
         np.testing.assert_allclose(np.tril(factors.to_numpy()[k]), np.tril(a[k] if L is None else L), atol=2e-5)
         np.testing.assert_allclose(solved.to_numpy()[k], expected, atol=1e-4)
         np.testing.assert_allclose(rest.to_numpy()[k], b[k] - np.outer(b[k][:, 2], np.arange(n)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ndarray", "field", "offset", "shared"])
+def test_what_lies_before_the_array_is_left_alone(arch, kind):
+    """Rows, columns and the index in front of a slice, below zero or the offset and beyond the end."""
+    n, size = 16, 20
+    corner = (3, 5) if kind == "offset" else (0, 0)
+    data = np.arange(1, size * size + 1, dtype=np.float32).reshape(size, size)
+    starts = [(r, c) for r in (-18, -2, 0, 18, 25) for c in (-3, 0, 7, 19, 20)]
+    loaded, columns = (kit.array(np.zeros((len(starts), *shape), np.float32)) for shape in ((n, n), (n, n)))
+    source, of_source = kit.array(data), qd.types.ndarray()
+    if kind in ("field", "offset"):
+        of_source = qd.template()
+        source = qd.field(qd.f32, (size, size), offset=corner if kind == "offset" else None)
+        source.from_numpy(data)
+
+    @qd.func
+    def use(a: qd.template(), k: qd.i32, r: qd.i32, c: qd.i32, loaded: qd.template(), columns: qd.template()):
+        t = Tile16x16.eye(dtype=qd.f32)
+        t[:] = a[r : r + n, c : c + n]
+        loaded[k, 0:n, 0:n] = t
+        u = Tile16x16.zeros(dtype=qd.f32)
+        u -= qd.outer(a[r : r + n, c], -1.0)
+        columns[k, 0:n, 0:n] = u
+        loaded[k - len(starts), 0:n, 0:n] = u
+        loaded[k + len(starts), 0:n, 0:n] = u
+
+    @qd.kernel
+    def run(a: of_source, k: qd.i32, r: qd.i32, c: qd.i32, loaded: qd.types.ndarray(), columns: qd.types.ndarray()):
+        qd.loop_config(block_dim=n)
+        for i in range(n):
+            if qd.static(kind == "shared"):
+                sh = block.SharedArray((size, size), qd.f32)
+                for row, column in qd.ndrange((i, i + 1), size):
+                    sh[row, column] = a[row, column]
+                if i < size - n:
+                    for column in range(size):
+                        sh[n + i, column] = a[n + i, column]
+                block.sync()
+                use(sh, k, r, c, loaded, columns)
+            else:
+                use(a, k, r, c, loaded, columns)
+
+    for k, (r, c) in enumerate(starts):
+        run(source, k, r + corner[0], c + corner[1], loaded, columns)
+    for k, (r, c) in enumerate(starts):
+        expected, column = np.eye(n, dtype=np.float32), np.zeros(n, np.float32)
+        for i in range(n):
+            for j in range(n):
+                if 0 <= r + i < size and 0 <= c + j < size:
+                    expected[i, j] = data[r + i, c + j]
+            if 0 <= r + i < size and 0 <= c < size:
+                column[i] = data[r + i, c]
+        np.testing.assert_array_equal(loaded.to_numpy()[k], expected, str((r, c)))
+        np.testing.assert_array_equal(columns.to_numpy()[k], np.tile(column[:, None], (1, n)), str((r, c)))
+
+
+def test_tiles_change_places_and_solve_themselves(arch):
+    a = spd(16, "f32")
+    out = kit.array(np.zeros((5, 16, 16), np.float32))
+    given = kit.array(a)
+
+    @qd.kernel
+    def run(a: qd.types.ndarray(), out: qd.types.ndarray()):
+        qd.loop_config(block_dim=16)
+        for i in range(16):
+            t = Tile16x16.eye(dtype=qd.f32)
+            u = Tile16x16.zeros(dtype=qd.f32)
+            t, u = u, t
+            out[0, 0:16, 0:16] = t
+            out[1, 0:16, 0:16] = u
+            v = w = Tile16x16.eye(dtype=qd.f32)
+            v.r[0] = 5.0
+            out[2, 0:16, 0:16] = v
+            out[3, 0:16, 0:16] = w
+            t[:] = a[0:16, 0:16]
+            t.solve_triangular_(t)
+            out[4, 0:16, 0:16] = t
+
+    run(given, out)
+    eye = np.eye(16)
+    first = eye.copy()
+    first[:, 0] = 5
+    solved = np.linalg.solve(np.tril(a), a.T).T
+    np.testing.assert_allclose(out.to_numpy(), [0 * eye, eye, first, eye, solved], atol=1e-5)
+
+
+@pytest.mark.parametrize("where", ["small blocks", "no loop", "one thread"])
+def test_a_tile_needs_all_of_its_lanes(arch, where):
+    out = kit.array(np.zeros((16, 16), np.float32))
+
+    @qd.kernel
+    def small(out: qd.types.ndarray()):
+        qd.loop_config(block_dim=8)
+        for i in range(16):
+            out[0:16, 0:16] = Tile16x16.eye(dtype=qd.f32)
+
+    @qd.kernel
+    def alone(out: qd.types.ndarray()):
+        out[0:16, 0:16] = Tile16x16.eye(dtype=qd.f32)
+
+    @qd.kernel
+    def serial(out: qd.types.ndarray()):
+        qd.loop_config(serialize=True)
+        for i in range(16):
+            out[0:16, 0:16] = Tile16x16.eye(dtype=qd.f32)
+
+    kernel = {"small blocks": small, "no loop": alone, "one thread": serial}[where]
+    with pytest.raises(qd.QuadrantsSyntaxError, match=r"held by 16 lanes together.*loop_config\(block_dim=16\)"):
+        kernel(out)

@@ -10,7 +10,7 @@ from typing import Any
 
 from quadrants.errors import QuadrantsIndexError, QuadrantsSyntaxError, QuadrantsTypeError
 from quadrants.ir.nodes import ArrayDecl, Cell, Const, Load, Store
-from quadrants.ir.types import DType, i32
+from quadrants.ir.types import DType, i32, u32
 from quadrants.lang import access, scope, structs, typed
 from quadrants.lang.kernel_object import KernelObject
 from quadrants.lang.simt import kernel_scope as at
@@ -43,21 +43,43 @@ class ArraySlice(KernelObject):
     def cell(self, row, column) -> Cell:
         return Cell(self.decl, (*self.batch, row, column), self.dtype)
 
+    def begin(self, axis: int) -> int:
+        """Where the array begins along an axis, counted from the last one (-1)."""
+        return int(self.decl.index_offset[axis]) if self.decl.index_offset else 0
+
     def end(self, wanted, axis: int) -> Value:
-        """The smaller of `wanted` and where the array ends along an axis, counted from the last one (-1)."""
+        """The smaller of `wanted`, if that is there, and where the array ends along an axis."""
         extent = scope.require().extents(self.decl)[axis]
         if self.decl.index_offset:
             extent = typed.binary("add", Value(extent), self.decl.index_offset[axis]).expr
+        if wanted is None:
+            return Value(extent)
         if isinstance(wanted, Const) and isinstance(extent, Const):
             return at.const(min(wanted.value, extent.value), i32)
         return typed.binary("min", Value(wanted), Value(extent))
+
+    def span(self, wanted, axis: int) -> Value:
+        """How many indices there are from where the array begins to `end`; what `has` is asked with."""
+        begin, end = self.begin(axis), self.end(wanted, axis)
+        if isinstance(end.expr, Const):
+            return Value(Const(max(end.expr.value - begin, 0), u32))
+        above = typed.binary("max", end, at.const(begin, i32))
+        return scope.require().temp(typed.cast(_less(above, begin), u32), "span")
+
+    def has(self, index: Value, span: Value, axis: int) -> Value:
+        """Whether an index lies there, by one comparison: what is below the array is a large number."""
+        return typed.binary("lt", typed.cast(_less(index, self.begin(axis)), u32), span)
 
     def own_row(self, size: int) -> tuple:
         """(the row of this lane of a tile, whether the slice has it)"""
         tracer = scope.require()
         lane, first = lane_of(size), Value(self.rows[0])
         row = tracer.temp(lane if _is_zero(first) else typed.binary("add", first, lane), "row")
-        return row, typed.binary("lt", row, self.end(self.rows[1], -2))
+        inside = self.has(row, self.span(self.rows[1], -2), -2)
+        for k, index in enumerate(self.batch):
+            there = self.has(Value(index), self.span(None, k - self.decl.ndim), k - self.decl.ndim)
+            inside = typed.binary("logic_and", inside, there)
+        return row, inside
 
     def rebound(self, value: Any, innermost: bool) -> KernelObject:
         if isinstance(value, ArraySlice) and innermost:
@@ -90,9 +112,9 @@ class BlockSlice(ArraySlice):
         """`visit(k, cell)` for the elements that this lane has: element k of the tile and its place in the array."""
         tracer = scope.require()
         row, inside = self.own_row(size)
-        first, end = Value(self.columns[0]), tracer.temp(self.end(self.columns[1], -1), "stop")
-        known = isinstance(first.expr, Const) and isinstance(end.expr, Const)
-        whole = known and end.expr.value - first.expr.value >= size
+        first, span = Value(self.columns[0]), self.span(self.columns[1], -1)
+        known = isinstance(first.expr, Const) and isinstance(span.expr, Const)
+        whole = known and self.begin(-1) <= first.expr.value <= self.begin(-1) + span.expr.value - size
 
         def element(k):
             column = typed.binary("add", first, k) if not _is_zero(first) else k
@@ -100,7 +122,7 @@ class BlockSlice(ArraySlice):
                 visit(k, self.cell(row.expr, column.expr))
                 return
             column = tracer.temp(column, "column")
-            with tracer.when(typed.binary("lt", column, end)):
+            with tracer.when(self.has(column, span, -1)):
                 visit(k, self.cell(row.expr, column.expr))
 
         with tracer.when(inside):
@@ -125,10 +147,15 @@ class ColumnSlice(ArraySlice):
         tracer = scope.require()
         result = tracer.declare("element", structs.zero(self.dtype))
         row, inside = self.own_row(size)
+        inside = typed.binary("logic_and", inside, self.has(Value(self.column), self.span(None, -1), -1))
         with tracer.when(inside):
             cell = self.cell(row.expr, self.column)
             tracer.emit(Store(result.place, Load(cell, self.dtype)))
         return result
+
+
+def _less(x: Value, begin: int) -> Value:
+    return x if begin == 0 else typed.binary("sub", x, at.const(begin, i32))
 
 
 def _is_zero(x: Value) -> bool:

@@ -47,6 +47,13 @@ class Tile(KernelObject):
                 f"{cls.__name__} requires subgroups of {cls.SIZE} lanes or more, and those of this device have "
                 f"{group_size()}. Current arch is {Arch(tracer.arch_name)!r}"
             )
+        block_dim = tracer.flow.block_dim
+        if tracer.flow.level == 0 or block_dim is not None and block_dim < cls.SIZE:
+            here = "no parallel loop is around it" if tracer.flow.level == 0 else f"a block has {block_dim} threads"
+            raise QuadrantsSyntaxError(
+                f"{cls.__name__} is held by {cls.SIZE} lanes together, and {here}. Write "
+                f"`qd.loop_config(block_dim={cls.SIZE})` and `for i in range(count * {cls.SIZE})`, and make it there."
+            )
         return tracer
 
     @classmethod
@@ -80,9 +87,13 @@ class Tile(KernelObject):
     def named(self, name: str) -> Tile:
         tracer = scope.require()
         if self.fresh:
+            self.fresh = False  # another name of it, `v = w = Tile.eye()`, gets a copy
             tracer.rename(self.var, name)
             return type(self)(self.var)
         return type(self)(tracer.declare(name, self.var.expr))
+
+    def snapshot(self) -> Tile:
+        return self if self.fresh else type(self)(scope.require().declare("tile", self.var.expr), fresh=True)
 
     def passed(self, name: str) -> Tile:
         return self.named(name)
@@ -208,6 +219,9 @@ class Tile(KernelObject):
         if not isinstance(B, Tile) or type(B) is not type(self):
             raise QuadrantsTypeError(f"solve_triangular_ takes another {type(self).__name__}, got {type_name(B)}")
         tracer = self._tracer()
+        if B.var.place.var is self.var.place.var:
+            self.snapshot().solve_triangular_(B)
+            return
 
         def column(k):
             """Column k of X; then what it contributes to the columns behind it, which do not wait for one another."""
