@@ -207,6 +207,14 @@ class Tracer:
     def top_level(self) -> bool:
         return self.flow.top_level
 
+    @property
+    def in_threads(self) -> bool:
+        return self.flow.level > 0
+
+    @property
+    def block_dim(self) -> int | None:
+        return self.flow.block_dim
+
     def _serve_language(self) -> None:
         options, writer, memory, simt = self.options, self.writer, self.memory, self.simt
         self.default_fp, self.default_ip = options.default_fp, options.default_ip

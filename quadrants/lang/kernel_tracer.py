@@ -76,6 +76,14 @@ class KernelTracer(Protocol):
 
     # Blocks, lanes and shared arrays.
 
+    @property
+    def in_threads(self) -> bool:
+        """Whether translation is inside of a parallel loop, or of a function, which one may call."""
+
+    @property
+    def block_dim(self) -> int | None:
+        """Threads of a block, where the parallel loop around is known and says so."""
+
     def builtin(self, name: str, t: Any, /) -> Value:
         """A number of the running thread that never changes."""
 

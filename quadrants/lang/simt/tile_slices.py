@@ -21,7 +21,7 @@ from quadrants.lang.value import Value
 def log2_of(size: int) -> int | None:
     """Which lanes shuffle among themselves: 2**this many, None for all of a subgroup, where a tile has no other beside
     it."""
-    alone = size == group_size() or scope.require().flow.block_dim == size
+    alone = size == group_size() or scope.require().block_dim == size
     return None if alone else size.bit_length() - 1
 
 

@@ -47,9 +47,9 @@ class Tile(KernelObject):
                 f"{cls.__name__} requires subgroups of {cls.SIZE} lanes or more, and those of this device have "
                 f"{group_size()}. Current arch is {Arch(tracer.arch_name)!r}"
             )
-        block_dim = tracer.flow.block_dim
-        if tracer.flow.level == 0 or block_dim is not None and block_dim < cls.SIZE:
-            here = "no parallel loop is around it" if tracer.flow.level == 0 else f"a block has {block_dim} threads"
+        block_dim = tracer.block_dim
+        if not tracer.in_threads or block_dim is not None and block_dim < cls.SIZE:
+            here = f"a block has {block_dim} threads" if tracer.in_threads else "no parallel loop is around it"
             raise QuadrantsSyntaxError(
                 f"{cls.__name__} is held by {cls.SIZE} lanes together, and {here}. Write "
                 f"`qd.loop_config(block_dim={cls.SIZE})` and `for i in range(count * {cls.SIZE})`, and make it there."
