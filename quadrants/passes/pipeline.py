@@ -111,8 +111,9 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
-    yield powers_of_two
-    if not able.known_bits:
+    if able.known_bits:
+        yield powers_of_two
+    else:  # masks are what compilers get wrong there, so they have as few as may be
         yield hidden_bits
     yield distinct_names
 
