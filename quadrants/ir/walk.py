@@ -121,6 +121,17 @@ def update(s: n.Stmt, rewrite: Callable[..., Any], *args: Any) -> None:
         setattr(s, slot, rewrite(x, *args) if type(x) is list else _rewritten(x, rewrite, args))
 
 
+def inner_first(x: Any, visit: Callable[[Any], Any]) -> Any:
+    """A list of statements, which are changed, or an expression or place, with `visit(e)` for every expression and
+    place e in it, after those below e.
+    """
+    if type(x) is list:
+        for s in x:
+            update(s, inner_first, visit)
+        return x
+    return visit(rebuilt(x, inner_first, visit))
+
+
 def blocks(s: n.Stmt) -> list[list[n.Stmt]]:
     """The blocks directly below a statement."""
     return [getattr(s, slot) for slot in _BLOCKS.get(type(s), ())]

@@ -20,31 +20,24 @@ _QUOTIENTS = ("floordiv", "raw_div")
 def helped_negatives(module: n.Module, types: tuple[str, ...]) -> n.Module:
     """Write as negatives what compilers see as such. types: the names of those that helpers compute."""
     for task in module.tasks:
-        rewrite = _Rewrite(types, [task.pre, task.body, task.reductions])
-        for declare in task.pre:
-            walk.update(declare, rewrite)
-        for declare, final in task.reductions:
-            walk.update(declare, rewrite)
-            rewrite(final.then)
-        rewrite(task.body)
+        visit = _Visit(types, [task.pre, task.body, task.reductions])
+        walk.inner_first([*task.pre, *(declare for declare, _ in task.reductions)], visit)
+        for _, final in task.reductions:
+            walk.inner_first(final.then, visit)
+        walk.inner_first(task.body, visit)
     for function in module.functions:
-        _Rewrite(types, function.body)(function.body)
+        walk.inner_first(function.body, _Visit(types, function.body))
     return module
 
 
-class _Rewrite:
-    """Rewrites what is in one task or function."""
+class _Visit:
+    """Rewrites expressions of one task or function."""
 
     def __init__(self, types: tuple[str, ...], bodies: Any):
         self.types = types
         self.values = Values(list(walk.walk(bodies)), ())
 
     def __call__(self, x: Any) -> Any:
-        if type(x) is list:
-            for s in x:
-                walk.update(s, self)
-            return x
-        x = walk.rebuilt(x, self)
         if not isinstance(x, (n.Binary, n.Unary)) or element_dtype(x.type).name not in self.types:
             return x
         negated = self._negated(x)

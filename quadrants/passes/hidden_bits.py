@@ -15,19 +15,14 @@ from quadrants.ir.types import DType, u1
 def hidden_bits(module: n.Module) -> n.Module:
     """Leave no constant 1 in a bitwise `&`."""
     for task in module.tasks:
-        _rewritten([*task.pre, *(s for pair in task.reductions for s in pair)])
-        _rewritten(task.body)
+        walk.inner_first([*task.pre, *(s for pair in task.reductions for s in pair)], _visit)
+        walk.inner_first(task.body, _visit)
     for function in module.functions:
-        _rewritten(function.body)
+        walk.inner_first(function.body, _visit)
     return module
 
 
-def _rewritten(x: Any) -> Any:
-    if type(x) is list:
-        for s in x:
-            walk.update(s, _rewritten)
-        return x
-    x = walk.rebuilt(x, _rewritten)
+def _visit(x: Any) -> Any:
     if isinstance(x, n.Binary) and x.op == "bit_and":
         return n.Binary(x.op, _hidden(x.a), _hidden(x.b), x.type, x.loc, x.exact)
     return x

@@ -12,7 +12,7 @@ from __future__ import annotations
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 
-_LEAVES = (n.While, n.Return, n.Leave, n.Print, n.Check, n.StopGrad, n.Region)
+_LEAVES = (n.While, n.Return, n.Leave, n.StopGrad, n.Region)
 
 
 def idle_loops(module: n.Module) -> n.Module:

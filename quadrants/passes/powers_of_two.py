@@ -22,16 +22,11 @@ def powers_of_two(module: n.Module) -> n.Module:
     """Leave no division where a shift or a mask does the same."""
     for body in (*(task.body for task in module.tasks), *(function.body for function in module.functions)):
         if any(_by_bits(e) is not None for e in walk.only(body, _BINARY)):
-            _rewritten(body)
+            walk.inner_first(body, _visit)
     return module
 
 
-def _rewritten(x: Any) -> Any:
-    if type(x) is list:
-        for s in x:
-            walk.update(s, _rewritten)
-        return x
-    x = walk.rebuilt(x, _rewritten)
+def _visit(x: Any) -> Any:
     made = _by_bits(x) if type(x) is n.Binary else None
     return x if made is None else made
 
