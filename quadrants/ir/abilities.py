@@ -17,8 +17,8 @@ class Abilities(NamedTuple):
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
     `ir.words`), and this says whether the device adds to real numbers by itself. helped_negatives: names of integer
     types of which helpers compute negatives, as compilers lose some. known_bits: compilers find the right places in
-    memory from `x & 1`. idle_loops: they end where nests of loops do nothing. lacks: what the device has not of the
-    rest.
+    memory from `x & 1`. known_reals: they compute with known real numbers as devices do. idle_loops: they end where
+    nests of loops do nothing. lacks: what the device has not of the rest.
     """
 
     arch: str = ""
@@ -35,5 +35,6 @@ class Abilities(NamedTuple):
     word_sums: bool | None = None
     helped_negatives: tuple[str, ...] = ()
     known_bits: bool = True
+    known_reals: bool = True
     idle_loops: bool = True
     lacks: Lacks = Lacks()

@@ -20,6 +20,7 @@ from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
 from quadrants.passes.helped_negatives import helped_negatives
 from quadrants.passes.hidden_bits import hidden_bits
+from quadrants.passes.hidden_reals import hidden_reals
 from quadrants.passes.idle_loops import idle_loops
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
@@ -111,10 +112,11 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
-    if able.known_bits:
-        yield powers_of_two
-    else:  # masks are what compilers get wrong there, so they have as few as may be
+    yield powers_of_two
+    if not able.known_bits:
         yield hidden_bits
+    if not able.known_reals:
+        yield hidden_reals
     yield distinct_names
 
 

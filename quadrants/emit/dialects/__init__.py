@@ -46,7 +46,7 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers, recursion, references, long_loops, known_bits, idle_loops, lacks: see `Abilities`; `without`
+    goto, pointers, recursion, references, long_loops, known_bits, known_reals, idle_loops, lacks: see `Abilities`; `without`
     gives a record what its device lacks.
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
@@ -105,6 +105,7 @@ class Dialect:
     endless: str = "1"
     known_zeros: bool = True
     known_bits: bool = True
+    known_reals: bool = True
     idle_loops: bool = True
     typed_bits: bool = True
     batches: bool = True
@@ -136,6 +137,7 @@ class Dialect:
             word_sums=self.spelling.float_atomics if self.model == "reference" else None,
             helped_negatives=self.helped_negatives,
             known_bits=self.known_bits,
+            known_reals=self.known_reals,
             idle_loops=self.idle_loops,
             lacks=self.lacks,
         )

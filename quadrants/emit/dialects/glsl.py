@@ -70,6 +70,7 @@ DIALECT = Dialect(
     pointers=False,
     recursion=False,
     references=False,
+    known_reals=False,
     space_device="device ",
     space_shared="shared ",
     address="u64",
