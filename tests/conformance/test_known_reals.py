@@ -37,7 +37,14 @@ def test_each_operation_rounds(init, dtype):
     h, s = np.float16, np.float32
     with np.errstate(over="ignore"):
         if dtype == "f16":
-            want = [h(7.5) * h(7.5) * h(7.5), 0, h(0.1) * h(0.1) * h(0.3), h(2049) + h(2), h(0.2) * h(0.7), h(0.2) * h(0.7)]
+            want = [
+                h(7.5) * h(7.5) * h(7.5),
+                0,
+                h(0.1) * h(0.1) * h(0.3),
+                h(2049) + h(2),
+                h(0.2) * h(0.7),
+                h(0.2) * h(0.7),
+            ]
         else:
             want = [0, s(0.1) * s(0.1), s(np.inf), s(0.1) * s(0.1), s(0.1) * s(0.1), 0, 1, -s(0.1) * s(0.1) + s(0.01)]
     out = np.zeros(len(want), h if dtype == "f16" else s)

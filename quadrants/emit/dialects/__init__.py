@@ -46,8 +46,8 @@ class Dialect:
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
-    goto, pointers, recursion, references, long_loops, known_bits, known_reals, idle_loops, lacks: see `Abilities`; `without`
-    gives a record what its device lacks.
+    goto, pointers, recursion, references, long_loops, known_bits, known_reals, idle_loops, lacks: see `Abilities`;
+    `without` gives a record what its device lacks.
     space_device, space_shared: qualifiers of memory that all threads see, and those of a block, with a blank behind; ""
     where types do not tell. address: primitive type of an address in the argument block, "" where it is a pointer.
     model: "pointer", or "reference" where memory is reached through blocks (see `emit.references`). endless: the
