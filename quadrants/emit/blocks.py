@@ -104,7 +104,7 @@ class BlockPrinter(Printer):
         ):
             return ""
         if isinstance(a, n.Load) and isinstance(a.place, n.VarPlace) and a.place.var is place.var:
-            operand = self.unsigned_operand(value.op, value.b)
+            operand = self.text(value.b) if value.exact else self.unsigned_operand(value.op, value.b)
             return t_.assign(self.place(place), operand, symbols[value.op]) + ";"
         return ""
 

@@ -141,6 +141,8 @@ def cast(p: Prelude, op: str, source: DType, target: DType) -> str:
         return p.add("cast", name, "to_integer", source, target, p.need(*whole), needs=needs)
     if op == "wide" and (source, target) == (i32, i64):
         return p.add("cast", "qd_i64_from_i32", "wide", source, target, needs=(source, target))
+    if op == "hidden" and source is target and source in (f16, f32, f64):
+        return p.add("cast", f"qd_hidden_{source}", "hidden", source, target, needs=(source,))
     if op == "once" and (source, target) == (f64, f16):
         return p.add("cast", "qd_f16_from_f64", "once", source, target, needs=(source, target))
     if op == "rounded" and (source, target) == (f16, f32):

@@ -48,6 +48,7 @@ _LOGIC = {
     "add": "", "sub": "", "bit_xor": "", "mul": "all", "bit_and": "all", "min": "all", "bit_or": "any", "max": "any",
 }  # fmt: skip
 _ORDERED = ("lt", "le", "gt", "ge")
+_TO_WHOLE = ("floor", "ceil", "round", "trunc")
 
 
 class ReferencePrinter(BlockPrinter):
@@ -136,7 +137,13 @@ class ReferencePrinter(BlockPrinter):
             return t_.call(self.need("reference_value", e.type), self.text(e))
         return self.text(e)
 
+    def hidden(self, t: DType, a: Text) -> Text:
+        """A real number as one of which the driver does not find out by itself that it is 0."""
+        return a if self.dialect.known_zeros else t_.call(self.need("cast", "hidden", t, t), a)
+
     def converted(self, have: DType, t: DType, a: Text) -> Text:
+        if t.is_real and not have.is_real:
+            return self.hidden(t, super().converted(have, t, a))
         if have is i32 and t is i64:
             return t_.call(self.need("cast", "wide", have, t), a)
         if have is f64 and t is f16:
@@ -151,14 +158,21 @@ class ReferencePrinter(BlockPrinter):
 
     def bit_cast(self, have: DType, t: DType, a: Text) -> Text:
         found = super().bit_cast(have, t, a)
+        if t.is_real and not have.is_real:
+            return self.hidden(t, found)
         if self.dialect.typed_bits or not have.is_real or t.is_real:
             return found
         return t_.infix("+", ADD, found, self.print_Builtin(n.Builtin("zero", t)))
 
     def print_Const(self, e: n.Const) -> Text:
-        """A zero as one that the driver does not know of, also where it would follow a variable to it."""
-        if self.dialect.known_zeros or not e.type.is_real or e.value != 0:
+        """A zero as one that the driver does not know of, also where it would follow a variable to it; and, where each
+        operation shall be that of the type, any number, as operations may make zeros of others.
+        """
+        if self.dialect.known_zeros or not e.type.is_real:
             return super().print_Const(e)
+        if e.value != 0:
+            const = super().print_Const(e)
+            return const if self.options.get("fast_math") else self.hidden(e.type, const)
         zero = self.print_Builtin(n.Builtin("zero", e.type))
         return self.unary("neg", e.type, zero) if math.copysign(1, e.value) < 0 else zero
 
@@ -190,7 +204,8 @@ class ReferencePrinter(BlockPrinter):
             return a
         if op == "sqrt" and self.rounds_right(t):
             return t_.call(self.need("float", "nearest_root", t), a)
-        return super().unary(op, t, a)
+        made = super().unary(op, t, a)
+        return self.hidden(t, made) if t.is_real and op in _TO_WHOLE else made
 
     def binary(self, op: str, t: DType, tb: DType, a: Text, b: Text, count: n.Expr | None = None) -> Text:
         if op in ("logic_and", "logic_or"):

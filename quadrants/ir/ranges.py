@@ -95,6 +95,12 @@ class Ranges:
             return 0, b[1] - 1
         if e.op in ("floordiv", "raw_div") and a[0] >= 0 and b[0] > 0:
             return a[0] // b[1], a[1] // b[0]
+        if e.op == "floordiv" and b[0] == b[1] > 0:
+            return a[0] // b[0], a[1] // b[0]
+        if e.op == "shr" and isinstance(e.type, DType) and 0 <= b[0] == b[1] < e.type.bits:
+            return a[0] >> b[0], a[1] >> b[0]
+        if e.op in ("bit_or", "bit_xor") and min(a[0], b[0]) >= 0:
+            return 0, (1 << max(a[1], b[1]).bit_length()) - 1
         if e.op in ("min", "max"):
             pick = min if e.op == "min" else max
             return pick(a[0], b[0]), pick(a[1], b[1])

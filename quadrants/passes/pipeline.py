@@ -24,6 +24,7 @@ from quadrants.passes.hidden_reals import hidden_reals
 from quadrants.passes.idle_loops import idle_loops
 from quadrants.passes.launch_values import compute_at_use
 from quadrants.passes.leave_by_return import leave_by_return
+from quadrants.passes.loop_steps import loop_steps
 from quadrants.passes.lower_places import lower_places
 from quadrants.passes.narrowed_loops import narrow_loops
 from quadrants.passes.neighbours import find_neighbours
@@ -112,6 +113,7 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
+    yield loop_steps
     yield powers_of_two
     if not able.known_bits:
         yield hidden_bits

@@ -80,3 +80,42 @@ def test_odd_functions_keep_the_sign_of_zero(init, dtype):
     out = np.ones((6, 2), x.dtype)
     functions(x, out)
     assert (out == 0).all() and (np.signbit(out) == [False, True]).all(), out
+
+
+@qd.kernel
+def of_integers(x: qd.types.ndarray(ndim=1), out: qd.types.ndarray(ndim=2), ns: qd.types.ndarray(qd.i32, ndim=1)):
+    for i in x:
+        a, n, no, part = x[i], 0, False, 0.4
+        v = qd.Vector([0, 1])
+        out[0, i] = a / n
+        out[1, i] = a * n
+        out[2, i] = a / no
+        out[3, i] = a / (ns[i] & qd.i32(0))
+        out[4, i] = a * (ns[i] * 0)
+        out[5, i] = (a * v)[0]
+        out[6, i] = a / qd.floor(part)
+        out[7, i] = a * qd.bit_cast(qd.i32(0), qd.f32)
+        out[8, i] = 1 / (n - a)
+        out[9, i] = a // n
+        out[10, i] = a % n
+        for j in range(3):
+            if j == 1:
+                out[11, i] = a / (j - 1)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_integers_that_are_zero_are_zeros_like_others(init, dtype, fast):
+    """A loop that a driver unrolls has counters that it knows."""
+    init(fast_math=fast, default_fp=getattr(qd, dtype))
+    x = np.array([-2, 3, 0.25, -0.5]) if fast else DIVISORS
+    x = x.astype(dtype.replace("f", "float"))
+    out = np.zeros((12, x.size), x.dtype)
+    of_integers(x, out, np.arange(x.size, dtype=np.int32))
+    with np.errstate(all="ignore"):
+        zero = x.dtype.type(0)
+        quotient, product = x / zero, x * zero
+        wanted = [quotient, product, quotient, quotient, product, product, quotient, product, 1 / (zero - x)]
+        wanted += [quotient, np.full_like(x, np.nan), quotient]
+    for row, (got, want) in enumerate(zip(out, wanted, strict=True)):
+        assert np.array_equal(got, want, equal_nan=True), (row, got, want)

@@ -22,6 +22,13 @@ def devices() -> int:
     return found
 
 
+def one_device() -> dict[str, str]:
+    """What has all ranks take the first one."""
+    if core.device_count("cuda") < 1:
+        pytest.skip("needs a CUDA device")
+    return {"QD_RANKS_ARCH": "cuda", "CUDA_VISIBLE_DEVICES": "0"}
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_runs_on_devices(any_mpi, ranks, program, tmp_path):
@@ -76,11 +83,16 @@ def test_a_rank_that_says_nothing_is_given_up_without_cupy():
     assert done.code != 0 and done.left == [], done.out
 
 
-def test_two_ranks_of_one_device_go_through_the_host(any_mpi, tmp_path):
-    devices()
-    one = {"QD_RANKS_ARCH": "cuda", "CUDA_VISIBLE_DEVICES": "0"}
-    done = any_mpi.run(2, str(HERE / "ranks_overlap.py"), cwd=tmp_path, limit=180, **one)
-    assert done.code == 0 and "2 ranks: mpi4py" in done.out and "ranks 0 and 1 are on one GPU" in done.out, done.out
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p != "ranks_devices.py"])
+def test_two_ranks_of_one_device_go_through_the_host(any_mpi, program, tmp_path):
+    done = any_mpi.run(2, str(HERE / program), cwd=tmp_path, limit=180, **one_device())
+    assert done.code == 0 and passed(done.out) == names_in(program), done.out
+    assert "2 ranks: mpi4py" in done.out and "ranks 0 and 1 are on one GPU" in done.out, done.out
+
+
+def test_two_ranks_of_one_device_have_no_nccl(any_mpi, tmp_path):
+    pytest.importorskip("cupy", reason="needs CuPy and NCCL (pip install cupy-cuda13x nvidia-nccl-cu13)")
+    one = one_device()
     program = "import quadrants as qd\nfrom quadrants import distributed as qdist\nqdist.init(qd.cuda, engine='nccl')\n"
     done = any_mpi.run(2, "-c", program, cwd=tmp_path, limit=60, **one)
     assert done.code != 0 and "engine='nccl': ranks 0 and 1 are on one GPU" in done.out, done.out
