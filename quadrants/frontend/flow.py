@@ -42,8 +42,23 @@ class Flow:
     @property
     def block_dim(self) -> int | None:
         """Threads of a block, where the parallel loop around is known and says so."""
-        task = next((loop for loop in self.loops if isinstance(loop, For) and loop.parallel), None)
+        task = self._task()
         return task.config.block_dim if task is not None and task.config is not None else None
+
+    def share_block(self, block_dim: int) -> int:
+        """Have blocks of the parallel loop around so many threads, if it does not say how many. What they have then;
+        the argument itself where no such loop is known."""
+        task = self._task()
+        if task is None:
+            return block_dim
+        if task.config is None:
+            task.config = LoopConfig()
+        if task.config.block_dim is None:
+            task.config.block_dim = block_dim
+        return task.config.block_dim
+
+    def _task(self) -> For | None:
+        return next((loop for loop in self.loops if isinstance(loop, For) and loop.parallel), None)
 
     @contextmanager
     def runtime_control(self) -> Iterator[None]:

@@ -66,6 +66,12 @@ class Simt:
         real = any(frame.kind == "real" for frame in self.functions.positions.frames)
         return target is not None and not target.block_votes and self.flow.in_function > 0 and not real
 
+    def share_block(self, block_dim: int) -> int:
+        """See `Flow.share_block`."""
+        dim = block_dim_of(self.options.arch_name, block_dim)
+        assert dim is not None
+        return self.flow.share_block(dim)
+
     @staticmethod
     def builtin(name: str, t) -> Value:
         """A number of the running thread that never changes."""

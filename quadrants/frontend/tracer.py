@@ -67,7 +67,7 @@ class Tracer:
         "default_fp", "default_ip", "debug", "check_bounds", "arch_name", "resolve_dtype", "emit", "declare",
         "temp", "check", "reported_loc", "assign_to", "atomic", "check_width", "check_tensor_index", "cell",
         "within", "extents", "builtin", "intrinsic", "declare_shared", "when", "repeat", "rename", "warn",
-        "name_of",
+        "name_of", "share_block",
         "bind_struct_method", "call_func",
     )  # fmt: skip
 
@@ -227,5 +227,6 @@ class Tracer:
         self.check_width, self.check_tensor_index = memory.check_width, memory.check_tensor_index
         self.cell, self.within, self.extents = memory.cell, memory.within, memory.extents
         self.builtin, self.intrinsic, self.declare_shared = simt.builtin, simt.intrinsic, simt.declare_shared
+        self.share_block = simt.share_block
         self.when, self.repeat, self.rename = simt.when, simt.repeat, simt.rename
         self.bind_struct_method, self.call_func = bind_struct_method, self.func_calls.call_func

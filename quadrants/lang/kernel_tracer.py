@@ -84,6 +84,9 @@ class KernelTracer(Protocol):
     def block_dim(self) -> int | None:
         """Threads of a block, where the parallel loop around is known and says so."""
 
+    def share_block(self, block_dim: int, /) -> int:
+        """Threads of a block of the parallel loop around, which are `block_dim` where it does not say how many."""
+
     def builtin(self, name: str, t: Any, /) -> Value:
         """A number of the running thread that never changes."""
 

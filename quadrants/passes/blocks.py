@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, Module, Task
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, Module, Stmt, Task
 from quadrants.ir.types import size_align
 from quadrants.passes.user_lines import at_users_line, definition
 
@@ -41,27 +41,39 @@ def describe_blocks(module: Module) -> Module:
             task.collective |= together
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
         if task.loop is None and (task.collective or arrays):
-            _refuse_in_order(task, module)
+            _refuse_alone(task, module)
     return module
 
 
-def _refuse_in_order(task: Task, module: Module) -> None:
-    """A loop that one thread goes through has nobody to wait for, and nothing that others stored."""
-    for s in task.body:
+def _refuse_alone(task: Task, module: Module) -> None:
+    """One thread has nobody to exchange anything with, and nothing that others stored."""
+    for s in walk.statements(task.body):
         if isinstance(s, For) and s.config is not None and s.config.in_order:
-            for node in walk.with_functions(s.body, _TOGETHER):
-                if isinstance(node, Cell) and node.array.kind == "shared":
-                    what = f"the shared array '{node.array.label}'"
-                elif isinstance(node, Intrinsic) and node.op not in ALONE:
-                    what = f"qd.simt.{node.op}"
-                else:
-                    continue
+            what = _shared_work(s.body)
+            if what:
                 asked = "serialize=True" if s.config.serialize else "parallelize=1"
                 text = (
                     f"The threads of a block work together on {what}, and qd.loop_config({asked}) has one thread do "
                     f"the whole loop: leave {asked} out"
                 )
                 raise QuadrantsCompilationError(at_users_line(s.loc or definition(module), text))
+        what = "" if walk.blocks(s) else _shared_work([s])
+        if what:
+            text = (
+                f"The threads of a block work together on {what}, and one thread alone does this: write it in a loop "
+                "at the top level of the kernel, as none is parallel inside of an `if`, a `while` or another loop"
+            )
+            raise QuadrantsCompilationError(at_users_line(getattr(s, "loc", None) or definition(module), text))
+
+
+def _shared_work(body: Sequence[Stmt]) -> str:
+    """What in a body takes several threads, but barriers, which one thread passes; "" for none."""
+    for node in walk.with_functions(body, _TOGETHER):
+        if isinstance(node, Cell) and node.array.kind == "shared":
+            return f"the shared array '{node.array.label}'"
+        if isinstance(node, Intrinsic) and node.op not in ALONE and not node.op.endswith(".sync"):
+            return f"qd.simt.{node.op}"
+    return ""
 
 
 def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:

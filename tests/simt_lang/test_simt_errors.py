@@ -390,3 +390,87 @@ def test_threads_of_a_block_meet_in_a_loop_of_each(arch):
     for _ in range(3):
         y = (y + np.arange(64)).reshape(2, 32)[:, ::-1].reshape(64)
     assert (x.to_numpy() == y).all()
+
+
+INNER = """
+import quadrants as qd
+from quadrants.lang.simt import block, subgroup
+
+x = qd.field(qd.f32, 64)
+k = qd.field(qd.i32, 64)
+
+@qd.func
+def folded(value):
+    return block.reduce_all_add(value, 64, qd.i32)
+
+@qd.kernel
+def run(n: qd.i32):
+    {around}:
+        qd.loop_config(block_dim=64)
+        for i in range(64):
+            {line}
+"""
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("around", ["if n > 0", "while n > 7"])
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("block.SharedArray((64,), qd.f32)[i] = x[i]", "the shared array"),
+        ("x[i] = subgroup.shuffle_xor(x[i], qd.u32(1))", "qd.simt.subgroup.shuffle_xor"),
+        ("x[i] = subgroup.reduce_all_add(x[i])", "qd.simt.subgroup.reduce_all"),
+        ("k[i] = folded(k[i])", "qd.simt.subgroup"),
+    ],
+)
+def test_a_loop_in_another_statement_has_no_block(tmp_path, around, line, what):
+    qd.init(arch=qd.cuda, emulate=True)
+    path = tmp_path / "program.py"
+    path.write_text(INNER.format(around=around, line=line))
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(qd.QuadrantsCompilationError) as caught:
+        names["run"](1)
+    text = str(caught.value)
+    assert what in text and "one thread alone does this" in text and "program.py" in text
+
+
+@kit.lanes
+def test_the_block_of_a_fold_is_that_of_the_loop(arch):
+    """Where the loop says nothing it is what the fold says, and else both have to say the same."""
+    size = 2 * subgroup.group_size()
+
+    @qd.kernel
+    def unsaid(out: qd.types.ndarray(qd.i32, 1)):
+        for i in range(4 * size):
+            out[i] = block.reduce_all_add(i, size, qd.i32)
+
+    @qd.kernel
+    def other(out: qd.types.ndarray(qd.i32, 1)):
+        qd.loop_config(block_dim=2 * size)
+        for i in range(4 * size):
+            out[i] = block.inclusive_add(i, size, qd.i32)
+
+    @qd.kernel
+    def two(out: qd.types.ndarray(qd.i32, 1)):
+        for i in range(4 * size):
+            out[i] = block.inclusive_add(i, size, qd.i32) + block.reduce_all_max(i, 2 * size, qd.i32)
+
+    out = np.zeros(4 * size, np.int32)
+    unsaid(out)
+    assert np.array_equal(out, np.repeat(np.arange(4 * size).reshape(4, size).sum(1), size))
+    for kernel in (other, two):
+        with pytest.raises(qd.QuadrantsCompilationError, match=r"blocks of this loop have \d+ threads"):
+            kernel(out)
+
+
+@kit.lanes
+def test_a_fold_has_all_its_lanes(arch):
+    @qd.kernel
+    def narrow(out: qd.types.ndarray(qd.i32, 1)):
+        qd.loop_config(block_dim=2)
+        for i in range(8):
+            out[i] = subgroup.reduce_all_add_tiled(i, 2)
+
+    with pytest.raises(qd.QuadrantsCompilationError, match=r"goes over 4 lanes, and the blocks of this loop have 2"):
+        narrow(np.zeros(8, np.int32))

@@ -52,6 +52,7 @@ class _Fold:
         if self.type not in at.LANE_TYPES:
             names = ", ".join(map(str, at.LANE_TYPES))
             raise QuadrantsTypeError(f"qd.simt.{name}: dtype must be one of {names}, got {self.type}")
+        at.share_block(self.tracer, dim, name)
         self.value = self.tracer.temp(typed.cast(at.scalar(value, name), self.type))
         self.size, self.log2, self.parts = size, size.bit_length() - 1, dim // size
         thread = self.tracer.builtin("block.thread_idx", i32)

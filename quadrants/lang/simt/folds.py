@@ -48,7 +48,7 @@ def _operand(value, how: str, name: str) -> Value:
 
 def fold(kind: str, how: str, value, log2_size, name: str):
     """A fold over tiles: `kind` is reduce, reduce_all, inclusive or exclusive."""
-    log2, value = tile_size(log2_size, name), _operand(value, how, name)
+    value, log2 = _operand(value, how, name), tile_size(log2_size, name)
     start = (identity(how, value.type),) if kind == "exclusive" else ()
     if log2 == 0:
         return start[0] if start else value
@@ -59,7 +59,7 @@ def fold(kind: str, how: str, value, log2_size, name: str):
 def _segmented(how: str, value, head_flag, log2_size, name: str):
     if at.constant(log2_size, "log2_size", name) > 6:
         raise AssertionError(f"{name}: log2_size must be at most 6, got {log2_size}")
-    log2, value = tile_size(log2_size, name), _operand(value, how, name)
+    value, log2 = _operand(value, how, name), tile_size(log2_size, name)
     head = at.predicate(head_flag, name)
     if log2 == 0:
         return value

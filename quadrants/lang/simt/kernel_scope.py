@@ -48,6 +48,15 @@ def votes_at_barriers(tracer) -> bool:
     return target is None or target.block_votes
 
 
+def share_block(tracer, dim: int, name: str) -> None:
+    """Have the blocks of the loop around `dim` threads. AssertionError if it says otherwise."""
+    there = tracer.share_block(dim)
+    assert there == dim, (
+        f"qd.simt.{name}: block_dim is {dim}, and the blocks of this loop have {there} threads: pass that, or write "
+        f"qd.loop_config(block_dim={dim}) before the loop"
+    )
+
+
 def tracer_of(what: str):
     """The tracer at work. `what` is the public name of the operation that needs it."""
     tracer = scope.current()

@@ -36,6 +36,7 @@ def radix_rank_match_atomic_or(key, block_dim, radix_bits, bit_start, num_bits, 
     size = group_size()
     assert dim == 1 << bits, f"{name}: block_dim must be 1 << radix_bits, got {dim} and {bits} bits"
     assert size in (32, 64), f"{name}: subgroups must have 32 or 64 lanes, here they have {size}"
+    at.share_block(tracer, dim, name)
     assert 0 < used <= bits, f"{name}: num_bits must be in 1 .. {bits}, got {used}"
     for array in (bins, excl_prefix):
         if not isinstance(array, SharedArray) or array.decl.shape != (dim,) or array.decl.type is not i32:
