@@ -7,8 +7,8 @@
     reduce, reduce_all, inclusive_scan (value, block_dim, op, dtype) and exclusive_scan (value, block_dim, op, identity,
         dtype) fold by `op`, a @qd.func of two values: associative, the earlier thread's value on the left
 
-`block_dim` is that of the loop, a compile-time multiple of `group_size()` (else AssertionError); dtype is the type of
-`value`. All threads of the block take part. On the CPU: AssertionError.
+`block_dim` is that of the loop, which takes it where it says none, a compile-time multiple of `group_size()` (else
+AssertionError); dtype is the type of `value`. All threads of the block take part. On the CPU: AssertionError.
 
         subgroup      0        1        2        3
         folds         a        b        c        d        in each by shuffles, then in a shared array

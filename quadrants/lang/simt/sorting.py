@@ -14,7 +14,8 @@ from quadrants.lang.simt.lanes import group_size, log2_group_size, tile_size
 
 
 def bitonic_sort_kv(key, value):
-    """(key, value) of each lane after the pairs of the subgroup were sorted, ascending by key and then by value.
+    """(key, value) of each lane after the pairs of the subgroup were sorted, ascending by key and then by value. With
+    a NaN among the keys the order is open.
 
     y = qd.simt.subgroup.bitonic_sort_kv(key, a[i])
     """

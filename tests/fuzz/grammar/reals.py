@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .types import INTS, REALS, Expr, Type, dtype
 
+_DIGITS = ("0.1", "0.7", "3.3", "1000.5", "2049.0", "16777217.0", "0.0001")
+_ZEROS = ("qd.cast(0, qd.i32)", "(qd.i32(2) - 2)", "(qd.i32(7) // 8)", "(qd.i32(5) & 2)", "qd.i32(False)")
+
 
 class Reals:
     def __init__(self, g):
@@ -22,6 +25,7 @@ class Reals:
             "leaf": 6, "arithmetic": 6, "quotient": 2, "integers": 1, "minus": 2, "extremum": 1, "ternary": 1,
             "select": 1, "cast": 2, "from_integer": 2, "there_and_back": 2, "comparison": 1, "absolute": 1,
             "rounding": 1, "root": 1, "power": 1, "call": 2, "component": 1, "reduction": 1, "floor_division": 1,
+            "known": 1, "by_zero": 0.3,
         }  # fmt: skip
         if depth <= 0:
             return self.leaf(0)
@@ -84,6 +88,18 @@ class Reals:
             f"({a.text} {self.draw.pick(('//', '%'))} {b})",
             self.g.promoted(a.type, Type(self.g.fp if b != "3" else self.g.ip)),
         )
+
+    def known(self, depth) -> Expr:
+        """An operation on numbers that are all known, with digits that its type has not."""
+        name = self.draw.pick(self.names())
+        a, b = (f"qd.{name}({self.draw.pick(_DIGITS)})" for _ in range(2))
+        return Expr(f"({a} {self.draw.pick('+-*')} {b})", Type(dtype(name)))
+
+    def by_zero(self, depth) -> Expr:
+        """With an integer, or a real one made of none, that a compiler finds to be zero."""
+        a, zero = self.any(depth), self.draw.pick(_ZEROS)
+        type_ = a.type if a.type.real else Type(self.g.fp)
+        return Expr(f"({a.text} {self.draw.pick('*/')} {zero})", type_)
 
     def minus(self, depth) -> Expr:
         e = self.any(depth)
