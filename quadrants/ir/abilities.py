@@ -17,7 +17,7 @@ class Abilities(NamedTuple):
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
     `ir.words`), and this says whether the device adds to real numbers by itself. helped_negatives: names of integer
     types of which helpers compute negatives, as compilers lose some. known_bits: compilers find the right places in
-    memory from `x & 1`. known_reals: they compute with known real numbers as devices do. idle_loops: they end where
+    memory from masks. known_reals: they compute with known real numbers as devices do. idle_loops: they end where
     nests of loops do nothing. lacks: what the device has not of the rest.
     """
 

@@ -345,6 +345,18 @@ def test_deprecated_names(arch):
     assert [sum(name in t for t in texts) for name in names] == [2, 1, 2, 2]
 
 
+def refusal(tmp_path, program: str) -> str:
+    """What a program is told whose kernel `run` is refused for CUDA."""
+    qd.init(arch=qd.cuda, emulate=True)
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    names: dict = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    with pytest.raises(qd.QuadrantsCompilationError) as caught:
+        names["run"](1)
+    return str(caught.value)
+
+
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("option", ["serialize=True", "parallelize=1"])
 @pytest.mark.parametrize(
@@ -356,14 +368,7 @@ def test_deprecated_names(arch):
     ],
 )
 def test_a_loop_of_one_thread_has_no_block(tmp_path, option, line, what):
-    qd.init(arch=qd.cuda, emulate=True)
-    path = tmp_path / "program.py"
-    path.write_text(HEAD.format(line=line).replace("block_dim=32", f"block_dim=32, {option}"))
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    with pytest.raises(qd.QuadrantsCompilationError) as caught:
-        names["run"](1)
-    text = str(caught.value)
+    text = refusal(tmp_path, HEAD.format(line=line).replace("block_dim=32", f"block_dim=32, {option}"))
     assert what in text and f"leave {option} out" in text and "for i in range(64):" in text
 
 
@@ -424,14 +429,7 @@ def run(n: qd.i32):
     ],
 )
 def test_a_loop_in_another_statement_has_no_block(tmp_path, around, line, what):
-    qd.init(arch=qd.cuda, emulate=True)
-    path = tmp_path / "program.py"
-    path.write_text(INNER.format(around=around, line=line))
-    names: dict = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    with pytest.raises(qd.QuadrantsCompilationError) as caught:
-        names["run"](1)
-    text = str(caught.value)
+    text = refusal(tmp_path, INNER.format(around=around, line=line))
     assert what in text and "one thread alone does this" in text and "program.py" in text
 
 
