@@ -100,6 +100,7 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
     yield lower_packed_sizes
     yield guard_empty
     yield find_containers
+    yield loop_steps
     yield _told(lower_places, wide=able.wide_addresses, device=able.device)
     if not able.pointers:
         yield choices_by_branch
@@ -113,7 +114,6 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
         yield halves_as_singles
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
-    yield loop_steps
     yield powers_of_two
     if not able.known_bits:
         yield hidden_bits

@@ -94,11 +94,13 @@ def _block(body: list[n.Stmt], site: int, numbers: count[int]) -> list[n.Stmt]:
 
 
 def _while(s: n.While, site: int, number: int) -> list[n.Stmt]:
-    ended, goes = n.Var(f"qd_ended_{number}", u1, mutable=True), n.Var(f"qd_goes_{number}", u1)
-    place, again = n.VarPlace(ended, u1), n.Load(n.VarPlace(goes, u1), u1)
-    s.body = _told(s.body, place)
-    s.pre = [*s.pre, n.Declare(goes, s.cond), n.Store(place, n.Unary("logic_not", again, u1))]
-    s.cond = again
+    """The flag is looked at in the next round: what a round computes before it leaves is, on llvmpipe, that of the last
+    round of any thread of the subgroup, where those that have left read 0 from memory."""
+    ended = n.Var(f"qd_ended_{number}", u1, mutable=True)
+    place = n.VarPlace(ended, u1)
+    done = n.Store(place, n.Const(True, u1))
+    s.pre, s.body = [], [*s.pre, n.If(s.cond, _told(s.body, place), [done])]
+    s.cond = n.Unary("logic_not", n.Load(place, u1), u1)
     return [n.Declare(ended, n.Const(False, u1)), s, n.Check(n.Load(place, u1), site, (), s.loc)]
 
 

@@ -20,16 +20,15 @@ def kept(x: Floats, n: Ints, out: qd.types.ndarray(qd.f32, 1)):
         while i < n[j]:
             total += x[i, j]
             i = i + 32
-        k = n[j]
-        while k > 0 and total < 1e6:
-            total += 1.0
-            if k % 2 == 0:
-                k -= 3
-            else:
-                break
+        k = n[j] - 1
+        while k >= 0 and total < 1e6:
+            y = x[k, j] * 2
+            if y > 0.5:
+                total += y
+            k -= 3
         m = qd.i64(3)
-        while n[j] >= m:
-            total += 0.5
+        while n[j] > m:
+            total = total + x[m, j]
             m += 7
         out[j] = total
 
@@ -40,37 +39,50 @@ def not_kept(x: Floats, n: Ints, out: qd.types.ndarray(qd.f32, 1)):
         total = qd.f32(0.0)
         twice = 0
         while twice < n[j]:
+            total += x[twice, j]
             twice += 16
-            total += x[twice % 8, j]
             if total > 3.0:
                 twice += 8
         inner = 0
         while inner < n[j]:
+            total += x[inner, j]
             for _ in range(2):
                 inner += 11
-            total += 1.0
         other = 0
         while total < 50.0:
-            other += 13
-            total += 1.0
-        wrong_way = 0
-        while wrong_way > -40:
-            wrong_way += 17
-            if wrong_way > 30:
+            total += x[other, j] + 1.0
+            other += 1 + 4
+            if other > 50:
+                other = 0
+        seen = 0
+        while seen < n[j]:
+            total += x[seen, j]
+            seen += 13
+            if seen < 0:
                 break
-        natural = qd.u32(0)
-        while natural < 40:
-            natural += 19
-        last = 2147483640
-        while last < 2147483647:
-            last += 23
-            if last < 0:
-                total += 100.0
+        late = 0
+        while late < n[j]:
+            if late > 40:
                 break
+            total += x[late, j]
+            late += 17
+        both = 0
+        while both < n[j] and both >= 0:
+            total += x[both, j]
+            both += 18
+        maybe = 0
+        while maybe < n[j]:
+            total += x[maybe, j] if total < 1e6 else 0.0
+            maybe += 19
+        sum_ = 0
+        while sum_ < n[j]:
+            total += x[sum_ % 64, j]
+            sum_ += 23
         far = 0
         while far < n[j]:
+            total += x[far, j]
             far += 70000
-        out[j] = total + qd.f32(other + wrong_way + inner + twice + far % 1000) + qd.f32(natural)
+        out[j] = total
 
 
 def arguments():
@@ -78,15 +90,38 @@ def arguments():
     return x, np.array([0, 5, 40, 64], np.int32), np.zeros(4, np.float32)
 
 
+def steps(kernel) -> list[str]:
+    return re.findall(r"\w+ [-+]= \d+\w*;", kernel.source(*arguments(), arch="cuda"))
+
+
 def test_steps_that_a_bound_keeps_are_plain():
-    text = kept.source(*arguments(), arch="cuda")
-    assert re.findall(r"\b[ikm] [-+]= \w+;", text) == ["i += 32;", "k -= 3;", "m += 7ll;"]
+    """An index of 64 bits is cut to 32, and may be one of the array when it has wrapped."""
+    assert [s for s in steps(kept) if s.startswith(("i ", "k ", "m "))] == ["i += 32;", "k -= 3;", "m += 7ull;"]
 
 
 def test_others_wrap():
-    text = not_kept.source(*arguments(), arch="cuda")
-    found = re.findall(r"\w+ \+= (\d+\w*);", text)
-    assert set(found) >= {"16u", "8u", "11u", "13u", "17u", "19u", "23u", "70000u"}, found
+    """Those of which a round may see that they have wrapped, before it takes them for an index or without that."""
+    found = [s for s in steps(not_kept) if re.match(r"(twice|inner|seen|late|both|maybe|sum_|far) ", s)]
+    assert {int(re.findall(r"\d+", s)[0]) for s in found} == {8, 11, 13, 16, 17, 18, 19, 23, 70000}
+    assert all(s.endswith("u;") for s in found), found
+
+
+@qd.kernel
+def overflowing(start: qd.i32, n: qd.i32, step: qd.template()) -> qd.i32:
+    i = start
+    k = 0
+    while i < n:
+        i += step
+        k += 1
+        if i < 0 or k > 9:
+            break
+    return k
+
+
+def test_a_counter_that_wraps_is_below_zero(init):
+    init()
+    most = 2**31 - 1
+    assert [overflowing(most - 100, most, 64), overflowing(most - 3, most, 5), overflowing(0, 100, 64)] == [2, 1, 2]
 
 
 def kept_in_python(x, n):
@@ -95,36 +130,31 @@ def kept_in_python(x, n):
         total = np.float32(0)
         for i in range(j % 2, n[j], 32):
             total += x[i, j]
-        k = n[j]
-        while k > 0:
-            total += np.float32(1)
-            if k % 2:
-                break
-            k -= 3
-        out.append(total + np.float32(0.5) * len(range(3, n[j] + 1, 7)))
+        for k in range(n[j] - 1, -1, -3):
+            if x[k, j] * 2 > 0.5:
+                total += x[k, j] * 2
+        for m in range(3, n[j], 7):
+            total += x[m, j]
+        out.append(total)
     return out
 
 
 def not_kept_in_python(x, n):
     out = []
     for j in range(4):
-        total, twice, inner, other, wrong_way = np.float32(0), 0, 0, 0, 0
+        total, twice, other = np.float32(0), 0, 0
         while twice < n[j]:
-            twice += 16
-            total += x[twice % 8, j]
-            if total > 3:
-                twice += 8
-        while inner < n[j]:
-            inner += 22
-            total += 1
+            total += x[twice, j]
+            twice += 24 if total > 3 else 16
+        for k in range(0, n[j], 22):
+            total += x[k, j]
         while total < 50:
-            other += 13
-            total += 1
-        while wrong_way > -40:
-            wrong_way += 17
-            if wrong_way > 30:
-                break
-        out.append(total + 100 + np.float32(other + wrong_way + inner + twice + (70000 % 1000 if n[j] else 0)) + 57)
+            total += x[other, j] + 1
+            other = other + 5 if other + 5 <= 50 else 0
+        for step, most in ((13, 64), (17, 41), (18, 64), (19, 64), (23, 64), (70000, 64)):
+            for k in range(0, min(n[j], most), step):
+                total += x[k, j]
+        out.append(total)
     return out
 
 

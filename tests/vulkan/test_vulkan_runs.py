@@ -431,3 +431,32 @@ def test_stores_of_components_beside_exact_arithmetic_are_compiled(vulkan):
     assert (a.to_numpy() == given[:, 1, 0][:, None, None]).all()
     assert np.allclose(y.to_numpy(), (1 + np.sin(1) + given[:, 0, 0] + given[:, 1, 1])[:, None], rtol=1e-6)
     assert (v.to_numpy() == np.stack([given[:, 1, 1], given[:, 0, 1]], axis=1)[:, None]).all()
+
+
+@qd.kernel
+def searched(q: qd.types.ndarray(), r: qd.types.ndarray(), most: qd.i32):
+    for t in range(r.shape[0]):
+        i = 0
+        while q[i] != t + 1 and i < most:
+            i += 1
+        r[t] = i
+
+
+@qd.kernel
+def counted(r: qd.types.ndarray()):
+    for t in r:
+        while r[t] != t:
+            r[t] += 1
+
+
+def test_threads_leave_loops_that_read_memory_in_different_rounds(vulkan):
+    """Those that have left read 0 there, while others go on."""
+    qd.init(arch=qd.vulkan)
+    numbers = np.arange(1, 101, dtype=np.int32)
+    for most in (1000, 50):
+        found = np.zeros(100, np.int32)
+        searched(numbers, found, most)
+        assert np.array_equal(found, np.minimum(np.arange(100), most))
+    counts = np.zeros(64, np.int32)
+    counted(counts)
+    assert np.array_equal(counts, np.arange(64))
