@@ -14,7 +14,7 @@ from fuzz.model.run import results
 pytestmark = pytest.mark.cpu_only
 
 # At most so many are drawn, in turns, until all is reached.
-PROGRAMS = int(os.environ.get("QD_FUZZ_COVERAGE", 2000))
+PROGRAMS = int(os.environ.get("QD_FUZZ_COVERAGE", 3000))
 TURN = 250
 
 
