@@ -48,7 +48,7 @@ _LOGIC = {
     "add": "", "sub": "", "bit_xor": "", "mul": "all", "bit_and": "all", "min": "all", "bit_or": "any", "max": "any",
 }  # fmt: skip
 _ORDERED = ("lt", "le", "gt", "ge")
-_TO_WHOLE = ("floor", "ceil", "round", "trunc")
+_TO_WHOLE = ("floor", "ceil", "round")
 
 
 class ReferencePrinter(BlockPrinter):

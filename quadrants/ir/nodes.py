@@ -62,9 +62,7 @@ class Unary:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Binary:
-    """`exact`: integers that do not overflow, or only where anyway the index that they are part of is out of range or
-    the loop that they count for does not end.
-    """
+    """`exact`: integers that do not overflow, or only where the index that they are part of is out of range anyway."""
 
     op: str
     a: Expr

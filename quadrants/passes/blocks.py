@@ -49,7 +49,7 @@ def _refuse_alone(task: Task, module: Module) -> None:
     """One thread has nobody to exchange anything with, and nothing that others stored."""
     for s in walk.statements(task.body):
         if isinstance(s, For) and s.config is not None and s.config.in_order:
-            what = _shared_work(s.body)
+            what = _shared_work(s.body, barriers=True)
             if what:
                 asked = "serialize=True" if s.config.serialize else "parallelize=1"
                 text = (
@@ -66,12 +66,12 @@ def _refuse_alone(task: Task, module: Module) -> None:
             raise QuadrantsCompilationError(at_users_line(getattr(s, "loc", None) or definition(module), text))
 
 
-def _shared_work(body: Sequence[Stmt]) -> str:
-    """What in a body takes several threads, but barriers, which one thread passes; "" for none."""
+def _shared_work(body: Sequence[Stmt], barriers: bool = False) -> str:
+    """What in a body takes several threads, "" for none. barriers: also those, which one thread passes."""
     for node in walk.with_functions(body, _TOGETHER):
         if isinstance(node, Cell) and node.array.kind == "shared":
             return f"the shared array '{node.array.label}'"
-        if isinstance(node, Intrinsic) and node.op not in ALONE and not node.op.endswith(".sync"):
+        if isinstance(node, Intrinsic) and node.op not in ALONE and (barriers or not node.op.endswith(".sync")):
             return f"qd.simt.{node.op}"
     return ""
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from quadrants.ir import nodes as n
-from quadrants.ir import walk
 from quadrants.ir.types import DType, u1
+from quadrants.passes.hidden import hidden, rewrite
 
 
 def hidden_bits(module: n.Module) -> n.Module:
     """Leave no constant in a bitwise `&` or `|`."""
-    for task in module.tasks:
-        walk.inner_first([*task.pre, *(s for pair in task.reductions for s in pair)], _visit)
-        walk.inner_first(task.body, _visit)
-    for function in module.functions:
-        walk.inner_first(function.body, _visit)
+    rewrite(module, _visit)
     return module
 
 
@@ -29,9 +25,8 @@ def _visit(x: Any) -> Any:
 
 
 def _hidden(e: n.Expr) -> n.Expr:
-    """Of vectors, each of their elements."""
-    if isinstance(e, n.Make):
-        return n.Make(tuple(map(_hidden, e.parts)), e.type)
-    if not isinstance(e, n.Const) or not isinstance(e.type, DType) or e.type is u1:
-        return e
-    return n.Binary("add", e, n.Builtin("zero", e.type), e.type)
+    return hidden(e, "add", _is_mask)
+
+
+def _is_mask(t: DType) -> bool:
+    return t is not u1

@@ -10,23 +10,17 @@ from typing import Any
 from quadrants.ir import nodes as n
 from quadrants.ir import walk
 from quadrants.ir.types import DType
+from quadrants.passes.hidden import hidden, rewrite
 
 
 def hidden_reals(module: n.Module) -> n.Module:
     """Leave no operation, and no variable that stays the same, of known real numbers alone."""
-    for task in module.tasks:
-        walk.inner_first([*task.pre, *(s for pair in task.reductions for s in pair)], _visit)
-        _statements(task.body)
-    for function in module.functions:
-        _statements(function.body)
+    rewrite(module, _visit)
+    for body in (*(task.body for task in module.tasks), *(function.body for function in module.functions)):
+        for s in walk.statements(body):
+            if type(s) is n.Declare and not s.var.mutable and _known(s.init):
+                s.init = _hidden(s.init)
     return module
-
-
-def _statements(body: list[n.Stmt]) -> None:
-    walk.inner_first(body, _visit)
-    for s in walk.statements(body):
-        if type(s) is n.Declare and not s.var.mutable:
-            s.init = _hidden(s.init)
 
 
 def _visit(e: Any) -> Any:
@@ -50,9 +44,9 @@ def _known(e: n.Expr) -> bool:
 
 
 def _hidden(e: n.Expr) -> n.Expr:
-    """By a difference, which keeps the sign of a zero. Of vectors, each of their elements."""
-    if isinstance(e, n.Make) and _known(e):
-        return n.Make(tuple(map(_hidden, e.parts)), e.type)
-    if not isinstance(e, n.Const) or not isinstance(e.type, DType) or not e.type.is_real:
-        return e
-    return n.Binary("sub", e, n.Builtin("zero", e.type), e.type)
+    """By a difference, which keeps the sign of a zero."""
+    return hidden(e, "sub", _is_real)
+
+
+def _is_real(t: DType) -> bool:
+    return t.is_real

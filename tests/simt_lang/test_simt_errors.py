@@ -365,6 +365,7 @@ def refusal(tmp_path, program: str) -> str:
         ("block.SharedArray((32,), qd.f32)[i % 32] = x[i]", "the shared array"),
         ("x[i] = subgroup.shuffle_xor(x[i], qd.u32(1))", "qd.simt.subgroup.shuffle_xor"),
         ("k[i] = block.sync_count_nonzero(k[i])", "qd.simt.block.sync_count_nonzero"),
+        ("block.sync()", "qd.simt.block.sync"),
     ],
 )
 def test_a_loop_of_one_thread_has_no_block(tmp_path, option, line, what):
