@@ -42,6 +42,17 @@ def test_options_reach_the_compiler():
 
 
 @needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_90", "compute_90"])
+def test_a_long_text_has_all_its_kernels(arch):
+    text = "".join(SOURCE.replace("twice", f"twice_{k}") for k in range(400))
+    assert len(text) > nvrtc._LONG
+    code = nvrtc.compile(text, "twice", arch)
+    assert all(b"twice_%d\0" % k in code or b"twice_%d(" % k in code for k in range(400))
+    with pytest.raises(CompileError, match='identifier "oops" is undefined'):
+        nvrtc.compile(text.replace("threadIdx", "oops"), "twice", arch)
+
+
+@needs_nvrtc
 def test_a_failure_shows_the_log():
     with pytest.raises(CompileError) as caught:
         nvrtc.compile(SOURCE.replace("threadIdx", "oops"), "twice")
