@@ -21,8 +21,6 @@ _MOST = 2**31 - 1  # blocks of a grid, and iterations of one axis
 # A device starts a block in 0.6 ns, whatever its size. Threads of blocks that are small, and the work of an iteration
 # of those, in units of `ir.cost`, that takes no longer; work before a condition that may leave a thread nothing to do.
 _SMALL, _BRIEF, _LOOK = 64, 256, 32
-# Of a large device; and threads of one of them that may each have as many registers as an instruction can name.
-_MULTIPROCESSORS, _FEW = 128, 256
 _OF_GRID = ("thread_index", "block.global_thread_idx")  # with a thread for each iteration this is its number
 
 
@@ -39,17 +37,6 @@ class Form:
     threads: int | Program | None = None
     tile: list[TileAxis] | None = None
     batch: Batch | None = None
-
-    @property
-    def most_resident(self) -> int:
-        """Blocks that a multiprocessor of a large device gets of few iterations; 0 where those may fill it.
-
-        A compiler that takes it for filled keeps what does not fit into few registers in memory.
-        """
-        if not isinstance(self.threads, int) or self.block_dim < 2:
-            return 0
-        blocks = -(-self.threads // (self.block_dim * _MULTIPROCESSORS))
-        return blocks if blocks * self.block_dim <= _FEW else 0
 
 
 def form_of(

@@ -23,7 +23,7 @@ from quadrants.emit.adstack_render import Adstack
 from quadrants.emit.batches import print_loads
 from quadrants.emit.blocks import BlockPrinter
 from quadrants.emit.dialects import Dialect
-from quadrants.emit.forms import Form, form_of
+from quadrants.emit.forms import form_of
 from quadrants.emit.layout import ArgsLayout, FrameLayout, args_layout, frame_layout, leaves
 from quadrants.emit.prelude import Prelude
 from quadrants.emit.printed import PrintedLines
@@ -213,15 +213,14 @@ class Renderer:
             task.grain, task.alone = cost.grain_of(t), alone
             task.max_threads = (t.loop.config.parallelize or 0) if t.loop.config is not None else 0
             if form.name:
-                task.resident = self.residency(t.loop, form)
+                task.resident = self.residency(t.loop, form.block_dim)
                 self.complete(task, t)
         return task
 
-    def residency(self, loop: For, form: Form) -> int:
+    def residency(self, loop: For, block_dim: int) -> int:
         """How many blocks a multiprocessor shall hold, or subgroups a vector unit, as the language counts."""
         blocks, units = loop.config.resident_blocks if loop.config is not None else 0, self.dialect.vector_units
-        blocks = blocks or form.most_resident
-        return blocks * form.block_dim // (self.dialect.spelling.lanes * units) if units else blocks
+        return blocks * block_dim // (self.dialect.spelling.lanes * units) if units else blocks
 
     def pass_of(self, t: Task, variables: Mapping[int, Var]) -> str:
         """What tells a task whether the loop around it goes on, by number of the region; "" where it does not look."""

@@ -62,16 +62,3 @@ def crowded(x: qd.types.ndarray(dtype=qd.f32, ndim=1), n: qd.i32):
         x[i] *= 2.0
     for i in x:
         x[i] -= 1.0
-
-
-@qd.kernel
-def few(x: qd.types.ndarray(dtype=qd.f32, ndim=1)):
-    qd.loop_config(block_dim=32)
-    for i in range(16384):
-        x[i] += 1.0
-    qd.loop_config(block_dim=32)
-    for i in range(128 * 256 + 1):
-        x[i] += 1.0
-    qd.loop_config(block_dim=64, resident_blocks=3)
-    for i in range(100):
-        x[i] += 1.0

@@ -98,13 +98,6 @@ def test_blocks_that_a_multiprocessor_shall_hold():
     compile_cuda([("crowded", text)])
 
 
-def test_blocks_that_a_multiprocessor_gets_of_few_iterations():
-    require_nvrtc()
-    text = text_of(cuda_shapes.few, floats())
-    assert re.findall(r"__launch_bounds__\((.*)\)", text) == ["32, 4", "32", "64, 3"]
-    compile_cuda([("few", text)])
-
-
 def test_results_are_in_the_frame_and_random_numbers_come_with_the_arguments():
     text = sample.rendered("cuda")
     assert "frame->result0 = frame->total;" in text

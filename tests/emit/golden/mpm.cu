@@ -237,7 +237,7 @@ static __device__ qd_mat2x3_f32 weights(qd_vec2_f32 offset)
 }
 
 
-extern "C" __global__ void __launch_bounds__(128, 1)
+extern "C" __global__ void __launch_bounds__(128)
 step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
     qd_grid_await_earlier();
@@ -283,7 +283,7 @@ step_0_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     qd_atomic_add_f32(&mass[t_11.v[0] * 16 + t_11.v[1]], weight_3);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1)
+extern "C" __global__ void __launch_bounds__(128)
 step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
     qd_grid_await_earlier();
@@ -302,7 +302,7 @@ step_1_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *fram
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128, 1)
+extern "C" __global__ void __launch_bounds__(128)
 step_2_struct_for(const __grid_constant__ qd_args_step args, qd_frame_step *frame)
 {
     qd_grid_await_earlier();
