@@ -31,6 +31,7 @@ cdef extern from "device_launch.hpp" namespace "qd" nogil:
     cdef enum class RegionKind(int32_t):
         loop
         checkpoint
+        branch
         other
 
     cdef struct DeviceRegion:
@@ -106,7 +107,7 @@ cdef class DeviceProgram:
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
     of the region around, offset of the address of the flag in the argument block, draws random numbers, offsets in the
     frame of what tells its tasks that the loop has ended, and that it has not, or -1)`, outer before inner; kind is
-    "loop", "checkpoint" or any other, without an order of its own. With a checkpoint, a launch finds the number of the
+    "loop", "checkpoint", "section" or "stream" (neighbours of these have no order among them) or any other. With a checkpoint, a launch finds the number of the
     one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
@@ -191,9 +192,12 @@ cdef class DeviceProgram:
         elif kind == "checkpoint":
             region.kind = RegionKind.checkpoint
             self.checkpoints = True
+        elif kind in ("section", "stream"):
+            region.kind = RegionKind.branch
+        flagged = region.kind == RegionKind.loop or region.kind == RegionKind.checkpoint
         if not 0 <= begin <= end <= last or not -1 <= parent < <int64_t> self.kernel.regions.size():
             raise ValueError(f"a {kind} cannot have the tasks {begin} to {end} of {last} and the parent {parent}")
-        if region.kind != RegionKind.other and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
+        if flagged and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
             raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
         region.begin, region.end = begin, end
         for offset in (ended_offset, again_offset):
@@ -325,7 +329,7 @@ cdef class DeviceProgram:
         if kernel.timed:
             return "the profiler times it"
         for at in range(kernel.regions.size()):
-            if kernel.regions[at].kind != RegionKind.other:
+            if kernel.regions[at].kind in (RegionKind.loop, RegionKind.checkpoint):
                 return "the host looks at what ends its loops"
         return None
 

@@ -19,8 +19,10 @@ struct CudaGraph {
     // Where nodes are added: the graph, or the body of a loop.
     struct Place {
         Handle graph;
-        Handle last;      // null: nothing was added
-        bool last_is_task;
+        std::vector<Handle> last{};  // what the next node comes behind
+        bool last_is_task = false;
+        std::vector<Handle> fork{};  // what branches come behind
+        std::vector<Handle> ends{};  // of the branches before the open one
     };
     Handle graph = nullptr;
     Handle executable = nullptr;
@@ -41,7 +43,7 @@ struct CudaGraphs {
         *made = graph;
         return Driver::there(self, [=] {
             const Status status = Call::create(&graph->graph, 0);
-            graph->places.push_back({graph->graph, nullptr, false});
+            graph->places.push_back({graph->graph});
             return status;
         });
     }
@@ -55,7 +57,7 @@ struct CudaGraphs {
             const bool overlaps = task->early && graph.places.back().last_is_task && Driver::of(self).place.overlaps;
             const Status status = append(graph, &params, overlaps);
             graph.places.back().last_is_task = true;
-            graph.nodes.push_back({graph.places.back().last, false});
+            if (status == 0) graph.nodes.push_back({graph.places.back().last.front(), false});
             return status;
         });
     }
@@ -75,13 +77,35 @@ struct CudaGraphs {
         return Driver::there(self, [&] {
             const Status status = append(graph, &params, false);
             graph.places.back().last_is_task = false;
-            if (status == 0) graph.places.push_back({params.of.conditional.graphs[0], nullptr, false});
+            if (status == 0) graph.places.push_back({params.of.conditional.graphs[0]});
             return status;
         });
     }
 
     static Status close_loop(void *, void *graph) {
         of(graph).places.pop_back();
+        return 0;
+    }
+
+    static Status open_branches(void *, void *graph) {
+        CudaGraph::Place &place = of(graph).places.back();
+        place.fork = place.last;
+        place.ends.clear();
+        place.last_is_task = false;
+        return 0;
+    }
+
+    static Status next_branch(void *, void *graph) {
+        CudaGraph::Place &place = of(graph).places.back();
+        end_branch(place);
+        place.last = place.fork;
+        return 0;
+    }
+
+    static Status close_branches(void *, void *graph) {
+        CudaGraph::Place &place = of(graph).places.back();
+        end_branch(place);
+        place.last = place.ends.empty() ? place.fork : place.ends;
         return 0;
     }
 
@@ -116,8 +140,8 @@ struct CudaGraphs {
         return status;
     }
 
-    static constexpr qd_graph_api api = {create, add,    condition, open_loop, close_loop,
-                                         finish, set, launch,    destroy};
+    static constexpr qd_graph_api api = {create,         add,    condition, open_loop, close_loop, open_branches, next_branch,
+                                         close_branches, finish, set,       launch,    destroy};
 
   private:
     static KernelNode node_of(const qd_graph_task &task) {
@@ -128,10 +152,16 @@ struct CudaGraphs {
     static Status append(CudaGraph &graph, NodeParams *params, bool overlaps) {
         CudaGraph::Place &place = graph.places.back();
         Handle node = nullptr;
-        const Status status = Call::add_node(&node, place.graph, place.last ? &place.last : nullptr,
-                                             overlaps ? &overlapping_edge : nullptr, place.last ? 1 : 0, params);
-        if (status == 0) place.last = node;
+        const Status status = Call::add_node(&node, place.graph, place.last.empty() ? nullptr : place.last.data(),
+                                             overlaps ? &overlapping_edge : nullptr, place.last.size(), params);
+        if (status == 0) place.last = {node};
         return status;
+    }
+
+    // A branch without a node ends where it began, which the others come behind anyhow.
+    static void end_branch(CudaGraph::Place &place) {
+        if (place.last != place.fork) place.ends.insert(place.ends.end(), place.last.begin(), place.last.end());
+        place.last_is_task = false;
     }
 };
 

@@ -180,6 +180,21 @@ int graph_close_loop(void *, void *graph) {
     return 0;
 }
 
+int graph_open_branches(void *, void *graph) {
+    graph_of(graph).open_branches();
+    return 0;
+}
+
+int graph_next_branch(void *, void *graph) {
+    graph_of(graph).next_branch();
+    return 0;
+}
+
+int graph_close_branches(void *, void *graph) {
+    graph_of(graph).close_branches();
+    return 0;
+}
+
 int graph_finish(void *, void *) { return 0; }
 
 int graph_set(void *, void *graph, size_t at, const qd_graph_task *task) {
@@ -199,8 +214,8 @@ int graph_destroy(void *, void *graph) {
 }
 
 constexpr qd_graph_api graph_table = {
-    graph_create, graph_add, graph_condition, graph_open_loop, graph_close_loop, graph_finish, graph_set, graph_launch,
-    graph_destroy,
+    graph_create, graph_add, graph_condition, graph_open_loop, graph_close_loop, graph_open_branches, graph_next_branch,
+    graph_close_branches, graph_finish, graph_set, graph_launch, graph_destroy,
 };
 
 const qd_graph_api *graphs(void *) { return &graph_table; }

@@ -12,10 +12,10 @@ namespace {
 
 class HostedGraph {
   public:
-    HostedGraph() : loops_(1), open_{0} {}
+    HostedGraph() : lists_(1), open_{0} {}
 
     void add(const qd_graph_task &task) {
-        loops_[open_.back()].steps.push_back({tasks_.size(), false});
+        lists_[open_.back()].steps.push_back({tasks_.size(), Kind::task});
         tasks_.emplace_back();
         set(tasks_.size() - 1, task);
     }
@@ -27,12 +27,28 @@ class HostedGraph {
     }
 
     void open_loop(uint64_t handle) {
-        loops_[open_.back()].steps.push_back({loops_.size(), true});
-        open_.push_back(loops_.size());
-        loops_.push_back({reinterpret_cast<uint64_t *>(handle), {}});
+        lists_[open_.back()].steps.push_back({lists_.size(), Kind::loop});
+        open_.push_back(lists_.size());
+        lists_.push_back({reinterpret_cast<uint64_t *>(handle), {}});
     }
 
     void close_loop() { open_.pop_back(); }
+
+    void open_branches() {
+        lists_[open_.back()].steps.push_back({lists_.size(), Kind::branches});
+        open_.push_back(lists_.size());
+        lists_.push_back({nullptr, {}});
+        depth_ = open_.size();
+    }
+
+    void next_branch() {
+        open_.resize(depth_);
+        lists_[open_.back()].steps.push_back({lists_.size(), Kind::branch});
+        open_.push_back(lists_.size());
+        lists_.push_back({nullptr, {}});
+    }
+
+    void close_branches() { open_.resize(depth_ - 1); }
 
     void set(size_t at, const qd_graph_task &task) {
         Task &kept = tasks_[at];
@@ -62,32 +78,48 @@ class HostedGraph {
         std::vector<void *> params;
         std::vector<size_t> sizes;
     };
+    enum class Kind { task, loop, branches, branch };
     struct Step {
-        size_t at;  // of a task, or of a loop
-        bool is_loop;
+        size_t at;  // of a task, or of the list that is the body of a loop, the branches, or one of them
+        Kind kind;
     };
-    struct Loop {
-        uint64_t *condition;
+    struct List {
+        uint64_t *condition;  // of a loop
         std::vector<Step> steps;
     };
 
     template <class Launch>
-    int run(size_t loop, Launch launch) {
-        for (const Step &step : loops_[loop].steps) {
-            int status = 0;
-            if (step.is_loop) {
-                while (status == 0 && *loops_[step.at].condition) status = run(step.at, launch);
-            } else if (tasks_[step.at].description.grid) {
-                status = launch(tasks_[step.at].description, tasks_[step.at].params.data());
-            }
-            if (status) return status;
+    int run(size_t list, Launch launch) {
+        int status = 0;
+        for (const Step &step : lists_[list].steps) {
+            if (status == 0) status = step_of(step, launch);
         }
-        return 0;
+        return status;
+    }
+
+    template <class Launch>
+    int step_of(const Step &step, Launch launch) {
+        int status = 0;
+        if (step.kind == Kind::task) {
+            Task &task = tasks_[step.at];
+            return task.description.grid ? launch(task.description, task.params.data()) : 0;
+        }
+        if (step.kind == Kind::loop) {
+            while (status == 0 && *lists_[step.at].condition) status = run(step.at, launch);
+            return status;
+        }
+        // The last branch first, so that programs whose branches need an order differ from what they give elsewhere.
+        const std::vector<Step> &branches = lists_[step.at].steps;
+        for (auto branch = branches.rbegin(); status == 0 && branch != branches.rend(); ++branch) {
+            status = run(branch->at, launch);
+        }
+        return status;
     }
 
     std::vector<Task> tasks_;
-    std::vector<Loop> loops_;  // the first one is the graph
+    std::vector<List> lists_;  // the first one is the graph
     std::vector<size_t> open_;
+    size_t depth_ = 0;  // of `open_` with the branches that are open
     std::deque<uint64_t> conditions_;
 };
 

@@ -93,16 +93,38 @@ int LaunchGraph::start(const DeviceKernel &kernel, const DeviceRun &launch) {
 int LaunchGraph::inside(int32_t region, size_t begin, size_t end) {
     int status = 0;
     const auto &regions = kernel_->regions;
+    std::vector<size_t> open;  // branches up to `begin` that others may stand beside
     for (size_t k = static_cast<size_t>(region + 1); status == 0 && k < regions.size(); ++k) {
         if (regions[k].parent != region) continue;
-        status = tasks_between(begin, regions[k].begin);
+        const bool branch = regions[k].kind == RegionKind::branch;
+        if (!branch || regions[k].begin > begin) {
+            status = branches(open);
+            open.clear();
+        }
+        if (status == 0) status = tasks_between(begin, regions[k].begin);
         begin = regions[k].end;
         if (status) break;
-        status = regions[k].kind == RegionKind::loop
-                     ? loop(k)
-                     : inside(static_cast<int32_t>(k), regions[k].begin, regions[k].end);
+        if (branch) {
+            open.push_back(k);
+        } else if (regions[k].kind == RegionKind::loop) {
+            status = loop(k);
+        } else {
+            status = inside(static_cast<int32_t>(k), regions[k].begin, regions[k].end);
+        }
     }
+    if (status == 0) status = branches(open);
     return status ? status : tasks_between(begin, end);
+}
+
+int LaunchGraph::branches(const std::vector<size_t> &regions) {
+    if (regions.empty()) return 0;
+    int status = api_->open_branches(self_, graph_);
+    for (size_t at = 0; status == 0 && at < regions.size(); ++at) {
+        const DeviceRegion &branch = kernel_->regions[regions[at]];
+        status = api_->next_branch(self_, graph_);
+        if (status == 0) status = inside(static_cast<int32_t>(regions[at]), branch.begin, branch.end);
+    }
+    return status ? status : api_->close_branches(self_, graph_);
 }
 
 int LaunchGraph::tasks_between(size_t begin, size_t end) {

@@ -46,6 +46,7 @@ class LaunchGraph {
 
     int inside(int32_t region, size_t begin, size_t end);
     int tasks_between(size_t begin, size_t end);
+    int branches(const std::vector<size_t> &regions);
     int loop(size_t region);
     int passes(size_t region, uint64_t handle);
     int add(const Node &node);

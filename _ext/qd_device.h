@@ -32,6 +32,7 @@ typedef struct qd_graph_task {
 /* Tasks that are described once and launched as one, in the order in which they are added.
  *
  *     create, add, add, condition, add, open_loop, add, add, close_loop, add, finish, launch, set, launch, .., destroy
+ *     create, add, open_branches, next_branch, add, add, next_branch, add, close_branches, add, finish, ..
  */
 typedef struct qd_graph_api {
     int (*create)(void *self, void **graph);
@@ -42,6 +43,11 @@ typedef struct qd_graph_api {
     int (*condition)(void *self, void *graph, uint64_t *handle);
     int (*open_loop)(void *self, void *graph, uint64_t handle);
     int (*close_loop)(void *self, void *graph);
+    /* Branches come behind what was added before, in any order among them, and what is added later behind all of them.
+       Each begins with `next_branch`; there are none in one. */
+    int (*open_branches)(void *self, void *graph);
+    int (*next_branch)(void *self, void *graph);
+    int (*close_branches)(void *self, void *graph);
     int (*finish)(void *self, void *graph);
     /* Changes a task. A grid of 0 leaves it out, which no task in a loop can be. */
     int (*set)(void *self, void *graph, size_t at, const qd_graph_task *task);

@@ -32,6 +32,57 @@ def test_sections_give_what_the_plain_program_gives(arch, counters):
     assert x.to_numpy().tolist() == [3 * i + 1 + (5 if i == 0 else i * i) for i in range(8)]
 
 
+@qd.kernel(graph=True)
+def sections_in_turn(turn: INTS, count: INTS):
+    for i in range(1):
+        turn[0] = qd.atomic_add(count[0], 1)
+    with qd.graph.parallel_context():
+        for k in qd.static(range(1, 4)):
+            with qd.graph.parallel():
+                for i in range(1):
+                    turn[k] = qd.atomic_add(count[0], 1)
+                for i in range(1):
+                    turn[k + 3] = qd.atomic_add(count[0], 1)
+    for i in range(1):
+        turn[7] = qd.atomic_add(count[0], 1)
+
+
+@qd.kernel
+def streams_in_turn(turn: INTS, count: INTS):
+    with qd.stream_parallel():
+        for i in range(1):
+            turn[0] = qd.atomic_add(count[0], 1)
+        for i in range(1):
+            turn[1] = qd.atomic_add(count[0], 1)
+    with qd.stream_parallel():
+        for i in range(1):
+            turn[2] = qd.atomic_add(count[0], 1)
+
+
+def test_sections_are_branches_of_a_graph(arch, counters):
+    turn, count = counters(), counters()
+    for launch in range(5):
+        count.fill(0)
+        sections_in_turn(turn, count)
+        found = turn.to_numpy().tolist()
+        assert found[0] == 0 and found[7] == 7 and sorted(found) == list(range(8))
+        assert all(found[k] < found[k + 3] for k in (1, 2, 3))
+        if qd.lang.impl.get_runtime().prog.get_graph_num_nodes_on_last_call() and qd.cfg.emulate:
+            # The emulator does the last branch first.
+            assert found == [0, 5, 3, 1, 6, 4, 2, 7]
+
+
+def test_streams_are_branches_of_a_graph(arch, counters):
+    turn, count = counters(), counters()
+    for launch in range(12):
+        count.fill(0)
+        streams_in_turn(turn, count)
+        found = turn.to_numpy()[:3].tolist()
+        assert sorted(found) == [0, 1, 2] and found[0] < found[1]
+        if qd.lang.impl.get_runtime().prog.get_graph_num_nodes_on_last_call() and qd.cfg.emulate:
+            assert found == [1, 2, 0]
+
+
 def test_static_control_around_sections(arch, counters):
     on, off = True, False
 
