@@ -107,8 +107,9 @@ cdef class DeviceProgram:
     local_tasks: numbers of those that only set variables of the kernel. regions: `(kind, begin task, end task, number
     of the region around, offset of the address of the flag in the argument block, draws random numbers, offsets in the
     frame of what tells its tasks that the loop has ended, and that it has not, or -1)`, outer before inner; kind is
-    "loop", "checkpoint", "section" or "stream" (neighbours of these have no order among them) or any other. With a checkpoint, a launch finds the number of the
-    one to begin at, and leaves that of the one that ended it, in the last 8 bytes of the tail.
+    "loop", "checkpoint", "section" or "stream" (neighbours of these have no order among them) or any other. With a
+    checkpoint, a launch finds the number of the one to begin at, and leaves that of the one that ended it, in the last
+    8 bytes of the tail.
     stacks: None, or an object with the attributes of `quadrants.launch.adstack_plan.StackPlan`; task_stacks: for every
     task (number, stacks, gate), the latter two as in `quadrants.launch.tasks.TaskLaunch`; gate_bytes: heaps of real
     numbers from this size on have rows for the iterations that pass the gate of their task only.

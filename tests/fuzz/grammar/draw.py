@@ -35,7 +35,7 @@ FEATURES = {
     "classes": "data_oriented classes and dataclasses",
     "puts": "cells that Python scope writes between the fill and the first launch",
     "atomics": "atomic operations with their old values",
-    "graphs": "kernels with graph=True, and loops around their tasks",
+    "graphs": "kernels with graph=True, loops around their tasks, and sections",
 }
 KNOWN: frozenset = frozenset()
 

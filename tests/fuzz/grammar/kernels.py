@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from . import bounds as bounds_of
@@ -18,6 +20,7 @@ class Kernels:
         self.draw, self.g, self.containers = draw, g, containers
         self.results = results  # containers that are compared with a tolerance
         self.flags = flags  # of the loops around tasks, outer before inner
+        self.alone = False  # in a section, which shares no variable with others
 
     def body(self, budget: int) -> list:
         lines: list = []
@@ -28,7 +31,9 @@ class Kernels:
         while budget > 0:
             parts = self.draw.number(1, min(budget, 4))
             budget -= parts
-            if self.draw.chance(0.55):
+            if self.flags and self.draw.chance(0.2):
+                lines += self.sections()
+            elif self.draw.chance(0.55):
                 lines += self.parallel(parts)
             else:
                 scope.prints = True
@@ -44,7 +49,7 @@ class Kernels:
         first, *inner = flags
         lines = []
         for _ in range(self.draw.number(1, 2)):
-            lines += self.parallel(self.draw.number(1, 2))
+            lines += self.sections() if self.draw.chance(0.2) else self.parallel(self.draw.number(1, 2))
         if inner:
             again = ["for _ in range(1):", f"    {inner[0].access}[()] = {self.draw.number(1, 3)}"]
             lines += [*again, *self.passes(inner)]
@@ -53,6 +58,28 @@ class Kernels:
         count = ["for _ in range(1):", f"    {less}"]
         lines = [*count, *lines] if self.draw.chance(0.3) else [*lines, *count]
         return [f"while qd.graph.do_while({first.access}):", *indented(lines)]
+
+    def sections(self) -> list:
+        """Sections that may run in any order: none knows of the containers of another one."""
+        groups: list = [[] for _ in range(self.draw.number(1, 3))]
+        for c in self.containers:
+            self.draw.pick(groups).append(c)
+        lines = []
+        for group in groups:
+            with self.only(group):
+                loops = [self.parallel(1) for _ in range(self.draw.number(1, 2))]
+            section = [line for loop in loops for line in loop]
+            lines += ["with qd.graph.parallel():", *indented(section)]
+        return ["with qd.graph.parallel_context():", *indented(lines)]
+
+    @contextmanager
+    def only(self, containers: list) -> Iterator[None]:
+        before = self.containers, self.results, self.alone
+        self.containers, self.results, self.alone = containers, [], True
+        try:
+            yield
+        finally:
+            self.containers, self.results, self.alone = before
 
     # ------------------------------------------------------------ parallel loops
 
@@ -69,6 +96,8 @@ class Kernels:
             }
             reduced = {}
             for v in scope.variables:
+                if self.alone:
+                    break
                 if v.level == 0 and v.writable and isinstance(v.type, Type) and not v.type.real and not v.type.shape:
                     if v.type.dtype.bits > 1 and v.low is None and self.draw.chance(0.4):
                         reduced[v.name] = self.draw.pick(REDUCTIONS)

@@ -199,6 +199,10 @@ class Evaluator(Expressions, Loops):
         self.block(chosen)
         self.top = top
 
+    def do_With(self, s) -> None:
+        """Sections of a graph, which need no order."""
+        self.block(s.body)
+
     def do_Break(self, s) -> None:
         raise Break
 

@@ -23,6 +23,9 @@ def _block(body: list, names: set) -> None:
 
 
 def _statement(s, names: set) -> None:
+    if isinstance(s, ast.With):
+        _block(s.body, names)
+        return
     if isinstance(s, _BLOCKS):
         inner = set(names)
         _expression(s.iter if isinstance(s, ast.For) else s.test, inner)
