@@ -93,8 +93,9 @@ class Prelude:
     (2, 31), to use only what that version has; True uses everything (2.35).
     """
 
-    def __init__(self, spelling: Spelling, *, simd: bool | tuple[int, int] = False) -> None:
+    def __init__(self, spelling: Spelling, *, simd: bool | tuple[int, int] = False, apart: bool = False) -> None:
         self.spelling = spelling
+        self.apart = apart
         self.simd: tuple[int, int] = (99, 0) if simd is True else simd or (0, 0)
         self._names: dict[Key, str] = {}  # (family, *params) -> name
         self._owners: dict[str, Key] = {}  # name -> (family, *params)

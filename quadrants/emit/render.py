@@ -91,7 +91,7 @@ class Renderer:
         uses = {name: any(does[name] for does in self.features) for name in features.NAMES}
         # Blocks hand values to one another there.
         spelling = replace(dialect.spelling, coherent=True) if uses["fence"] else dialect.spelling
-        self.prelude = Prelude(spelling, simd=options.get("simd", False))
+        self.prelude = Prelude(spelling, simd=options.get("simd", False), apart=module.negates)
         profile = bool(options.get("kernel_profiler"))
         self.adstack = Adstack(module, dialect)
         self.layout = self.adstack.layout = args_layout(

@@ -158,6 +158,7 @@ class EmittedFuncs:
                 pure=not walk.has_effects(body),
                 doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
                 loc=self.positions.loc(),
+                block_dim=self.flow.function_block,
             )
         self.functions.emitted.append(function)
         return function, rebuild

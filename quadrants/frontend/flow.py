@@ -18,7 +18,10 @@ class Flow:
     many run-time `if`, `for` and `while` of the present one. loop_config: what the next loop was configured with.
     """
 
-    __slots__ = ("positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config")
+    __slots__ = (
+        "positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config",
+        "function_block",
+    )  # fmt: skip
 
     def __init__(self, positions: Positions) -> None:
         self.positions = positions
@@ -28,6 +31,7 @@ class Flow:
         self.in_function = 0
         self.runtime_depth = 0
         self.loop_config: LoopConfig | None = None
+        self.function_block = 0  # threads that the blocks of loops have that call the function under translation
 
     @property
     def top_level(self) -> bool:
@@ -47,10 +51,11 @@ class Flow:
 
     def share_block(self, block_dim: int) -> int:
         """Have blocks of the parallel loop around so many threads, if it does not say how many. What they have then;
-        the argument itself where no such loop is known."""
+        of a function, whose loops are not known, what the blocks of all loops have that call it (`passes.blocks`)."""
         task = self._task()
         if task is None:
-            return block_dim
+            self.function_block = self.function_block or block_dim
+            return self.function_block
         if task.config is None:
             task.config = LoopConfig()
         if task.config.block_dim is None:
@@ -89,13 +94,15 @@ class Flow:
     def position(self) -> tuple:
         """What `return_to` takes."""
         return (
-            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config
+            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config,
+            self.function_block,
         )  # fmt: skip
 
     def return_to(self, before: tuple) -> None:
         """Be where `position` was asked for."""
         (
-            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config
+            self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config,
+            self.function_block,
         ) = before  # fmt: skip
 
     def enter_function(self) -> None:
@@ -104,3 +111,4 @@ class Flow:
         self.runtime_depth, self.parallel_depth = 0, 0
         self.in_function += 1
         self.loop_config = None
+        self.function_block = 0

@@ -97,6 +97,7 @@ class RealCalls:
             if annotations and not frame.returned:
                 self._tell_of_missing_return(frame)
                 self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
+            function.block_dim = self.emitted.flow.function_block
         self.functions.emitted.append(function)
         return function
 

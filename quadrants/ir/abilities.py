@@ -16,9 +16,10 @@ class Abilities(NamedTuple):
     memory. references: an argument by reference may be in any memory. long_loops: a thread may do
     any number of rounds. word_sums: None where memory is read as any type; else shared arrays may have words (see
     `ir.words`), and this says whether the device adds to real numbers by itself. helped_negatives: names of integer
-    types of which helpers compute negatives, as compilers lose some. known_bits: compilers find the right places in
-    memory from masks. known_reals: they compute with known real numbers as devices do. idle_loops: they end where
-    nests of loops do nothing. lacks: what the device has not of the rest.
+    types of which helpers compute negatives, as compilers lose some. quotients: compilers find no quotient of a
+    negative from that of the number itself. known_bits: they find the right places in memory from masks. known_reals:
+    they compute with known real numbers as devices do. idle_loops: they end where nests of loops do nothing. lacks:
+    what the device has not of the rest.
     """
 
     arch: str = ""
@@ -34,6 +35,7 @@ class Abilities(NamedTuple):
     long_loops: bool = True
     word_sums: bool | None = None
     helped_negatives: tuple[str, ...] = ()
+    quotients: bool = True
     known_bits: bool = True
     known_reals: bool = True
     idle_loops: bool = True

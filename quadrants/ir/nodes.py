@@ -398,6 +398,7 @@ class Function:
     derivative: Function | None = None  # set while a kernel is differentiated: what does so for calls of this one
     recursive: bool = False  # whether it is called while it runs, by itself or by what it calls
     settles: bool = False  # most calls find done what it does, as activations do, and only look
+    block_dim: int = 0  # threads that blocks of the loops have that call it; 0: any number
 
 
 # Whether a thread of a task has no iteration; the skeleton of a task declares it.
@@ -479,6 +480,7 @@ class Module:
     doc: str = ""
     loc: Loc | None = None
     stacked: bool = False  # whether there may be stacks: a derivative in reverse mode
+    negates: bool = False  # a signed integer of a width that is divided, too; set by `passes.note_negatives`
     def_lines: dict[str, int] = field(default_factory=dict)  # where the functions begin that statements name
     regions: list[Region] = field(default_factory=list)  # outer before inner, in order
     on_nodes: bool = False  # whether there are loops over nodes of trees, or operations `sparse.*`

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, Module, Stmt, Task
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, LoopConfig, Module, Stmt, Task
 from quadrants.ir.types import size_align
 from quadrants.passes.user_lines import at_users_line, definition
 
@@ -26,8 +26,7 @@ ALONE = frozenset(
 )
 _LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
 _TOGETHER = frozenset((Intrinsic, Cell))
-# Shared arrays by id, and whether there is an operation of several threads, or one that asks where a thread is.
-Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool]"
+Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool, dict[int, Function]]"
 
 
 def describe_blocks(module: Module) -> Module:
@@ -36,13 +35,33 @@ def describe_blocks(module: Module) -> Module:
     for task in module.tasks:
         arrays: dict[int, ArrayDecl] = {}
         task.collective = False
-        for more, together in looks.through(task.body):
+        for more, together, blocks in looks.through(task.body):
             arrays.update(more)
             task.collective |= together
+            for block_dim, function in blocks.items():
+                _share_block(task, block_dim, function, module)
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
         if task.loop is None and (task.collective or arrays):
             _refuse_alone(task, module)
     return module
+
+
+def _share_block(task: Task, block_dim: int, function: Function, module: Module) -> None:
+    """Give the blocks of a task the threads that a function it calls is for."""
+    loop = task.loop
+    if loop is None:
+        return
+    if loop.config is None:
+        loop.config = LoopConfig()
+    if loop.config.block_dim is None:
+        loop.config.block_dim = block_dim
+    if loop.config.block_dim != block_dim:
+        text = (
+            f"The function {function.name} that this loop calls is for blocks of {block_dim} threads, as a fold in it "
+            f"says, and the blocks of the loop have {loop.config.block_dim}: pass block_dim={loop.config.block_dim} to "
+            f"the fold, or write qd.loop_config(block_dim={block_dim}) before the loop"
+        )
+        raise QuadrantsCompilationError(at_users_line(loop.loc or definition(module), text))
 
 
 def _refuse_alone(task: Task, module: Module) -> None:
@@ -80,6 +99,7 @@ def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:
     arrays: dict[int, ArrayDecl] = {}
     collective = False
     called: list[Function] = []
+    blocks: dict[int, Function] = {}
     for node in walk.only(body, _LOOKED_AT):
         if isinstance(node, Intrinsic):
             collective |= node.op not in ALONE
@@ -90,7 +110,9 @@ def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:
                 arrays[node.array.id] = node.array
         else:
             called.append(node.func)
-    return (arrays, collective), called
+            if node.func.block_dim:
+                blocks[node.func.block_dim] = node.func
+    return (arrays, collective, blocks), called
 
 
 def lay_out(arrays: Sequence[ArrayDecl]) -> tuple[tuple[tuple[ArrayDecl, int], ...], int]:

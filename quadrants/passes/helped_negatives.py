@@ -7,6 +7,7 @@ Numbers may be variables that are set once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from quadrants.ir import nodes as n
@@ -15,6 +16,8 @@ from quadrants.ir.types import DType, element_dtype
 from quadrants.passes.own_cells import Values
 
 _QUOTIENTS = ("floordiv", "raw_div")
+_SIGNED = ("i32", "i64")
+_OPERATIONS = frozenset((n.Binary, n.Unary))
 
 
 def helped_negatives(module: n.Module, types: tuple[str, ...]) -> n.Module:
@@ -28,6 +31,24 @@ def helped_negatives(module: n.Module, types: tuple[str, ...]) -> n.Module:
     for function in module.functions:
         walk.inner_first(function.body, _Visit(types, function.body))
     return module
+
+
+def note_negatives(module: n.Module) -> n.Module:
+    """Set whether a module has negatives and quotients of signed integers. Narrow negatives are cut to their width."""
+    bodies = [[task.pre, task.body, task.reductions] for task in module.tasks] + [f.body for f in module.functions]
+    divides = any(isinstance(e, n.Binary) and e.op in _QUOTIENTS for body in bodies for e in _signed(body))
+    module.negates = divides and any(_has_negatives(body) for body in bodies)
+    return module
+
+
+def _has_negatives(body: Any) -> bool:
+    visit = _Visit(_SIGNED, body)
+    return any(visit.is_negative(e) for e in _signed(body))
+
+
+def _signed(body: Any) -> Iterator[n.Binary | n.Unary]:
+    """Operations on signed integers."""
+    return (e for e in walk.only(body, _OPERATIONS) if element_dtype(e.type).name in _SIGNED)
 
 
 class _Visit:
@@ -46,6 +67,9 @@ class _Visit:
         # What reports overflows stays, and is negated twice.
         checked = isinstance(x, n.Binary) and x.loc is not None
         return n.Unary("neg", n.Unary("neg", x, x.type) if checked else negated, x.type)
+
+    def is_negative(self, e: n.Binary | n.Unary) -> bool:
+        return isinstance(e, n.Unary) and e.op == "neg" or self._negated(e) is not None
 
     def _negated(self, e: n.Binary | n.Unary) -> n.Expr | None:
         """x where an expression is its negative in another guise."""

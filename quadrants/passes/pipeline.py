@@ -18,7 +18,7 @@ from quadrants.passes.distinct_names import distinct_names
 from quadrants.passes.failures_as_singles import failures_as_singles
 from quadrants.passes.guard_empty import guard_empty
 from quadrants.passes.halves_as_singles import halves_as_singles
-from quadrants.passes.helped_negatives import helped_negatives
+from quadrants.passes.helped_negatives import helped_negatives, note_negatives
 from quadrants.passes.hidden_bits import hidden_bits
 from quadrants.passes.hidden_reals import hidden_reals
 from quadrants.passes.idle_loops import idle_loops
@@ -115,6 +115,8 @@ def _lowering(module: Module, able: Abilities) -> Iterator[Step]:
     if able.helped_negatives:
         yield _told(helped_negatives, types=able.helped_negatives)
     yield powers_of_two
+    if not able.quotients:
+        yield note_negatives
     if not able.known_bits:
         yield hidden_bits
     if not able.known_reals:

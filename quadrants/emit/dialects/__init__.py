@@ -34,6 +34,7 @@ class Dialect:
     launch_in_frame: the argument block is read-only and by value, so that results and the failure record live in the
     frame, and seed and ordinal of the launch come as arguments.
     block_bytes: largest argument block that is passed by value; a larger one is in the device's memory.
+    quotients: see `Abilities`; False where gcc may be the compiler.
     helped_negatives: see `Abilities`; compilers do not wrap the negative of the least number of some types, either.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
@@ -80,6 +81,7 @@ class Dialect:
     launch_in_frame: bool = False
     block_bytes: int = 0
     helped_negatives: tuple[str, ...] = ()
+    quotients: bool = True
     flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
     vector_units: int = 0
@@ -136,6 +138,7 @@ class Dialect:
             long_loops=self.long_loops,
             word_sums=self.spelling.float_atomics if self.model == "reference" else None,
             helped_negatives=self.helped_negatives,
+            quotients=self.quotients,
             known_bits=self.known_bits,
             known_reals=self.known_reals,
             idle_loops=self.idle_loops,

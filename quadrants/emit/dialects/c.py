@@ -36,4 +36,5 @@ DIALECT = Dialect(
     suffixes=SUFFIXES,
     booleans=("0", "1"),
     flushes=("f32", "f64"),
+    quotients=False,
 )

@@ -80,4 +80,5 @@ DIALECT = Dialect(
     print_values=32,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     start=("grid", "await_earlier"),
+    quotients=False,
 )

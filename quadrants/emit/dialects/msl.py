@@ -71,4 +71,5 @@ DIALECT = Dialect(
     space_shared="threadgroup ",
     wide="long",
     lacks=Lacks("arch metal", {"f64": ""}, all_atomics(("i64", "u64"), "")),
+    quotients=False,
 )
