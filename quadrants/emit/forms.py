@@ -56,6 +56,8 @@ def form_of(
     if loop is None:
         return Form("serial", 1, 1, 1)
     chosen = loop.config.block_dim if loop.config is not None else None
+    if chosen is not None and chosen < dialect.vector_lanes and not _sees_threads(task):
+        chosen = dialect.vector_lanes
     usual = options.get("default_gpu_block_dim") or dialect.block_dim
     largest = dialect.lacks.block_threads or 1024
     usual, larger = min(usual, largest), min(2 * usual, largest)

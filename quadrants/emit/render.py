@@ -294,6 +294,7 @@ class Renderer:
             "start": start,
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
+            "vector_lanes": self.dialect.vector_lanes,
             "effort": effort,
             "units": count,
             "errors": self.frame is not None and self.frame.error >= 0,

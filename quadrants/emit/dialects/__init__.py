@@ -38,6 +38,7 @@ class Dialect:
     helped_negatives: see `Abilities`; compilers do not wrap the negative of the least number of some types, either.
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
+    vector_lanes: fewer threads a block has only where they know of one another, as loops wait for other lanes.
     vector_units: of a multiprocessor, where the language counts what shall be resident in subgroups of one; else 0.
     shared_static: bytes that declarations of shared arrays may take.
     batches: a thread that does several iterations has their loads in flight together, and gains by it.
@@ -84,6 +85,7 @@ class Dialect:
     quotients: bool = True
     flushes: tuple[str, ...] = ("f32",)
     block_dim: int = 0
+    vector_lanes: int = 1
     vector_units: int = 0
     unroll: dict[str, str] = field(default_factory=dict)
     shared_static: int = 48 * 1024

@@ -64,6 +64,7 @@ DIALECT = Dialect(
     helped_negatives=("i8", "i16"),
     block_bytes=120,
     block_dim=128,
+    vector_lanes=32,
     flushes=(),
     shared_static=32768,
     goto=False,
