@@ -38,5 +38,6 @@ def _number(kind: np.dtype, bits: int):
         return sign * (x + (bits >> 5 & 3) / 4)
     info = np.iinfo(kind)
     if bits >> 5 & 15 == 0:
-        return info.max - x if sign > 0 else info.min + x
+        # The least number is its own negative.
+        return info.max - x if sign > 0 else info.min + (x if bits >> 9 & 1 else 0)
     return sign * x if info.min < 0 else x

@@ -19,7 +19,7 @@ class Integers:
             "leaf": 6, "arithmetic": 5, "division": 1, "bits": 3, "shift": 2, "minus": 2, "invert": 1, "extremum": 1,
             "ternary": 1, "select": 1, "cast": 2, "from_real": 1, "there_and_back": 1, "comparison_as_integer": 2,
             "logic": 1, "absolute": 1, "power": 1, "call": 2, "count_bits": 1, "component": 1, "reduction": 1,
-            "index": 1, "atomic": 1, "bit_cast": 1, "held": 1,
+            "index": 1, "atomic": 1, "bit_cast": 1, "held": 1, "negatives": 0.5,
         }  # fmt: skip
         if depth <= 0:
             return self.leaf(0)
@@ -82,6 +82,16 @@ class Integers:
         op = self.draw.pick(("//", "%", "raw_div", "raw_mod"))
         text = f"({a.text} {op} {b.text})" if op in ("//", "%") else f"qd.{op}({a.text}, {b.text})"
         return Expr(text, self.g.promoted(a.type, b.type))
+
+    def negatives(self, depth) -> Expr | None:
+        """A quotient beside that of the negative, of which compilers find one from the other."""
+        a, b = self.leaf(0), self.positive(depth)
+        if not a.type.dtype.signed:
+            return None
+        form = self.draw.pick(("{} // {}", "qd.raw_div({}, {})"))
+        dividends = self.draw.pick(((a.text, f"-{a.text}"), (f"-{a.text}", a.text)))
+        quotients = [form.format(text, b.text) for text in dividends]
+        return Expr(f"(({quotients[0]}) {self.draw.pick('+-^')} ({quotients[1]}))", self.g.promoted(a.type, b.type))
 
     def shift(self, depth) -> Expr | None:
         a = self.g.truths.comparison(depth) if self.draw.chance(0.2) else self.any(depth)
