@@ -30,6 +30,7 @@ VARIABLES = {
     "heap_site": "the message when there is no memory for stacks",
     "cut_site": "number of the message for a loop that the driver ended early, below 0 where no driver does",
     "gate_bytes": "from how many bytes of stacks on a CPU counts the iterations that need them",
+    "vector_lanes": "how many threads a task of one thread starts where loops wait for lanes without a thread",
     "functions": "specialisations of @qd.func that the kernel calls",
     "tasks": "launches, in order",
     "launch": "name of a parallel task -> extents, locals, constant (iterations, or None)",
