@@ -195,10 +195,9 @@ cdef class DeviceProgram:
             self.checkpoints = True
         elif kind in ("section", "stream"):
             region.kind = RegionKind.branch
-        flagged = region.kind == RegionKind.loop or region.kind == RegionKind.checkpoint
         if not 0 <= begin <= end <= last or not -1 <= parent < <int64_t> self.kernel.regions.size():
             raise ValueError(f"a {kind} cannot have the tasks {begin} to {end} of {last} and the parent {parent}")
-        if flagged and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
+        if kind in ("loop", "checkpoint") and not 0 <= flag_offset <= <int64_t> self.kernel.block_bytes - 8:
             raise ValueError(f"the flag of a {kind} is at offset {flag_offset}, outside the argument block")
         region.begin, region.end = begin, end
         for offset in (ended_offset, again_offset):

@@ -10,7 +10,8 @@ namespace qd {
 
 enum class RegionKind : int32_t { loop, checkpoint, branch, other };
 
-// Tasks `begin` to `end`. Branches that are neighbours have no order among them; `other` has none of its own. Outer regions come before inner ones; `parent` is the index of the one around, -1 for none.
+// Tasks `begin` to `end`. Branches that are neighbours have no order among them; `other` has none of its own. Outer
+// regions come before inner ones; `parent` is the index of the one around, -1 for none.
 struct DeviceRegion {
     RegionKind kind;
     int32_t parent;

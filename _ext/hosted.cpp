@@ -175,23 +175,9 @@ int graph_open_loop(void *, void *graph, uint64_t handle) {
     return 0;
 }
 
-int graph_close_loop(void *, void *graph) {
-    graph_of(graph).close_loop();
-    return 0;
-}
-
-int graph_open_branches(void *, void *graph) {
-    graph_of(graph).open_branches();
-    return 0;
-}
-
-int graph_next_branch(void *, void *graph) {
-    graph_of(graph).next_branch();
-    return 0;
-}
-
-int graph_close_branches(void *, void *graph) {
-    graph_of(graph).close_branches();
+template <void (HostedGraph::*step)()>
+int graph_does(void *, void *graph) {
+    (graph_of(graph).*step)();
     return 0;
 }
 
@@ -214,8 +200,18 @@ int graph_destroy(void *, void *graph) {
 }
 
 constexpr qd_graph_api graph_table = {
-    graph_create, graph_add, graph_condition, graph_open_loop, graph_close_loop, graph_open_branches, graph_next_branch,
-    graph_close_branches, graph_finish, graph_set, graph_launch, graph_destroy,
+    graph_create,
+    graph_add,
+    graph_condition,
+    graph_open_loop,
+    graph_does<&HostedGraph::close_loop>,
+    graph_does<&HostedGraph::open_branches>,
+    graph_does<&HostedGraph::next_branch>,
+    graph_does<&HostedGraph::close_branches>,
+    graph_finish,
+    graph_set,
+    graph_launch,
+    graph_destroy,
 };
 
 const qd_graph_api *graphs(void *) { return &graph_table; }

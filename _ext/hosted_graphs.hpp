@@ -27,25 +27,19 @@ class HostedGraph {
     }
 
     void open_loop(uint64_t handle) {
-        lists_[open_.back()].steps.push_back({lists_.size(), Kind::loop});
-        open_.push_back(lists_.size());
-        lists_.push_back({reinterpret_cast<uint64_t *>(handle), {}});
+        open(Kind::loop, reinterpret_cast<uint64_t *>(handle));
     }
 
     void close_loop() { open_.pop_back(); }
 
     void open_branches() {
-        lists_[open_.back()].steps.push_back({lists_.size(), Kind::branches});
-        open_.push_back(lists_.size());
-        lists_.push_back({nullptr, {}});
+        open(Kind::branches);
         depth_ = open_.size();
     }
 
     void next_branch() {
         open_.resize(depth_);
-        lists_[open_.back()].steps.push_back({lists_.size(), Kind::branch});
-        open_.push_back(lists_.size());
-        lists_.push_back({nullptr, {}});
+        open(Kind::branch);
     }
 
     void close_branches() { open_.resize(depth_ - 1); }
@@ -87,6 +81,13 @@ class HostedGraph {
         uint64_t *condition;  // of a loop
         std::vector<Step> steps;
     };
+
+    // A list of steps in the one that is open now.
+    void open(Kind kind, uint64_t *condition = nullptr) {
+        lists_[open_.back()].steps.push_back({lists_.size(), kind});
+        open_.push_back(lists_.size());
+        lists_.push_back({condition, {}});
+    }
 
     template <class Launch>
     int run(size_t list, Launch launch) {

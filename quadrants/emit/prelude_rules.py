@@ -171,8 +171,8 @@ def int_(p: Prelude, op: str, t: DType, exponent: DType = i32) -> str:
         return p.add("int", f"qd_powi_{t}_{exponent}", "powi", t, exponent, work, needs=needs)
     if op not in INT_OPS or t.is_real:
         raise ValueError(f"the prelude has no integer function '{op}' for {t}")
-    macro = f"{op}_apart" if p.apart and op in ("floordiv", "rawdiv") and t.kind == "i" and t.bits >= 32 else op
-    return p.add("int", f"qd_{op}_{t}", macro, t, needs=(t, unsigned(t), i32))
+    apart = p.apart and op in QUOTIENTS.values() and t.kind == "i" and t.bits >= 32
+    return p.add("int", f"qd_{op}_{t}", op, t, *((True,) if apart else ()), needs=(t, unsigned(t), i32))
 
 
 def nearest_powi(p: Prelude, t: DType, exponent: DType) -> str:

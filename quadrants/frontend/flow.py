@@ -56,11 +56,7 @@ class Flow:
         if task is None:
             self.function_block = self.function_block or block_dim
             return self.function_block
-        if task.config is None:
-            task.config = LoopConfig()
-        if task.config.block_dim is None:
-            task.config.block_dim = block_dim
-        return task.config.block_dim
+        return task.share_block(block_dim)
 
     def _task(self) -> For | None:
         return next((loop for loop in self.loops if isinstance(loop, For) and loop.parallel), None)

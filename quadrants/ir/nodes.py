@@ -265,6 +265,14 @@ class For:
     over: ArrayDecl | None = None
     index: tuple[Var, ...] = ()
 
+    def share_block(self, block_dim: int) -> int:
+        """Have blocks of so many threads, if the loop does not say how many. What they have then."""
+        if self.config is None:
+            self.config = LoopConfig()
+        if self.config.block_dim is None:
+            self.config.block_dim = block_dim
+        return self.config.block_dim
+
 
 @dataclass(slots=True, eq=False, repr=False)
 class While:

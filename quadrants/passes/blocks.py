@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from quadrants.errors import QuadrantsCompilationError
 from quadrants.ir import walk
-from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, LoopConfig, Module, Stmt, Task
+from quadrants.ir.nodes import ArrayDecl, Builtin, Call, Cell, For, Function, Intrinsic, Module, Stmt, Task
 from quadrants.ir.types import size_align
 from quadrants.passes.user_lines import at_users_line, definition
 
@@ -51,15 +51,12 @@ def _share_block(task: Task, block_dim: int, function: Function, module: Module)
     loop = task.loop
     if loop is None:
         return
-    if loop.config is None:
-        loop.config = LoopConfig()
-    if loop.config.block_dim is None:
-        loop.config.block_dim = block_dim
-    if loop.config.block_dim != block_dim:
+    there = loop.share_block(block_dim)
+    if there != block_dim:
         text = (
             f"The function {function.name} that this loop calls is for blocks of {block_dim} threads, as a fold in it "
-            f"says, and the blocks of the loop have {loop.config.block_dim}: pass block_dim={loop.config.block_dim} to "
-            f"the fold, or write qd.loop_config(block_dim={block_dim}) before the loop"
+            f"says, and the blocks of the loop have {there}: pass block_dim={there} to the "
+            f"fold, or write qd.loop_config(block_dim={block_dim}) before the loop"
         )
         raise QuadrantsCompilationError(at_users_line(loop.loc or definition(module), text))
 
