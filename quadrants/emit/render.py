@@ -269,7 +269,7 @@ class Renderer:
             self.prelude.need("lane", "runtime")
         functions = [self.function(f) for f in module.functions]
         tasks = [self.task(at) for at in range(len(module.tasks))]
-        count = units.share_out(tasks, functions) if self.dialect.chunks else 1
+        count = units.share_out(tasks, functions, self.dialect)
         launch = self.trip_counts()
         places = self.frame.passes if self.frame is not None else {}
         ended, again = ({k: places[k] for k in found} for found in (self.ended, self.again))
@@ -277,6 +277,8 @@ class Renderer:
         plan = self.adstack.plan()
         effort = self.effort()
         start = f"{self.prelude.need(*self.dialect.start)}();" if self.dialect.start else ""
+        alone = any(t.form == "serial" for t in tasks)
+        release = f"{self.prelude.need(*self.dialect.release)}();" if self.dialect.release and alone else ""
         context = {
             "contract": template_errors.CONTRACT,
             "kernel": module.name,
@@ -292,6 +294,7 @@ class Renderer:
             "debug": bool(self.options.get("debug")),
             "profile": self.layout.times >= 0,
             "start": start,
+            "release": release,
             "user_namespace": self.dialect.namespace,
             "args_in_memory": self.args_in_memory,
             "vector_lanes": self.dialect.vector_lanes,
@@ -313,7 +316,8 @@ class Renderer:
             text = env.get_template(self.dialect.template).render(context)
             looped = self.dialect.loop_condition and any(region.kind == "loop" for region in around)
             decides = env.get_template(self.dialect.loop_condition).render() if looped else ""
-        launches = tuple(_launch(t) for t in tasks if t.form)
+        kept = units.kept(text, count, tasks, functions, self.dialect)
+        launches = tuple(_launch(t, kept) for t in tasks if t.form)
         if any(text.count(line) < count for line, count in _looks(tasks).items()):
             # A user's template may leave that out, and then no pass is launched ahead.
             around = regions.launch_regions(module, self.layout, tasks, {}, {})
@@ -322,7 +326,7 @@ class Renderer:
         return Rendered(
             text, self.layout, f"qd_kernel_{module.name}", self.frame, launches, self.prelude.uses("print"),
             self.lines.found(), self.args_in_memory, around, plan, early, self.adstack.kept(), decides,
-            units.kept(text, count, tasks, functions), effort == 1 and not self.prelude.uses("print"),
+            kept, effort == 1 and not self.prelude.uses("print"),
         )  # fmt: skip
 
     def effort(self) -> int:
@@ -376,7 +380,7 @@ def _looks(tasks: Sequence[EmittedTask]) -> Counter[str]:
     )
 
 
-def _launch(task: EmittedTask) -> TaskLaunch:
+def _launch(task: EmittedTask, units: int) -> TaskLaunch:
     blocks = {"stride": max(1, _RESIDENT // task.block_dim), "chunk": _CHUNKS}.get(task.form, 0)
     return TaskLaunch(
         task.name,
@@ -390,6 +394,7 @@ def _launch(task: EmittedTask) -> TaskLaunch:
         task.stacks,
         task.number,
         task.gate,
+        task.units.bit_length() - 1 if units > 1 else 0,
     )
 
 

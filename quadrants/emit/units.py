@@ -1,9 +1,9 @@
 """A long text in units, which several compilers make at once.
 
 Each of them reads the whole text. `QD_UNITS` tells it which units are its own: bit k stands for unit k. Without that it
-makes all. A task is part of one unit. So are a few large functions of the user's, those that let the units be about as
-large as one another; other units call them. All other functions are made anew wherever they are called, since there
-they may be inlined.
+makes all. A task is part of one unit. Where code is linked, so are a few large functions of the user's, those that let
+the units be about as large as one another; other units call them. All other functions are made anew wherever they are
+called, since there they may be inlined.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from quadrants.emit.dialects import Dialect
     from quadrants.emit.records import EmittedFunction, EmittedTask
 
     Parts = Sequence[EmittedTask | EmittedFunction]
 
-MOST = 8
 # Characters that keep a compiler busy for several times as long as its start and the helpers before them: of a unit on
 # average, and at least.
 FAIR = 8000
@@ -26,16 +26,22 @@ _LOPSIDED = 1.5
 _CUTS = 4  # for each unit, at most
 
 
-def share_out(tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]) -> int:
+def share_out(tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction], dialect: Dialect) -> int:
     """Give every task and function its units, and return how many there are: as many as pay."""
     parts: Parts = [*tasks, *functions]
-    if sum(map(_size, parts)) < 2 * FAIR:
+    if dialect.most_units == 1 or sum(map(_size, parts)) < 2 * FAIR:
         return 1
     code = _Code(parts)
-    whole = code.size(code.reach([t.name for t in tasks], ()))
-    count = min(MOST, whole // FAIR)
+    names = [t.name for t in tasks]
+    whole = code.size(code.reach(names, ()))
+    count = min(dialect.most_units, whole // FAIR)
+    if not dialect.linked:
+        units = _by_tasks(code, names, count)
+        for t in tasks:
+            t.units = sum(1 << k for k, unit in enumerate(units) if t.name in unit)
+        return max(1, len(units))
     while count > 1:
-        units = _shared(code, [t.name for t in tasks], count, whole / count)
+        units = _shared(code, names, count, whole / count)
         sizes = [code.size(unit) for unit in units]
         if SMALLEST <= min(sizes) and max(sizes) <= _LOPSIDED * whole / count:
             _note(units, parts, functions)
@@ -44,10 +50,12 @@ def share_out(tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]
     return 1
 
 
-def kept(text: str, count: int, tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]) -> int:
+def kept(
+    text: str, count: int, tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction], dialect: Dialect
+) -> int:
     """The number of units after templates of the user's, who may leave out what keeps them apart."""
-    parts: Parts = [*tasks, *functions]
-    wanted = 1 + sum(x.units != 2**count - 1 for x in parts)  # one is for what calls the tasks
+    parts: Parts = [*tasks, *functions] if dialect.linked else tasks
+    wanted = dialect.linked + sum(x.units != 2**count - 1 for x in parts)  # one is for what calls the tasks
     return count if text.count("#if !defined(QD_UNITS) || QD_UNITS & ") >= wanted else 1
 
 
@@ -86,6 +94,15 @@ def _shared(code: _Code, tasks: Sequence[str], count: int, share: float) -> list
         apart.append(cut)
         pieces = {name: code.reach([name], apart) for name in (*tasks, *apart)}
     return _placed(code, sorted(pieces.values(), key=code.size, reverse=True), count, _LOPSIDED * share)
+
+
+def _by_tasks(code: _Code, tasks: Sequence[str], count: int) -> list[set[str]]:
+    """At most so many units of whole tasks, the largest first."""
+    units: list[set[str]] = [set() for _ in range(max(count, 1))]
+    for piece in sorted((code.reach([name], ()) for name in tasks), key=code.size, reverse=True):
+        unit = min(units, key=lambda unit: code.size(unit | piece))
+        unit |= piece
+    return [unit for unit in units if unit]
 
 
 def _cut(code: _Code, root: str, piece: set[str], apart: Sequence[str]) -> str:

@@ -81,7 +81,7 @@ class Recipe:
     does. stacks: what a launch does about the stacks of the tasks, None where it does nothing. kept: which depths
     outlive a launch, None for none.
 
-    Of a processor: units: how many compilers may share the text. brief: whether a launch does so little that other
+    units: how many compilers may share the text. Of a processor: brief: whether a launch does so little that other
     threads of Python gain nothing by running meanwhile; not where it prints, as one of them may be the reader.
 
     attributes: (parameter, path) of what was read off template objects when it was compiled; a launch looks at those

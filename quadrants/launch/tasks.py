@@ -50,7 +50,7 @@ class TaskLaunch:
     count: a number, a program, or None where only the device knows; never None for "flat". shared_bytes: dynamic shared
     memory. local: it only sets variables of the kernel, and is not left out by a launch that begins at a later
     checkpoint. stacks: those in the heaps; a task with any is launched with 65536 threads at most. number: of the task,
-    as messages have it.
+    as messages have it. unit: which of the binaries of the kernel has it, where there are several.
     """
 
     name: str
@@ -64,6 +64,7 @@ class TaskLaunch:
     stacks: tuple[HeapStack, ...] = ()
     number: int = 0
     gate: GatePlaces | None = None
+    unit: int = 0
 
 
 @dataclass(slots=True, repr=False)

@@ -16,7 +16,7 @@ from quadrants.launch.adstack_plan import MOST_ROWS
 from quadrants.launch.recipe import LOOP_CONDITION, Recipe
 from quadrants.runtime import bindings
 from quadrants.runtime.backend import Backend
-from quadrants.toolchain import build
+from quadrants.toolchain import archive, build
 
 if TYPE_CHECKING:
     from quadrants.backends.interface import Device
@@ -254,7 +254,9 @@ class BinaryBackend(DeviceBackend):
         name = self.dialect.name
         self._check(recipe)
         with profiler.scope(f"compile {name.upper()}"):
-            code = build.build_binary(name, text, recipe.name, self.arch, self.flags(options), self.cache)
+            code = build.build_binary(
+                name, text, recipe.name, self.arch, self.flags(options), self.cache, units=recipe.units
+            )
         return self.plan(kernel, args, recipe, code)
 
     def load(self, kernel: Kernel, args: tuple[Any, ...], recipe: Recipe, artifact: str) -> Plan | None:
@@ -268,8 +270,8 @@ class BinaryBackend(DeviceBackend):
         return module.function(name), module
 
     def functions(self, code: bytes, recipe: Recipe) -> tuple[list[int], Any]:
-        module = self.device.load(code)
-        return [module.function(launch.name) for launch in recipe.launches], module
+        modules = [self.device.load(unit) for unit in archive.members(code)]
+        return [modules[launch.unit].function(launch.name) for launch in recipe.launches], modules
 
 
 class Borrowed:

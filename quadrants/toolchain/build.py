@@ -223,9 +223,17 @@ def binary_suffix(dialect: str, arch: str) -> str:
 
 
 def build_binary(
-    dialect: str, source: str, name: str, arch: str, options: Sequence[str] = (), cache: DiskCache | None = None
+    dialect: str,
+    source: str,
+    name: str,
+    arch: str,
+    options: Sequence[str] = (),
+    cache: DiskCache | None = None,
+    *,
+    units: int = 1,
 ) -> bytes:
-    """The binary of a text for a chip, from `cache` or from its compiler. Raises ToolchainError.
+    """The binary of a text for a chip, or an archive of those of its units, from `cache` or from its compiler. Raises
+    ToolchainError.
 
     Of "cuda" text a cubin ("sm_90") or PTX ("compute_90"), of "hip" text a code object ("gfx90a").
     """
@@ -238,12 +246,22 @@ def build_binary(
         return found
     with _timed(name), progress.compiling(name):
         try:
-            binary: bytes = _binary_compiler(dialect).compile(source, name, arch, options)
+            binary = _make_binary(_binary_compiler(dialect).compile, source, name, arch, options, units)
         except CompileError as error:
             raise _with_source(error, source, cache, f".{_target(dialect).suffix}") from None
     if cache is not None:
         cache.put(key, binary, suffix)
     return binary
+
+
+def _make_binary(
+    compile: Callable[..., bytes], source: str, name: str, arch: str, options: Sequence[str], units: int
+) -> bytes:
+    if units == 1:
+        return compile(source, name, arch, options)
+    from quadrants.toolchain import shares
+
+    return shares.compile_binaries(compile, source, name, arch, options, units)
 
 
 def _binary_compiler(dialect: str) -> ModuleType:

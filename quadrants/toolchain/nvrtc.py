@@ -17,9 +17,9 @@ from quadrants.toolchain.errors import CompileError, CompilerNotFound, Toolchain
 # Those before know neither --minimal nor, some of them, the additions of two floats at once.
 _OLDEST = (12, 4)
 _EITHER = "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"
-# Characters of a text whose functions NVRTC optimises in several threads: kernels of many tasks take half of the time,
-# a small one a millisecond more.
-_LONG = 32_768
+# Characters of a text whose functions NVRTC optimises in several threads: kernels of many tasks take half of the time, a
+# small one a millisecond more. Four threads, as several units of a text may be compiled at once.
+_LONG, _SPLIT = 32_768, "--split-compile=4"
 _lock = threading.Lock()
 _library: _Library | None = None
 _identity: str | None = None
@@ -135,7 +135,7 @@ def compile(source: str, name: str, arch: str = "sm_90", options: Sequence[str] 
     try:
         given = [f"--gpu-architecture={arch}", *options]
         if len(source) > _LONG:
-            given.append("--split-compile=0")  # As many threads as there are processors.
+            given.append(_SPLIT)
         arguments = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
         status = api.nvrtcCompileProgram(program, len(given), arguments)
         if status != 0:

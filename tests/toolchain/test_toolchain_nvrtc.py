@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from quadrants.toolchain import build, drivers, nvrtc
+from quadrants.runtime.device import BinaryBackend
+from quadrants.toolchain import archive, build, drivers, nvrtc
 from quadrants.toolchain.cache import DiskCache
 from quadrants.toolchain.errors import CompileError, CompilerNotFound
 
@@ -50,6 +52,28 @@ def test_a_long_text_has_all_its_kernels(arch):
     assert all(b"twice_%d\0" % k in code or b"twice_%d(" % k in code for k in range(400))
     with pytest.raises(CompileError, match='identifier "oops" is undefined'):
         nvrtc.compile(text.replace("threadIdx", "oops"), "twice", arch)
+
+
+@needs_nvrtc
+def test_every_unit_of_a_text_is_a_binary(tmp_path):
+    parts = [SOURCE.replace("twice", name) for name in ("first", "second", "third")]
+    text = "".join(f"#if !defined(QD_UNITS) || QD_UNITS & {1 << k}\n{part}#endif\n" for k, part in enumerate(parts))
+    cache = DiskCache(str(tmp_path))
+    code = build.build_binary("cuda", text, "k", "sm_90", cache=cache, units=3)
+    for mine, binary in zip(("first", "second", "third"), archive.members(code), strict=True):
+        there = {name for name in ("first", "second", "third") if name.encode() + b"\0" in binary}
+        assert binary[:4] == b"\x7fELF" and there == {mine}
+    assert build.build_binary("cuda", text, "k", "sm_90", cache=DiskCache(str(tmp_path)), units=3) == code
+    with pytest.raises(CompileError, match='identifier "oops" is undefined'):
+        build.build_binary("cuda", text.replace(parts[2], parts[2].replace("threadIdx", "oops")), "k", "sm_90", units=3)
+
+
+def test_tasks_are_looked_for_in_the_binary_of_their_unit():
+    device = SimpleNamespace(load=lambda code: SimpleNamespace(function=lambda name: (code, name)))
+    launches = [SimpleNamespace(name=name, unit=unit) for name, unit in (("a", 1), ("b", 0), ("c", 1))]
+    backend = SimpleNamespace(device=device)
+    handles, kept = BinaryBackend.functions(backend, archive.joined([b"x", b"yy"]), SimpleNamespace(launches=launches))
+    assert handles == [(b"yy", "a"), (b"x", "b"), (b"yy", "c")] and len(kept) == 2
 
 
 @needs_nvrtc

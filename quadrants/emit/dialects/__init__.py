@@ -39,6 +39,8 @@ class Dialect:
     flushes: real types whose subnormal numbers are 0 in a launch, so constants too.
     types: primitive types that the skeleton itself mentions. block_dim: threads of a block unless the user says, or 0.
     vector_lanes: fewer threads a block has only where they know of one another, as loops wait for other lanes.
+    most_units: compilers that a long text is shared among, at most (see `emit.units`). linked: the code of one calls
+    functions of another.
     vector_units: of a multiprocessor, where the language counts what shall be resident in subgroups of one; else 0.
     shared_static: bytes that declarations of shared arrays may take.
     batches: a thread that does several iterations has their loads in flight together, and gains by it.
@@ -47,6 +49,7 @@ class Dialect:
     unroll: what precedes a loop to be unrolled, by "full" and "never".
     print_values: how many values one call of printf takes, 0 for any number.
     start: helper that every task calls first (a family and a name of the prelude), so that it may start early.
+    release: the same of what lets the task behind start.
     chosen_members: an aggregate may have `c ? a : b` among its members where a and b are tensors.
     goto, pointers, recursion, references, long_loops, known_bits, known_reals, idle_loops, lacks: see `Abilities`;
     `without` gives a record what its device lacks.
@@ -87,6 +90,9 @@ class Dialect:
     block_dim: int = 0
     vector_lanes: int = 1
     vector_units: int = 0
+    release: tuple[str, ...] = ()
+    most_units: int = 1
+    linked: bool = False
     unroll: dict[str, str] = field(default_factory=dict)
     shared_static: int = 48 * 1024
     print_values: int = 0

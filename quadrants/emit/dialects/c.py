@@ -37,4 +37,6 @@ DIALECT = Dialect(
     booleans=("0", "1"),
     flushes=("f32", "f64"),
     quotients=False,
+    most_units=8,
+    linked=True,
 )

@@ -80,5 +80,7 @@ DIALECT = Dialect(
     print_values=32,
     unroll={"full": "#pragma unroll", "never": "#pragma unroll 1"},
     start=("grid", "await_earlier"),
+    release=("grid", "let_later_start"),
     quotients=False,
+    most_units=16,
 )

@@ -21,5 +21,5 @@ SPELLING = replace(
 
 DIALECT = replace(
     CUDA, name="hip", template="hip/task.hip.j2", spelling=SPELLING, block_bytes=4096 - 16, shared_static=32768,
-    start=(), print_values=0, vector_units=4,
+    start=(), release=(), print_values=0, vector_units=4, most_units=1,
 )  # fmt: skip

@@ -38,6 +38,13 @@ __device__ static inline void qd_grid_await_earlier() {
 #endif
 }
 
+/* The task behind this one starts and waits for its end, where the device can do that. */
+__device__ static inline void qd_grid_let_later_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 struct qd_args_saxpy {
     float *x;
     int32_t x_shape[1];
@@ -60,6 +67,7 @@ extern "C" __global__ void __launch_bounds__(1)
 saxpy_0_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
     qd_grid_await_earlier();
+    qd_grid_let_later_start();
     frame->total = 0.0f;                                                  // saxpy:3
 }
 
@@ -102,6 +110,7 @@ extern "C" __global__ void __launch_bounds__(1)
 saxpy_2_serial(const __grid_constant__ qd_args_saxpy args, qd_frame_saxpy *frame)
 {
     qd_grid_await_earlier();
+    qd_grid_let_later_start();
     frame->result0 = frame->total;                                        // saxpy:7
 }
 
