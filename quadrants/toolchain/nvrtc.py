@@ -17,8 +17,8 @@ from quadrants.toolchain.errors import CompileError, CompilerNotFound, Toolchain
 # Those before know neither --minimal nor, some of them, the additions of two floats at once.
 _OLDEST = (12, 4)
 _EITHER = "`pip install nvidia-cuda-nvrtc` (drivers before 580: `pip install nvidia-cuda-nvrtc-cu12`)"
-# Characters of a text whose functions NVRTC optimises in several threads: kernels of many tasks take half of the time, a
-# small one a millisecond more. Four threads, as several units of a text may be compiled at once.
+# Characters of a text whose functions NVRTC optimises in several threads: kernels of many tasks take half of the time,
+# a small one a millisecond more. Four threads, as several units of a text may be compiled at once.
 _LONG, _SPLIT = 32_768, "--split-compile=4"
 _lock = threading.Lock()
 _library: _Library | None = None
