@@ -50,14 +50,18 @@ def compile_binaries(
     """Have a compiler that may run in several threads make a binary of each unit: an archive of them, the first unit's
     first.
 
-    compile: see `build.build_binary`. Raises what it does for the first unit that fails, when all have ended.
+    compile: that of a dialect, see `build.build_binary`. Raises what it does for the first unit that fails; those that
+    have not begun by then are left out.
     """
 
     def make(unit: int) -> bytes:
         return compile(source, name, arch, (*options, f"-DQD_UNITS={1 << unit}"))
 
-    with ThreadPoolExecutor(min(units, hardware_threads(), _AT_ONCE), thread_name_prefix="quadrants-units") as pool:
+    pool = ThreadPoolExecutor(min(units, hardware_threads(), _AT_ONCE), thread_name_prefix="quadrants-units")
+    try:
         return archive.joined(list(pool.map(make, range(units))))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _masks(units: int, count: int) -> list[int]:

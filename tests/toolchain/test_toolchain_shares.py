@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from toolchain_kit import answer
@@ -154,3 +155,27 @@ def test_what_has_ended_is_not_killed(monkeypatch):
     assert child.finish(b"", 30.0) == Finished(0, b"done\n")
     child.stop()
     assert not killed
+
+
+def test_binaries_come_in_the_order_of_their_units():
+    def compile(source, name, arch, options):
+        time.sleep(0.02 if options[-1].endswith("=1") else 0)
+        return options[-1].encode()
+
+    code = shares.compile_binaries(compile, "text", "k", "sm_90", ("-a",), 6)
+    assert archive.members(code) == [b"-DQD_UNITS=%d" % (1 << unit) for unit in range(6)]
+
+
+def test_units_that_have_not_begun_are_left_out_behind_a_failure():
+    begun = []
+
+    def compile(source, name, arch, options):
+        begun.append(options[-1])
+        if options[-1] == "-DQD_UNITS=1":
+            raise CompileError("no", kernel=name, dialect="cuda", log="")
+        time.sleep(0.1)
+        return b""
+
+    with pytest.raises(CompileError, match="no"):
+        shares.compile_binaries(compile, "text", "k", "sm_90", (), 16)
+    assert len(begun) < 16
