@@ -163,8 +163,8 @@ def _thread(module: ast.Module, plain: _Plain) -> tuple[int, ast.Module]:
     """The module with the loop of its kernel as a function of one iteration, and the threads of a block."""
     funcs = [s for s in module.body if isinstance(s, ast.FunctionDef)]
     (kernel,) = (f for f in funcs if f.name == "k")
-    config, loop = kernel.body
-    block = config.value.keywords[0].value.value
+    *_, loop = kernel.body
+    block = loop.body[0].value.right.value  # of `t = i % 64`
     kernel.body = [s for s in loop.body if "SharedArray" not in ast.unparse(s)]
     kernel.args.args = [ast.arg(name) for name in ("i", "s", "r", *(a.arg for a in kernel.args.args))]
     kernel.body.append(ast.parse("yield ('end', 0)").body[0])

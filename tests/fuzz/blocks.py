@@ -58,6 +58,21 @@ def met(x: {x}, i: qd.i32, value: qd.i32) -> qd.i32:
 '''
 
 
+# Of blocks of 64, which are whole subgroups on every arch. A loop with one of these need not say that it has those.
+_FOLDS = '''
+
+@qd.func
+def summed(value):
+    return block.reduce_all_add(value & 1023, 64, qd.i32) & 4095
+
+
+@qd.func
+def ranked(value):
+    return summed(value) + (block.exclusive_max(value, 64, qd.i32) & 255)
+'''
+_WITH_FOLD = ("reduce_all_", "inclusive_", "exclusive_", "summed(", "ranked(")
+
+
 class Writer(Lines):
     """The kernel of a seed, of about `budget` statements."""
 
@@ -71,6 +86,8 @@ class Writer(Lines):
         self.make, self.parameter = self.pick(_MAKE)
         self.begin()
         self.body(1)
+        if any(name in line for line in self.lines for name in _WITH_FOLD) and self.pick((0, 1)):
+            del self.lines[0]
         self.write(1, "x[i] += v")
         if self.sums:
             self.write(1, f"y[{self.pick((0, 3))}] += {self.value()}")
@@ -118,7 +135,7 @@ class Writer(Lines):
             self.budget -= 1
             kinds = ["exchange", "exchange", "counts", "alone", "call"] + ["bins"] * (not self.sums)
             kinds += ["vote"] if self.full else []
-            kinds += ["fold"] if self.full and self.block == 64 else []  # whole subgroups on every arch
+            kinds += ["fold", "folded"] if self.full and self.block == 64 else []
             kinds += ["loop", "loop", "while_", "branch"] * (2 if self.budget > 0 and depth < 4 else 0)
             getattr(self, f"_{self.pick(kinds)}")(depth)
 
@@ -174,6 +191,9 @@ class Writer(Lines):
         name = self.pick(("reduce_all", "inclusive", "exclusive"))
         self.keep(depth, f"v + block.{name}_{self.pick(('add', 'max'))[:3]}(v, {self.block}, qd.i32)")
 
+    def _folded(self, depth: int) -> None:
+        self.keep(depth, f"v + {self.pick(('summed', 'ranked'))}({self.value()})")
+
     def _loop(self, depth: int) -> None:
         j = f"j{len(self.lines)}"
         self.write(depth, f"for {j} in range({self.trips()}):")
@@ -214,7 +234,8 @@ class Writer(Lines):
         made = "\n".join(f"{name} = {self.make.format(s=s)}" for name, s in (("x", ROOM), ("y", BINS)))
         head = f"import quadrants as qd\n\nblock = qd.simt.block\n{made}\ncount = {self.count}\n"
         kernel = f"def k(x: {self.parameter}, y: {self.parameter}, n: qd.i32, m: qd.i32):"
-        return "\n".join([head, _FUNCS.replace("{x}", self.parameter), "", "@qd.kernel", kernel, *self.lines, ""])
+        funcs = _FUNCS.replace("{x}", self.parameter) + (_FOLDS if self.block == 64 else "")
+        return "\n".join([head, funcs, "", "@qd.kernel", kernel, *self.lines, ""])
 
 
 def program(seed: int, size: int | None = None, off=frozenset()) -> Program:
@@ -225,6 +246,9 @@ def program(seed: int, size: int | None = None, off=frozenset()) -> Program:
 def check(text: str, options: dict, arch: Arch) -> Outcome:
     values = {s.targets[0].id: s.value for s in ast.parse(text).body if isinstance(s, ast.Assign)}
     count = values["count"].value
+    kernel = text.split("@qd.kernel")[1]
+    if "loop_config" not in kernel and not any(name in kernel for name in _WITH_FOLD):
+        return Outcome("open", "blocks of any size")
     rng = np.random.default_rng(len(text))
     x, y = rng.integers(0, 100, ROOM), np.zeros(BINS, np.int64)
     try:
