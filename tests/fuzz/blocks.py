@@ -59,7 +59,7 @@ def met(x: {x}, i: qd.i32, value: qd.i32) -> qd.i32:
 
 
 # Of blocks of 64, which are whole subgroups on every arch. A loop with one of these need not say that it has those.
-_FOLDS = '''
+_FOLDS = """
 
 @qd.func
 def summed(value):
@@ -69,7 +69,7 @@ def summed(value):
 @qd.func
 def ranked(value):
     return summed(value) + (block.exclusive_max(value, 64, qd.i32) & 255)
-'''
+"""
 _WITH_FOLD = ("reduce_all_", "inclusive_", "exclusive_", "summed(", "ranked(")
 
 
