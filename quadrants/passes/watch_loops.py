@@ -95,19 +95,21 @@ def _block(body: list[n.Stmt], site: int, numbers: count[int]) -> list[n.Stmt]:
 
 def _while(s: n.While, site: int, number: int) -> list[n.Stmt]:
     """The flag is looked at in the next round: what a round computes before it leaves is, on llvmpipe, that of the last
-    round of any thread of the subgroup, where those that have left read 0 from memory."""
-    ended = n.Var(f"qd_ended_{number}", u1, mutable=True)
-    place = n.VarPlace(ended, u1)
-    done = n.Store(place, n.Const(True, u1))
-    s.pre, s.body = [], [*s.pre, n.If(s.cond, _told(s.body, place), [done])]
-    s.cond = n.Unary("logic_not", n.Load(place, u1), u1)
-    return [n.Declare(ended, n.Const(False, u1)), s, n.Check(n.Load(place, u1), site, (), s.loc)]
+    round of any thread of the subgroup, where those that have left read 0 from memory.
+
+    It is compared with a zero that no compiler knows: one that knows what ended the loop leaves the check out."""
+    ended = n.Var(f"qd_ended_{number}", u32, mutable=True)
+    place, one = n.VarPlace(ended, u32), n.Const(1, u32)
+    s.pre, s.body = [], [*s.pre, n.If(s.cond, _told(s.body, place), [n.Store(place, one)])]
+    s.cond = n.Binary("eq", n.Load(place, u32), n.Builtin("zero", u32), u1)
+    holds = n.Binary("eq", n.Load(place, u32), one, u1)
+    return [n.Declare(ended, n.Const(0, u32)), s, n.Check(holds, site, (), s.loc)]
 
 
 def _for(s: n.For, site: int, number: int) -> list[n.Stmt]:
     rounds, wanted = n.Var(f"qd_rounds_{number}", u32, mutable=True), n.Var(f"qd_wanted_{number}", u32)
-    left = n.Var(f"qd_out_{number}", u1, mutable=True)
-    done, out = n.VarPlace(rounds, u32), n.VarPlace(left, u1)
+    left = n.Var(f"qd_out_{number}", u32, mutable=True)
+    done, out = n.VarPlace(rounds, u32), n.VarPlace(left, u32)
     total: n.Expr = n.Const(1, u32)
     for begin, end in s.bounds:
         length = n.Binary("sub", n.Cast(end, u32), n.Cast(begin, u32), u32)
@@ -116,11 +118,11 @@ def _for(s: n.For, site: int, number: int) -> list[n.Stmt]:
     more = n.Store(done, n.Binary("add", n.Load(done, u32), n.Const(1, u32), u32))
     s.body = [more, *_told(s.body, out)]
     enough = n.Binary("eq", n.Load(done, u32), n.Load(n.VarPlace(wanted, u32), u32), u1)
-    holds = n.Binary("logic_or", n.Load(out, u1), enough, u1)
+    holds = n.Binary("logic_or", n.Binary("eq", n.Load(out, u32), n.Const(1, u32), u1), enough, u1)
     return [
         n.Declare(rounds, n.Const(0, u32)),
         n.Declare(wanted, total),
-        n.Declare(left, n.Const(False, u1)),
+        n.Declare(left, n.Const(0, u32)),
         s,
         n.Check(holds, site, (), s.loc),
     ]
@@ -131,7 +133,7 @@ def _told(body: list[n.Stmt], place: n.VarPlace) -> list[n.Stmt]:
     out: list[n.Stmt] = []
     for s in body:
         if isinstance(s, n.Break):
-            out.append(n.Store(place, n.Const(True, u1)))
+            out.append(n.Store(place, n.Const(1, u32)))
         elif isinstance(s, n.If):
             s.then, s.orelse = _told(s.then, place), _told(s.orelse, place)
         out.append(s)
