@@ -59,6 +59,8 @@ def form_of(
     if chosen is not None and chosen < dialect.vector_lanes and not _sees_threads(task):
         chosen = dialect.vector_lanes
     usual = options.get("default_gpu_block_dim") or dialect.block_dim
+    if task.collective:  # in whole subgroups
+        usual = max(usual, dialect.spelling.lanes, dialect.vector_lanes)
     largest = dialect.lacks.block_threads or 1024
     usual, larger = min(usual, largest), min(2 * usual, largest)
     count = count_of(loop, layout, task.pre) if trips is None else trips

@@ -159,6 +159,7 @@ class EmittedFuncs:
                 doc=(ast.get_docstring(frame.source.tree) or "").split("\n")[0],
                 loc=self.positions.loc(),
                 block_dim=self.flow.function_block,
+                lanes=self.flow.function_lanes,
             )
         self.functions.emitted.append(function)
         return function, rebuild

@@ -20,7 +20,7 @@ class Flow:
 
     __slots__ = (
         "positions", "loops", "static_depths", "parallel_depth", "in_function", "runtime_depth", "loop_config",
-        "function_block",
+        "function_block", "function_lanes",
     )  # fmt: skip
 
     def __init__(self, positions: Positions) -> None:
@@ -31,7 +31,8 @@ class Flow:
         self.in_function = 0
         self.runtime_depth = 0
         self.loop_config: LoopConfig | None = None
-        self.function_block = 0  # threads that the blocks of loops have that call the function under translation
+        # Threads that the blocks of loops have that call the function under translation, and those that they need.
+        self.function_block, self.function_lanes = 0, 1
 
     @property
     def top_level(self) -> bool:
@@ -57,6 +58,13 @@ class Flow:
             self.function_block = self.function_block or block_dim
             return self.function_block
         return task.share_block(block_dim)
+
+    def need_lanes(self, lanes: int) -> int | None:
+        """`block_dim`, of which so many threads work together; a function has those of all loops that call it looked at
+        (`passes.blocks`)."""
+        if self._task() is None:
+            self.function_lanes = max(self.function_lanes, lanes)
+        return self.block_dim
 
     def _task(self) -> For | None:
         return next((loop for loop in self.loops if isinstance(loop, For) and loop.parallel), None)
@@ -91,14 +99,14 @@ class Flow:
         """What `return_to` takes."""
         return (
             self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config,
-            self.function_block,
+            self.function_block, self.function_lanes,
         )  # fmt: skip
 
     def return_to(self, before: tuple) -> None:
         """Be where `position` was asked for."""
         (
             self.loops, self.static_depths, self.parallel_depth, self.in_function, self.runtime_depth, self.loop_config,
-            self.function_block,
+            self.function_block, self.function_lanes,
         ) = before  # fmt: skip
 
     def enter_function(self) -> None:
@@ -107,4 +115,4 @@ class Flow:
         self.runtime_depth, self.parallel_depth = 0, 0
         self.in_function += 1
         self.loop_config = None
-        self.function_block = 0
+        self.function_block, self.function_lanes = 0, 1

@@ -98,6 +98,7 @@ class RealCalls:
                 self._tell_of_missing_return(frame)
                 self.writer.emit(Return(tuple(structs.zero(t) for t in function.result)))
             function.block_dim = self.emitted.flow.function_block
+            function.lanes = self.emitted.flow.function_lanes
         self.functions.emitted.append(function)
         return function
 

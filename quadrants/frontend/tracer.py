@@ -215,6 +215,9 @@ class Tracer:
     def block_dim(self) -> int | None:
         return self.flow.block_dim
 
+    def need_lanes(self, lanes: int) -> int | None:
+        return self.flow.need_lanes(lanes)
+
     def _serve_language(self) -> None:
         options, writer, memory, simt = self.options, self.writer, self.memory, self.simt
         self.default_fp, self.default_ip = options.default_fp, options.default_ip

@@ -407,6 +407,7 @@ class Function:
     recursive: bool = False  # whether it is called while it runs, by itself or by what it calls
     settles: bool = False  # most calls find done what it does, as activations do, and only look
     block_dim: int = 0  # threads that blocks of the loops have that call it; 0: any number
+    lanes: int = 1  # threads that they have at least
 
 
 # Whether a thread of a task has no iteration; the skeleton of a task declares it.

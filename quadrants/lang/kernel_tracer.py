@@ -84,6 +84,10 @@ class KernelTracer(Protocol):
     def block_dim(self) -> int | None:
         """Threads of a block, where the parallel loop around is known and says so."""
 
+    def need_lanes(self, lanes: int, /) -> int | None:
+        """`block_dim`, of which so many threads work together. Of a function, whose loops are not known, those of all
+        loops that call it are looked at later."""
+
     def share_block(self, block_dim: int, /) -> int:
         """Threads of a block of the parallel loop around, which are `block_dim` where it does not say how many."""
 

@@ -26,7 +26,8 @@ ALONE = frozenset(
 )
 _LOOKED_AT = frozenset((Intrinsic, Builtin, Cell, Call))
 _TOGETHER = frozenset((Intrinsic, Cell))
-Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool, dict[int, Function]]"
+# Arrays, whether threads work together, and functions that are not for all blocks.
+Found: TypeAlias = "tuple[dict[int, ArrayDecl], bool, list[Function]]"
 
 
 def describe_blocks(module: Module) -> Module:
@@ -35,11 +36,16 @@ def describe_blocks(module: Module) -> Module:
     for task in module.tasks:
         arrays: dict[int, ArrayDecl] = {}
         task.collective = False
-        for more, together, blocks in looks.through(task.body):
+        needing: list[Function] = []
+        for more, together, functions in looks.through(task.body):
             arrays.update(more)
             task.collective |= together
-            for block_dim, function in blocks.items():
-                _share_block(task, block_dim, function, module)
+            needing += functions
+        for function in needing:
+            if function.block_dim:
+                _share_block(task, function.block_dim, function, module)
+        for function in needing:
+            _check_lanes(task, function, module)
         task.shared_arrays, task.shared_bytes = lay_out(sorted(arrays.values(), key=lambda d: d.id))
         if task.loop is None and (task.collective or arrays):
             _refuse_alone(task, module)
@@ -57,6 +63,19 @@ def _share_block(task: Task, block_dim: int, function: Function, module: Module)
             f"The function {function.name} that this loop calls is for blocks of {block_dim} threads, as a fold in it "
             f"says, and the blocks of the loop have {there}: pass block_dim={there} to the "
             f"fold, or write qd.loop_config(block_dim={block_dim}) before the loop"
+        )
+        raise QuadrantsCompilationError(at_users_line(loop.loc or definition(module), text))
+
+
+def _check_lanes(task: Task, function: Function, module: Module) -> None:
+    """Refuse a function whose lanes work together where blocks have fewer threads."""
+    loop = task.loop
+    there = loop.config.block_dim if loop is not None and loop.config is not None else None
+    if loop is not None and there is not None and there < function.lanes:
+        text = (
+            f"In the function {function.name} that this loop calls {function.lanes} lanes work together, and blocks of "
+            f"the loop have {there} threads: write qd.loop_config(block_dim={function.lanes}) before the loop, or "
+            "take operations and tiles of fewer lanes"
         )
         raise QuadrantsCompilationError(at_users_line(loop.loc or definition(module), text))
 
@@ -96,7 +115,7 @@ def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:
     arrays: dict[int, ArrayDecl] = {}
     collective = False
     called: list[Function] = []
-    blocks: dict[int, Function] = {}
+    needing: list[Function] = []
     for node in walk.only(body, _LOOKED_AT):
         if isinstance(node, Intrinsic):
             collective |= node.op not in ALONE
@@ -107,9 +126,9 @@ def _look(body: walk.Nodes) -> tuple[Found, list[Function]]:
                 arrays[node.array.id] = node.array
         else:
             called.append(node.func)
-            if node.func.block_dim:
-                blocks[node.func.block_dim] = node.func
-    return (arrays, collective, blocks), called
+            if node.func.block_dim or node.func.lanes > 1:
+                needing.append(node.func)
+    return (arrays, collective, needing), called
 
 
 def lay_out(arrays: Sequence[ArrayDecl]) -> tuple[tuple[tuple[ArrayDecl, int], ...], int]:

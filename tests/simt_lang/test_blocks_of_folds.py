@@ -76,3 +76,48 @@ def test_the_block_of_a_fold_in_a_function_is_that_of_the_loop(arch, decorator, 
     for kernel in (other, both):
         with pytest.raises(qd.QuadrantsCompilationError, match=r"blocks of (this|the) loop have \d+"):
             kernel(out)
+
+
+@kit.lanes
+@pytest.mark.parametrize("decorator", [qd.func, qd.real_func])
+def test_lanes_that_work_together_in_a_function_are_those_of_a_block(arch, decorator):
+    size = subgroup.group_size()
+
+    @decorator
+    def total(x: qd.i32) -> qd.i32:
+        return subgroup.reduce_all_add_tiled(x, size.bit_length() - 1)
+
+    @decorator
+    def around(x: qd.i32) -> qd.i32:
+        return total(x) + 1
+
+    def kernel(block_dim):
+        @qd.kernel
+        def k(out: qd.types.ndarray(qd.i32, 1)):
+            qd.loop_config(block_dim=block_dim)
+            for i in range(4 * size):
+                out[i] = around(i)
+
+        return k
+
+    rows = np.arange(4 * size).reshape(4, size)
+    for block_dim in (size, 2 * size):
+        out = np.zeros(4 * size, np.int32)
+        kernel(block_dim)(out)
+        assert np.array_equal(out.reshape(4, size), np.broadcast_to(rows.sum(1, keepdims=True) + 1, rows.shape))
+    with pytest.raises(qd.QuadrantsCompilationError, match=rf"loop_config\(block_dim={size}\) before the loop"):
+        kernel(size // 2)(out)
+
+
+@pytest.mark.runtime(exclude=("cpu", "opencl"), default_gpu_block_dim=4)
+def test_blocks_of_a_loop_that_says_nothing_are_whole_subgroups(arch):
+    size = subgroup.group_size()
+
+    @qd.kernel
+    def k(out: qd.types.ndarray(qd.i32, 1)):
+        for i in range(4 * size):
+            out[i] = subgroup.reduce_all_add(i)
+
+    out = np.zeros(4 * size, np.int32)
+    k(out)
+    assert np.array_equal(out, np.repeat(np.arange(4 * size).reshape(4, size).sum(1), size))

@@ -34,7 +34,7 @@ def log2_group_size() -> int:
 
 def tile_size(log2_size, name: str) -> int:
     """`log2_size` after a check: a compile-time integer; a tile of more than one lane fits in a subgroup."""
-    block_dim = at.tracer_of(name).block_dim
+    tracer = at.tracer_of(name)
     log2 = at.constant(log2_size, "log2_size", name)
     if log2 < 0:
         raise QuadrantsCompilationError(f"qd.simt.{name}: log2_size must not be negative, got {log2}")
@@ -44,6 +44,7 @@ def tile_size(log2_size, name: str) -> int:
             raise QuadrantsCompilationError(
                 f"qd.simt.{name}: a tile of 2**{log2} lanes is larger than a subgroup, which has {group_size()}"
             )
+        block_dim = tracer.need_lanes(1 << log2)
         if block_dim is not None and 1 << log2 > block_dim:
             raise QuadrantsCompilationError(
                 f"qd.simt.{name} goes over {1 << log2} lanes, and the blocks of this loop have {block_dim} threads: "

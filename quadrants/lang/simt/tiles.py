@@ -47,7 +47,7 @@ class Tile(KernelObject):
                 f"{cls.__name__} requires subgroups of {cls.SIZE} lanes or more, and those of this device have "
                 f"{group_size()}. Current arch is {Arch(tracer.arch_name)!r}"
             )
-        block_dim = tracer.block_dim
+        block_dim = tracer.need_lanes(cls.SIZE)
         if not tracer.in_threads or block_dim is not None and block_dim < cls.SIZE:
             here = f"a block has {block_dim} threads" if tracer.in_threads else "no parallel loop is around it"
             raise QuadrantsSyntaxError(
