@@ -35,11 +35,13 @@ def share_out(tasks: Sequence[EmittedTask], functions: Sequence[EmittedFunction]
     names = [t.name for t in tasks]
     whole = code.size(code.reach(names, ()))
     count = min(dialect.most_units, whole // FAIR)
+    if count <= 1:
+        return 1
     if not dialect.linked:
         units = _by_tasks(code, names, count)
         for t in tasks:
             t.units = sum(1 << k for k, unit in enumerate(units) if t.name in unit)
-        return max(1, len(units))
+        return len(units)
     while count > 1:
         units = _shared(code, names, count, whole / count)
         sizes = [code.size(unit) for unit in units]
@@ -98,7 +100,7 @@ def _shared(code: _Code, tasks: Sequence[str], count: int, share: float) -> list
 
 def _by_tasks(code: _Code, tasks: Sequence[str], count: int) -> list[set[str]]:
     """At most so many units of whole tasks, the largest first."""
-    units: list[set[str]] = [set() for _ in range(max(count, 1))]
+    units: list[set[str]] = [set() for _ in range(count)]
     for piece in sorted((code.reach([name], ()) for name in tasks), key=code.size, reverse=True):
         unit = min(units, key=lambda unit: code.size(unit | piece))
         unit |= piece

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from quadrants import _logging
@@ -53,6 +52,8 @@ def compile_binaries(
     compile: that of a dialect, see `build.build_binary`. Raises what it does for the first unit that fails; those that
     have not begun by then are left out.
     """
+
+    from concurrent.futures import ThreadPoolExecutor
 
     def make(unit: int) -> bytes:
         return compile(source, name, arch, (*options, f"-DQD_UNITS={1 << unit}"))

@@ -113,13 +113,14 @@ def of_a_range(x: INTS, n: qd.i32):
     x[0] = found
 
 
-KERNELS = (
-    at_the_top, for_ever, of_each, of_some, in_memory, of_two_conditions, of_functions, of_true_calls, in_one_another,
-    of_a_range,
-)  # fmt: skip
+# The cells that hold n afterwards; the others hold 0.
+CELLS = {
+    at_the_top: [0], for_ever: [0], of_each: range(8), of_some: [1, 3], in_memory: range(8),
+    of_two_conditions: range(8), of_functions: [0, 1], of_true_calls: [0], in_one_another: [0], of_a_range: [0],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("kernel", CELLS, ids=lambda kernel: kernel.__name__)
 @pytest.mark.parametrize("fast_math", [True, False])
 def test_a_loop_that_ends_too_early_is_never_a_result(vulkan, kernel, fast_math):
     vulkan(fast_math=fast_math)
@@ -131,4 +132,4 @@ def test_a_loop_that_ends_too_early_is_never_a_result(vulkan, kernel, fast_math)
         except qd.QuadrantsRuntimeError as error:
             assert n > 65_535 and "ended a loop" in str(error)
         else:
-            assert set(x) <= {0, n} and x.any()
+            assert x.tolist() == [n if i in CELLS[kernel] else 0 for i in range(8)]
