@@ -58,9 +58,7 @@ def form_of(
     chosen = loop.config.block_dim if loop.config is not None else None
     if chosen is not None and chosen < dialect.vector_lanes and not _sees_threads(task):
         chosen = dialect.vector_lanes
-    usual = options.get("default_gpu_block_dim") or dialect.block_dim
-    if task.collective:  # in whole subgroups
-        usual = max(usual, dialect.spelling.lanes, dialect.vector_lanes)
+    usual = max(options.get("default_gpu_block_dim") or dialect.block_dim, loop.lanes)
     largest = dialect.lacks.block_threads or 1024
     usual, larger = min(usual, largest), min(2 * usual, largest)
     count = count_of(loop, layout, task.pre) if trips is None else trips

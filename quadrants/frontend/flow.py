@@ -62,8 +62,11 @@ class Flow:
     def need_lanes(self, lanes: int) -> int | None:
         """`block_dim`, of which so many threads work together; a function has those of all loops that call it looked at
         (`passes.blocks`)."""
-        if self._task() is None:
+        task = self._task()
+        if task is None:
             self.function_lanes = max(self.function_lanes, lanes)
+        else:
+            task.lanes = max(task.lanes, lanes)
         return self.block_dim
 
     def _task(self) -> For | None:

@@ -246,10 +246,10 @@ class For:
 
     `parallel` marks a loop that becomes a task. `unroll`: "full" where the bounds are constants and no index may be
     left for run time, "never" where the body is long, "" to leave it to the compiler. `backward`: from the last
-    iteration to the first, in every axis; sequential loops only.
-    `over`: a field, or a stand-in for a node of a tree, of which only the active cells are visited; the bounds are
-    those of all its cells until `passes.sparse.loops` makes the loop one over containers. From then on `index` are the
-    variables that name an iteration, one an axis, and `vars` number the container and the levels in it.
+    iteration to the first, in every axis; sequential loops only. `over`: a field, or a stand-in for a node of a tree,
+    of which only the active cells are visited; the bounds are those of all its cells until `passes.sparse.loops` makes
+    the loop one over containers. From then on `index` are the variables that name an iteration, one an axis, and `vars`
+    number the container and the levels in it. `lanes`: threads of a block that work together.
     """
 
     vars: tuple[Var, ...]
@@ -264,6 +264,7 @@ class For:
     backward: bool = False
     over: ArrayDecl | None = None
     index: tuple[Var, ...] = ()
+    lanes: int = 1
 
     def share_block(self, block_dim: int) -> int:
         """Have blocks of so many threads, if the loop does not say how many. What they have then."""
@@ -447,8 +448,7 @@ class Task:
 class Gate:
     """Of a task whose threads claim rows of stacks; the task in front of it counts. passing: how many iterations get
     behind the condition. claimed: how many rows are taken. row: that of this thread, below 0 as long as it has none;
-    rows: how many there are. Codegen declares both. text: the condition, for dumps.
-    """
+    rows: how many there are. Codegen declares both. text: the condition, for dumps."""
 
     passing: Var
     claimed: Var

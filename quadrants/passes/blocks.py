@@ -68,10 +68,13 @@ def _share_block(task: Task, block_dim: int, function: Function, module: Module)
 
 
 def _check_lanes(task: Task, function: Function, module: Module) -> None:
-    """Refuse a function whose lanes work together where blocks have fewer threads."""
+    """Have blocks of a task that have the lanes of a function it calls; refuse it where they are said to be smaller."""
     loop = task.loop
-    there = loop.config.block_dim if loop is not None and loop.config is not None else None
-    if loop is not None and there is not None and there < function.lanes:
+    if loop is None:
+        return
+    loop.lanes = max(loop.lanes, function.lanes)
+    there = loop.config.block_dim if loop.config is not None else None
+    if there is not None and there < function.lanes:
         text = (
             f"In the function {function.name} that this loop calls {function.lanes} lanes work together, and blocks of "
             f"the loop have {there} threads: write qd.loop_config(block_dim={function.lanes}) before the loop, or "

@@ -121,3 +121,20 @@ def test_blocks_of_a_loop_that_says_nothing_are_whole_subgroups(arch):
     out = np.zeros(4 * size, np.int32)
     k(out)
     assert np.array_equal(out, np.repeat(np.arange(4 * size).reshape(4, size).sum(1), size))
+
+
+@pytest.mark.runtime(exclude=("cpu",), default_gpu_block_dim=16)
+def test_blocks_of_a_loop_that_says_nothing_are_as_large_as_asked(arch):
+    """Threads that meet at barriers alone need no whole subgroups."""
+
+    @qd.kernel
+    def k(out: qd.types.ndarray(qd.i32, 1)):
+        for i in range(64):
+            mine = block.SharedArray((16,), qd.i32)
+            mine[block.thread_idx()] = i
+            block.sync()
+            out[i] = mine[15 - block.thread_idx()]
+
+    out = np.zeros(64, np.int32)
+    k(out)
+    assert np.array_equal(out.reshape(4, 16), np.arange(64).reshape(4, 16)[:, ::-1])
